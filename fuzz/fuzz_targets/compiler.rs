@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use mlua::Lua;
 use runnel_compile::{Known, compile};
-use runnel_syntax::{Level, parse};
+use runnel_syntax::{Severity, parse};
 
 /// A world of a few names, so that short texts are often programs.
 struct Few;
@@ -44,7 +44,7 @@ fuzz_target!(|source: &str| {
         static ENGINE: Lua = Lua::new();
     }
     let parsed = parse(source);
-    if parsed.diagnostics.iter().any(|one| one.level == Level::Error) {
+    if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
         return;
     }
     match compile(&parsed.program, source, &Few) {
@@ -56,7 +56,7 @@ fuzz_target!(|source: &str| {
             }
         }
         Err(diagnostics) => {
-            assert!(diagnostics.iter().any(|one| one.level == Level::Error));
+            assert!(diagnostics.iter().any(|one| one.level == Severity::Error));
             assert!(diagnostics.iter().all(|one| one.hint.is_some()), "{diagnostics:?}");
         }
     }

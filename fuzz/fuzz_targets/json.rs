@@ -5,10 +5,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runnel_runtime::{Host, Isolate, Limits, Output, Server};
-use runnel_store::{
-    Answer, ClientContent, Content, Context, Error, Kind, Reference, Store, Value, json,
-};
+use runnel_runtime::{Host, Isolate, Limits, RunningServer};
+use runnel_store::{Answer, ClientContent, Content, Context, Kind, Reference, Store, Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;
 use tokio::runtime::LocalRuntime;
@@ -45,64 +43,16 @@ struct Served(RefCell<Vec<Rc<dyn Store>>>);
 /// A server that serves nobody.
 struct Idle;
 
-impl Server for Idle {
+impl RunningServer for Idle {
     fn port(&self) -> u16 {
         1
     }
-
-    fn set_root(&self, _: Rc<dyn Store>) {}
-
-    fn stop(&self) -> Answer<()> {
-        Answer::ok(())
-    }
-}
-
-fn nothing() -> Error {
-    Error::new(Kind::Unsupported, "there is nothing here")
 }
 
 impl Host for Served {
-    fn scheme(&self, _: &str) -> Option<Rc<dyn Store>> {
-        None
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn database(&self, _: &str, _: &str, _: &Value) -> Option<Answer<Rc<dyn Store>>> {
-        None
-    }
-
-    fn remote(&self, _: &str, _: &Value) -> Result<Rc<dyn Store>, Error> {
-        Err(nothing())
-    }
-
-    fn server_options(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn serve(&self, root: Rc<dyn Store>, _: &Value) -> Answer<Rc<dyn Server>> {
+    fn serve(&self, root: Rc<dyn Store>, _: &Value) -> Answer<Rc<dyn RunningServer>> {
         self.0.borrow_mut().push(root);
         Answer::ok(Rc::new(Idle))
-    }
-
-    fn write(&self, _: Output, _: &[u8]) {}
-
-    fn progress(&self, _: &str) {}
-
-    fn flush(&self) {}
-
-    fn read_line(&self) -> Answer<Option<String>> {
-        Answer::ok(None)
-    }
-
-    fn interact(&self) -> Answer<()> {
-        Answer::ok(())
-    }
-
-    fn shell(&self, _: &str) -> Answer<String> {
-        nothing().into()
     }
 }
 

@@ -5,8 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runnel_runtime::{Host, Isolate, Limits, Output, Server};
-use runnel_store::{Answer, Error, Kind, Store, Value};
+use runnel_runtime::{Host, Isolate, Limits};
 use std::rc::Rc;
 
 /// Bytes of a text; what is longer says nothing new.
@@ -15,53 +14,7 @@ const LONGEST: usize = 2_000;
 /// A world with nothing in it.
 struct Nothing;
 
-fn nothing<T>() -> Error {
-    Error::new(Kind::Unsupported, "there is nothing here")
-}
-
-impl Host for Nothing {
-    fn scheme(&self, _: &str) -> Option<Rc<dyn Store>> {
-        None
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn database(&self, _: &str, _: &str, _: &Value) -> Option<Answer<Rc<dyn Store>>> {
-        None
-    }
-
-    fn remote(&self, _: &str, _: &Value) -> Result<Rc<dyn Store>, Error> {
-        Err(nothing::<()>())
-    }
-
-    fn server_options(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn serve(&self, _: Rc<dyn Store>, _: &Value) -> Answer<Rc<dyn Server>> {
-        nothing::<()>().into()
-    }
-
-    fn write(&self, _: Output, _: &[u8]) {}
-
-    fn progress(&self, _: &str) {}
-
-    fn flush(&self) {}
-
-    fn read_line(&self) -> Answer<Option<String>> {
-        Answer::ok(None)
-    }
-
-    fn interact(&self) -> Answer<()> {
-        Answer::ok(())
-    }
-
-    fn shell(&self, _: &str) -> Answer<String> {
-        nothing::<()>().into()
-    }
-}
+impl Host for Nothing {}
 
 /// A text as the language writes it.
 fn quoted(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! What a database can be told: `ref:sqlite:tasks.db database: #{ connections: 8 }`.
 
 use crate::option_value::{self, Wanted, flag, set};
-use runnel_sql::{Options, PostgresOptions, Synchronous};
+use runnel_sql::{PostgresOptions, SqliteOptions, Synchronous};
 use runnel_store::{Error, Kind, Value};
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ const LONGEST: f64 = 3600.0;
 
 /// How a file is used:
 /// `#{ synchronous: 'normal', busyTimeout: 2 seconds, readOnly: true, connections: 8 }`
-pub(crate) fn sqlite(value: &Value) -> Result<Options, Error> {
-    let mut options = Options::default();
+pub(crate) fn sqlite(value: &Value) -> Result<SqliteOptions, Error> {
+    let mut options = SqliteOptions::default();
     each(
         value,
         "synchronous, busyTimeout, readOnly, keepAnswers, connections and wait",
@@ -105,7 +105,7 @@ mod tests {
         );
         let wait = record("wait", Value::Float(0.25));
         assert_eq!(postgres(&wait).unwrap().checkout_time, Duration::from_millis(250));
-        assert_eq!(sqlite(&Value::Nil).unwrap(), Options::default());
+        assert_eq!(sqlite(&Value::Nil).unwrap(), SqliteOptions::default());
     }
 
     #[test]

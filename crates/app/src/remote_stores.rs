@@ -65,8 +65,8 @@ fn http(options: &Value) -> Result<Rc<dyn Store>, Error> {
         answer_time: limit.unwrap_or(usual.answer_time),
         body_idle: limit.unwrap_or(usual.body_idle),
         socket: text(options, "socket").map(Into::into),
-        connections: count(options, "connections").unwrap_or(usual.connections),
-        wait: time(options, "wait").unwrap_or(usual.wait),
+        connections: count(options, "maxConnections").unwrap_or(usual.connections),
+        wait: time(options, "poolTimeout").unwrap_or(usual.wait),
         ..usual
     });
     let base = Reference::from_path(path.to_string()).with_scheme(scheme.to_string());

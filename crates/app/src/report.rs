@@ -54,8 +54,8 @@ impl Report {
         let line = index.line(diagnostic.label.span.start) as usize;
         let too_wide = source.lines().nth(line - 1).is_some_and(|line| line.len() > WIDEST_LINE);
         let level = match diagnostic.level {
-            runnel_syntax::Level::Error => Level::ERROR,
-            runnel_syntax::Level::Warning => Level::WARNING,
+            runnel_syntax::Severity::Error => Level::ERROR,
+            runnel_syntax::Severity::Warning => Level::WARNING,
         };
         if too_wide {
             let (line, column) = index.position(source, diagnostic.label.span.start);
@@ -180,8 +180,8 @@ impl Report {
 
 fn level_name(diagnostic: &Diagnostic) -> &'static str {
     match diagnostic.level {
-        runnel_syntax::Level::Error => "error",
-        runnel_syntax::Level::Warning => "warning",
+        runnel_syntax::Severity::Error => "error",
+        runnel_syntax::Severity::Warning => "warning",
     }
 }
 

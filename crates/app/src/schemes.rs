@@ -84,9 +84,9 @@ impl Schemes {
     }
 
     /// What the stores of other machines are told: a program may change its environment.
-    fn bus(&self) -> runnel_bus::Options {
+    fn bus(&self) -> runnel_bus::BusOptions {
         let variable = self.variable();
-        runnel_bus::Options { variable, ..runnel_bus::Options::default() }
+        runnel_bus::BusOptions { variable, ..runnel_bus::BusOptions::default() }
     }
 
     fn variable(&self) -> runnel_s3::Variable {

@@ -8,7 +8,7 @@ use crate::schemes::{SCHEMES, Schemes};
 use crate::server_options;
 use crate::workers::{self, Place};
 use futures_util::future::join_all;
-use runnel_runtime::{Host, Isolate, Output, Server};
+use runnel_runtime::{Host, Isolate, Output, RunningServer};
 use runnel_store::{Answer, Environment, Error, Kind, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -90,7 +90,7 @@ impl World {
 /// A running HTTP server.
 struct HttpServer(Rc<WatchedServer>);
 
-impl Server for HttpServer {
+impl RunningServer for HttpServer {
     fn port(&self) -> u16 {
         self.0.server().port()
     }
@@ -130,15 +130,9 @@ async fn stop(server: &WatchedServer) {
 /// A server of a program that is only looked at.
 struct SilentServer(u16);
 
-impl Server for SilentServer {
+impl RunningServer for SilentServer {
     fn port(&self) -> u16 {
         self.0
-    }
-
-    fn set_root(&self, _: Rc<dyn Store>) {}
-
-    fn stop(&self) -> Answer<()> {
-        Answer::ok(())
     }
 }
 
@@ -172,7 +166,7 @@ impl Host for World {
         server_options::NAMES
     }
 
-    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn Server>> {
+    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn RunningServer>> {
         let (mut options, settings) = match server_options::read(options) {
             Ok(both) => both,
             Err(error) => return error.into(),
@@ -189,7 +183,7 @@ impl Host for World {
             let mut servers = servers.borrow_mut();
             servers.retain(|known| known.strong_count() > 0);
             servers.push(Rc::downgrade(&server));
-            Ok(Rc::new(HttpServer(server)) as Rc<dyn Server>)
+            Ok(Rc::new(HttpServer(server)) as Rc<dyn RunningServer>)
         })
     }
 

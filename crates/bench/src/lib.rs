@@ -1,15 +1,15 @@
-//! A load generator for HTTP servers that checks every answer.
+//! A load generator for HTTP servers that validates every response.
 //!
-//! - [`LoadTarget`], [`Request`] and [`Expected`]: what is asked for, and what has to come back.
-//! - [`Load`]: how often and for how long.
+//! - [`LoadTarget`], [`Request`] and [`Expected`]: the request, and the expected response.
+//! - [`Load`]: rate, connections and duration.
 //! - [`run`] measures one server, [`sweep`] one server at rising rates, [`compare`] several in turn.
-//! - [`Figures`], [`Swept`] and [`Compared`] are what comes of it, as text, JSON and pictures.
+//! - [`Figures`], [`Swept`] and [`Compared`] are the results, as text, JSON and pictures.
 //!
-//! Every thread has one `mio` poll, its own connections and its own counters: between threads there
-//! is nothing to wait for, and a request allocates nothing.
+//! Every thread has one `mio` poll, its own connections and its own counters: threads share no
+//! locks, and a request allocates nothing.
 //!
-//! Reading order: `plan` (what can be asked for), `response` (where an answer ends), `worker` (one
-//! thread), `run` (all of them).
+//! Reading order: `load::plan` (the settings), `client::response` (parsing), `load::worker` (one
+//! thread), `load::run` (all threads).
 
 mod client;
 mod load;

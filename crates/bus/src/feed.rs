@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 /// A queue of at most [`WAITING_CHANGES`]: the one end tells, the other is the watcher's stream.
-pub(crate) struct Feed {
+pub(crate) struct WatchFeed {
     watched: Reference,
     waiting: RefCell<VecDeque<Change>>,
     failure: RefCell<Option<Error>>,
@@ -17,10 +17,10 @@ pub(crate) struct Feed {
     waker: Cell<Option<Waker>>,
 }
 
-impl Feed {
+impl WatchFeed {
     /// The feed of one who watches the reference.
     pub(crate) fn new(watched: Reference) -> Rc<Self> {
-        Rc::new(Feed {
+        Rc::new(WatchFeed {
             watched,
             waiting: RefCell::default(),
             failure: RefCell::default(),
@@ -68,7 +68,7 @@ impl Feed {
 }
 
 struct FeedChanges {
-    feed: Rc<Feed>,
+    feed: Rc<WatchFeed>,
     _guard: Box<dyn std::any::Any>,
 }
 
@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_slow_watcher_is_told_once_that_it_missed_something() {
-        let feed = Feed::new(Reference::from_path("top"));
+        let feed = WatchFeed::new(Reference::from_path("top"));
         let mut changes = feed.changes(());
         for number in 0..=WAITING_CHANGES {
             feed.tell(Change::changed(Reference::from_path(format!("top/{number}"))));

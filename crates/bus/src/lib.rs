@@ -4,7 +4,7 @@
 //!   server (Valkey is meant wherever Redis is named), [`RedisChannels`] its channels.
 //! - [`nats_scheme`] is the store behind `nats:`, [`Nats`] one server: buckets of keys and values,
 //!   buckets of objects, and subjects.
-//! - [`Options`] say how long to wait and where the environment is.
+//! - [`BusOptions`] say how long to wait and where the environment is.
 //!
 //! Connections are made when they are first needed, shared by all references of one server, and
 //! made anew when they break. Everything happens on the worker's own thread, within a
@@ -14,16 +14,16 @@
 
 mod address;
 mod feed;
-mod link;
 mod merge;
 mod nats;
 mod options;
 mod redis;
 mod scheme;
+mod shared_connection;
 mod tls;
 mod wait;
 
 pub use nats::{BUCKET_NAME_LIMIT, NATS_KEY_LIMIT, Nats, OBJECT_NAME_LIMIT, nats_scheme};
-pub use options::{CONNECT_TIME, OPERATION_TIME, Options, Variable};
+pub use options::{BusOptions, CONNECT_TIME, OPERATION_TIME, Variable};
 pub use redis::{ELEMENTS_LIMIT, KEY_LIMIT, Redis, RedisChannels, VALUE_LIMIT, redis_scheme};
 pub use scheme::{LISTING_LIMIT, SERVERS};

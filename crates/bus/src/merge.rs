@@ -4,36 +4,36 @@ use runnel_store::{Body, Content, Form, Result, Value, json};
 
 /// The content as fields to be set, where it is a record or JSON text of one, and otherwise as the
 /// text that replaces what is there.
-pub(crate) enum Part {
+pub(crate) enum MergePatch {
     Fields(Vec<(String, Value)>),
     Whole(bytes::Bytes),
 }
 
-impl Part {
+impl MergePatch {
     /// Reads content of at most `limit` bytes.
-    pub(crate) async fn of(content: Content, limit: usize) -> Result<Part> {
+    pub(crate) async fn of(content: Content, limit: usize) -> Result<MergePatch> {
         let value = match content.body {
             Body::Value(value) => value,
             Body::Lazy(lazy) => lazy.value().await?,
             _ => {
                 let bytes = content.read(limit).await?;
                 return Ok(match json::parse(&bytes) {
-                    Ok(Value::Record(fields)) => Part::Fields(fields),
-                    _ => Part::Whole(bytes),
+                    Ok(Value::Record(fields)) => MergePatch::Fields(fields),
+                    _ => MergePatch::Whole(bytes),
                 });
             }
         };
         Ok(match value {
-            Value::Record(fields) => Part::Fields(fields),
-            other => Part::Whole(other.encode(Form::Text).into()),
+            Value::Record(fields) => MergePatch::Fields(fields),
+            other => MergePatch::Whole(other.encode(Form::Text).into()),
         })
     }
 
     /// What is there afterwards, where the text was there before.
     pub(crate) fn applied_to(&self, before: &[u8]) -> bytes::Bytes {
         let fields = match self {
-            Part::Whole(text) => return text.clone(),
-            Part::Fields(fields) => fields,
+            MergePatch::Whole(text) => return text.clone(),
+            MergePatch::Fields(fields) => fields,
         };
         let mut record = match json::parse(before) {
             Ok(record @ Value::Record(_)) => record,

@@ -14,7 +14,7 @@ pub type Variable = Rc<dyn Fn(&str) -> Option<String>>;
 
 /// What a scheme is told by the program around it.
 #[derive(Clone)]
-pub struct Options {
+pub struct BusOptions {
     /// Looks a variable of the environment up: `REDIS_URL` and `NATS_URL` are the servers of
     /// references without a host, `NATS_CREDS` is a file of credentials for `NATS_URL`, and
     /// `SSL_CERT_FILE` holds more authorities that may vouch for a server.
@@ -25,10 +25,10 @@ pub struct Options {
     pub connect_time: Duration,
 }
 
-impl Default for Options {
+impl Default for BusOptions {
     /// The usual times, and the environment of the process.
     fn default() -> Self {
-        Options {
+        BusOptions {
             variable: Rc::new(|name| std::env::var(name).ok()),
             operation_time: OPERATION_TIME,
             connect_time: CONNECT_TIME,
@@ -36,7 +36,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl BusOptions {
     /// A variable that is set and not empty.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         (self.variable)(name).filter(|value| !value.is_empty())

@@ -11,6 +11,7 @@
 mod channels;
 mod fault;
 mod hub;
+mod key_watch;
 mod keys;
 mod list;
 mod notifications;
@@ -20,6 +21,6 @@ mod server;
 mod write;
 
 pub use channels::RedisChannels;
-pub use keys::{KEY_LIMIT, Redis, VALUE_LIMIT};
-pub use read::ELEMENTS_LIMIT;
+pub use keys::{KEY_LIMIT, Redis};
+pub use read::{ELEMENTS_LIMIT, VALUE_LIMIT};
 pub use scheme::redis_scheme;

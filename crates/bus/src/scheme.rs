@@ -13,7 +13,7 @@ pub const SERVERS: usize = 64;
 pub const LISTING_LIMIT: usize = 100_000;
 
 /// The store of a reference, and what the reference is called there.
-pub(crate) struct Found {
+pub(crate) struct ResolvedServer {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) inner: Reference,
     /// What stands before the inner path in the reference.
@@ -21,18 +21,18 @@ pub(crate) struct Found {
 }
 
 /// How a scheme finds the store of a reference.
-pub(crate) trait Find {
+pub(crate) trait FindServer {
     /// # Errors
     /// [`runnel_store::Kind::Invalid`] when the reference does not say where.
-    fn find(&self, reference: &Reference) -> Result<Found>;
+    fn find(&self, reference: &Reference) -> Result<ResolvedServer>;
 }
 
 /// The stores that are open, the one used last at the end.
-pub(crate) struct Open<K, S>(RefCell<Vec<(K, Rc<S>)>>);
+pub(crate) struct OpenServers<K, S>(RefCell<Vec<(K, Rc<S>)>>);
 
-impl<K: PartialEq, S> Open<K, S> {
+impl<K: PartialEq, S> OpenServers<K, S> {
     pub(crate) fn new() -> Self {
-        Open(RefCell::default())
+        OpenServers(RefCell::default())
     }
 
     /// The store of a key, opened if it is not.
@@ -54,12 +54,12 @@ impl<K: PartialEq, S> Open<K, S> {
 }
 
 /// The store of a scheme.
-pub(crate) struct Scheme<F> {
+pub(crate) struct BusScheme<F> {
     pub(crate) name: &'static str,
     pub(crate) find: F,
 }
 
-impl<F: Find + 'static> Layer for Scheme<F> {
+impl<F: FindServer + 'static> Layer for BusScheme<F> {
     fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
         let found = self.find.find(reference)?;
         Ok(Below::found(found.store, found.inner))

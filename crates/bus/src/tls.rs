@@ -1,6 +1,6 @@
 //! Encryption: rustls with the authorities that Mozilla trusts, and those of `SSL_CERT_FILE`.
 
-use crate::Options;
+use crate::BusOptions;
 use runnel_store::{Error, Kind, Result};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -10,7 +10,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 ///
 /// # Errors
 /// [`Kind::Invalid`] when the file of `SSL_CERT_FILE` cannot be read.
-pub(crate) fn client(options: &Options) -> Result<ClientConfig> {
+pub(crate) fn client(options: &BusOptions) -> Result<ClientConfig> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     if let Some(path) = options.variable("SSL_CERT_FILE") {
         let unreadable = |error: &dyn std::fmt::Display| {

@@ -1,45 +1,19 @@
 //! Definitions: classes, schemes, filters and their like.
 
-use crate::generator::{ClassFacts, Generator, MethodContext, Ordered};
+use crate::code::{ClassFacts, MethodContext, Tail};
+use crate::generator::Generator;
 use crate::lua::names::{self, quoted};
 use crate::scope::Scope;
-use crate::statement::Tail;
+use crate::walk::parameters;
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{
-    Block, Class, ClassKeyword, MemberKind, Method, Parameter, PathVerb, PropertyPath, Segment,
-    Selector, VariableDeclaration,
+    Block, Class, ClassKeyword, MemberKind, Method, PathVerb, PropertyPath, Segment, Selector,
+    VariableDeclaration,
 };
+use std::collections::BTreeMap;
 
 /// What can stand behind the type of a variable.
 const MARKS: [&str; 2] = ["required", "readonly"];
-
-/// The parameters of a selector.
-pub(crate) fn parameters(selector: &Selector) -> impl Iterator<Item = &Parameter> {
-    let list: Vec<&Parameter> = match selector {
-        Selector::Unary(_) => Vec::new(),
-        Selector::Binary(_, parameter) => vec![parameter],
-        Selector::Keyword(parts) => parts.iter().map(|(_, parameter)| parameter).collect(),
-    };
-    list.into_iter()
-}
-
-/// Visits the blocks of a class: method bodies, verbs of paths, filter bodies.
-pub(crate) fn bodies(class: &Class, visit: &mut dyn FnMut(&Block)) {
-    for member in &class.members {
-        match &member.kind {
-            MemberKind::Method(method) => {
-                if let Some(body) = &method.body {
-                    visit(body);
-                }
-            }
-            MemberKind::PropertyPath(path) => {
-                path.verbs.iter().for_each(|(_, _, body)| visit(body));
-            }
-            MemberKind::FilterBody(body) => visit(body),
-            MemberKind::Variables(_) | MemberKind::Error => {}
-        }
-    }
-}
 
 fn verb_name(verb: PathVerb) -> &'static str {
     match verb {
@@ -97,7 +71,7 @@ impl Generator<'_> {
         ));
         self.count_locals(3);
         self.scoped(Scope { opaque: true, ..Scope::default() }, |this| {
-            let mut seen = Ordered::new();
+            let mut seen = BTreeMap::new();
             for member in &class.members {
                 match &member.kind {
                     MemberKind::Variables(declaration) => this.variables(declaration),
@@ -236,7 +210,7 @@ impl Generator<'_> {
         &mut self,
         class: &Class,
         path: &PropertyPath,
-        seen: &mut Ordered<String, runnel_syntax::Span>,
+        seen: &mut BTreeMap<String, runnel_syntax::Span>,
     ) {
         let mut segments = Vec::new();
         let mut names = vec!["theRef", "newValue"];

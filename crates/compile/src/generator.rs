@@ -4,10 +4,12 @@
 //! nesting. A function that would have more locals or captures keeps its variables in a table
 //! (its frame): which ones do is found by compiling, counting, and compiling again.
 
+use crate::chunk::Known;
+use crate::code::{BracketContext, ClassFacts, MethodContext};
 use crate::lua::lines;
-use crate::scope::{Scope, Variable, assigned, referenced};
-use runnel_syntax::ast::{Program, Statement, StatementKind};
-use runnel_syntax::{Diagnostic, Level, LineIndex, Span};
+use crate::scope::{Scope, Variable, assigned};
+use runnel_syntax::ast::Statement;
+use runnel_syntax::{Diagnostic, LineIndex, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Locals of one function before its variables move to a frame (LuaJIT: 200, parameters and
@@ -26,45 +28,6 @@ const TEMPORARIES: usize = 40;
 pub(crate) const PARAMETERS: usize = 100;
 /// Locals of a function that has a frame: hidden ones of loops, and temporaries.
 const HIDDEN: usize = 190;
-/// Statements of the script that share one Lua function.
-const GROUP: usize = 40;
-
-/// What exists before the program is compiled: built-in classes, predefined names, schemes, and
-/// at the prompt the variables of the session.
-pub trait Known {
-    /// Whether a class of that name exists.
-    fn is_class(&self, name: &str) -> bool;
-    /// Whether a name is predefined, such as `stdout`.
-    fn is_predefined(&self, name: &str) -> bool;
-    /// Whether a variable of the running script has that name.
-    fn is_variable(&self, name: &str) -> bool;
-    /// Whether a scheme of that name is installed.
-    fn is_scheme(&self, name: &str) -> bool;
-    /// The instance variables of a class that exists.
-    fn instance_variables(&self, class: &str) -> Vec<String>;
-    /// Names that could be meant by a misspelt one.
-    fn names(&self) -> Vec<String>;
-    /// Schemes that could be meant by a misspelt one.
-    fn schemes(&self) -> Vec<String>;
-    /// Whether variables without a scheme live in a store that replaced the default one.
-    fn default_replaced(&self) -> bool {
-        false
-    }
-}
-
-/// A compiled program.
-#[derive(Debug)]
-pub struct Chunk {
-    /// Lua source: a function body whose parameter is the kernel, and which answers the value of
-    /// the last statement.
-    pub lua: String,
-    /// What is suspicious but runs.
-    pub warnings: Vec<Diagnostic>,
-    /// Whether the last statement is an assignment or a definition: the prompt does not echo it.
-    pub silent: bool,
-    /// The variables that the source assigns or declares itself, not in blocks.
-    pub variables: Vec<String>,
-}
 
 /// A Lua function under construction.
 #[derive(Default)]
@@ -78,34 +41,6 @@ pub(crate) struct Function {
     most_locals: usize,
     pub(crate) temporaries: usize,
     spills: bool,
-}
-
-/// What is known about a class of this program.
-#[derive(Clone, Default)]
-pub(crate) struct ClassFacts {
-    pub(crate) variables: Vec<String>,
-    /// Those that have a type.
-    pub(crate) typed: BTreeSet<String>,
-    pub(crate) superclass: Option<String>,
-}
-
-/// The method around the code being compiled.
-#[derive(Clone, Default)]
-pub(crate) struct MethodContext {
-    /// The class, for `this:` and `super`.
-    pub(crate) class: String,
-    /// `^` forwards instead of returning.
-    pub(crate) forwards: bool,
-    /// The function that `^` returns from.
-    pub(crate) home: usize,
-    /// A block that is a function of its own returns from it.
-    pub(crate) unwinds: bool,
-    /// On the class itself.
-    pub(crate) class_side: bool,
-    /// A page that it answers may be sent while it is written: a `get` of a property path.
-    pub(crate) pages: bool,
-    /// The hidden last parameter of such a `get`: whether a client waits for the page.
-    pub(crate) client: Option<Variable>,
 }
 
 pub(crate) struct Generator<'a> {
@@ -122,7 +57,7 @@ pub(crate) struct Generator<'a> {
     pub(crate) templates: BTreeSet<String>,
     pub(crate) schemes: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
-    pub(crate) brackets: Option<crate::references::query::Brackets>,
+    pub(crate) brackets: Option<BracketContext>,
     /// In a block that is a query: order comparisons with nil are false.
     pub(crate) lenient: bool,
     /// The class of the elements that variables of the script hold, where it is known.
@@ -133,61 +68,15 @@ pub(crate) struct Generator<'a> {
     /// Top-level names already assigned, in textual order.
     pub(crate) top_table: &'static str,
     frames: BTreeSet<usize>,
-    crowded: BTreeSet<usize>,
+    /// Functions whose variables need a frame: those found by this compilation.
+    pub(crate) crowded: BTreeSet<usize>,
     next_function: usize,
     next_variable: usize,
     too_deep: bool,
 }
 
-/// Compiles a program that was parsed without errors.
-///
-/// # Errors
-/// The diagnostics, at least one of them an error: unknown names, classes and schemes, and limits.
-pub fn compile(
-    program: &Program,
-    source: &str,
-    known: &dyn Known,
-) -> Result<Chunk, Vec<Diagnostic>> {
-    let mut frames = BTreeSet::new();
-    loop {
-        let mut generator = Generator::new(source, known, frames.clone());
-        let silent = generator.program(program);
-        let new: Vec<usize> = generator.crowded.difference(&frames).copied().collect();
-        if !new.is_empty() {
-            frames.extend(new);
-            continue;
-        }
-        generator.diagnostics.extend(crate::review::errors(program, source));
-        if generator.diagnostics.iter().any(|one| one.level == Level::Error) {
-            return Err(generator.diagnostics);
-        }
-        let lua = lines::place(&generator.code);
-        if let Some(line) = crate::lua::nesting::too_deep(&lua) {
-            let lines = source.split_inclusive('\n').take(line as usize - 1);
-            let start = lines.map(str::len).sum::<usize>() as u32;
-            generator.error(
-                Diagnostic::error(
-                    Span::new(start, start),
-                    "this is nested too deeply",
-                    "too many blocks and expressions in each other",
-                )
-                .hint("move an inner block into a method, or give an inner part a name"),
-            );
-            return Err(generator.diagnostics);
-        }
-        let variables = assigned(&program.statements).into_iter().collect();
-        return Ok(Chunk { lua, warnings: generator.diagnostics, silent, variables });
-    }
-}
-
-/// The kernel functions that generated code calls most; locals of the chunk.
-const HELPERS: &str = "local add,sub,mul,div,lt,gt,le,ge,eq,ne,truth,str,cat,at,atPut,fetch,store,\
-array,dict,home,leave,query,put,child,item=K.add,K.sub,K.mul,K.div,K.lt,K.gt,K.le,K.ge,K.eq,K.ne,K.truth,K.str,\
-K.concat,K.at,K.atPut,K.fetch,K.storePut,K.array,K.literalDictionary,K.home,K.leave,K.query,\
-K.put,K.child,K.item ";
-
 impl<'a> Generator<'a> {
-    fn new(source: &'a str, known: &'a dyn Known, frames: BTreeSet<usize>) -> Self {
+    pub(crate) fn new(source: &'a str, known: &'a dyn Known, frames: BTreeSet<usize>) -> Self {
         Generator {
             source,
             index: LineIndex::new(source),
@@ -213,64 +102,6 @@ impl<'a> Generator<'a> {
             next_variable: 0,
             too_deep: false,
         }
-    }
-
-    /// The whole program; answers whether its value should not be echoed at the prompt.
-    fn program(&mut self, program: &Program) -> bool {
-        self.collect(&program.statements);
-        self.collect_element_classes(&program.statements);
-        let mut names = assigned(&program.statements);
-        if let Some(signature) = &program.signature {
-            names
-                .extend(crate::class::parameters(&signature.selector).map(|p| p.name.text.clone()));
-        }
-        let bound = referenced(&program.statements);
-        names.extend(
-            bound
-                .into_iter()
-                .filter(|name| !self.known.is_predefined(name) && !self.is_class(name)),
-        );
-        if self.known.default_replaced() || self.schemes.contains("default") {
-            self.top_table = "D";
-        }
-        let table = self.top_table;
-        let mut top = Scope { top: true, ..Scope::default() };
-        for name in names {
-            let code = format!("{table}[{}]", crate::lua::names::quoted(&name));
-            top.names.push((name, Variable { code, owner: None }));
-        }
-        self.scopes.push(top);
-        self.code
-            .push_str("local K=... local V,D,G,P,_=K.variables,K.default,K.classes,K.predefined ");
-        self.code.push_str(HELPERS);
-        let groups: Vec<&[Statement]> = program.statements.chunks(GROUP).collect();
-        for (number, group) in groups.iter().enumerate() {
-            let last = number + 1 == groups.len();
-            let body = self.function_body(&[], |this| this.body(group, last));
-            let call = if last { "return " } else { "_=" };
-            self.code.push_str(&format!("{call}(function(){body} end)() "));
-        }
-        program.statements.last().is_none_or(|statement| match &statement.kind {
-            StatementKind::Expression(expression) => {
-                matches!(expression.kind, runnel_syntax::ast::ExpressionKind::Assign { .. })
-            }
-            _ => true,
-        })
-    }
-
-    fn collect(&mut self, statements: &[Statement]) {
-        for statement in statements {
-            match &statement.kind {
-                StatementKind::Class(class) => self.collect_class(class),
-                StatementKind::Template { name, .. } => {
-                    self.templates.insert(name.text.clone());
-                }
-                StatementKind::Test { body, .. } => self.collect(&body.statements),
-                _ => {}
-            }
-        }
-        crate::references::path::installed_schemes(statements, &mut self.schemes);
-        self.loads |= crate::references::path::loads_others(statements);
     }
 
     // Functions --------------------------------------------------------------------------------
@@ -562,6 +393,3 @@ impl<'a> Generator<'a> {
         names
     }
 }
-
-/// Keeps maps of the crate in one order, so that the same program gives the same code.
-pub(crate) type Ordered<K, V> = BTreeMap<K, V>;

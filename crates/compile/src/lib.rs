@@ -7,20 +7,23 @@
 //! `control` (messages that become Lua's own control structures), `class`, `query`, `path`,
 //! `element` (pages), `review` (what runs and is probably not meant).
 
+mod chunk;
 mod class;
-mod control;
+mod code;
+mod compile;
 mod elements;
-mod expression;
+mod expressions;
 mod generator;
-mod literal;
 mod lua;
-mod message;
 mod references;
 mod review;
 mod scope;
 mod shadow;
 mod statement;
+mod walk;
 
-pub use generator::{Chunk, Known, compile};
-pub use lua::names::{distance, field, nearest};
+pub use chunk::{Chunk, Known};
+pub use compile::compile;
+pub use lua::names::field;
 pub use review::warnings;
+pub use runnel_text::distance::{edit_distance, nearest};

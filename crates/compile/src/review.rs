@@ -12,24 +12,24 @@ mod names;
 mod secret;
 mod segments;
 
-use crate::scope::{walk, walk_statements};
+use crate::walk::walk;
 use names::Names;
 use runnel_syntax::ast::{
     Block, Class, Expression, ExpressionKind, MemberKind, Program, Statement, StatementKind,
 };
-use runnel_syntax::{Diagnostic, Level};
+use runnel_syntax::{Diagnostic, Severity};
 
 /// What is suspicious in a program that compiles, in the order of its text.
 pub fn warnings(program: &Program, source: &str) -> Vec<Diagnostic> {
     let mut found = reviewed(program, source);
-    found.retain(|one| one.level == Level::Warning);
+    found.retain(|one| one.level == Severity::Warning);
     found
 }
 
 /// What must not compile although every name in it is known.
 pub(crate) fn errors(program: &Program, source: &str) -> Vec<Diagnostic> {
     let mut found = reviewed(program, source);
-    found.retain(|one| one.level == Level::Error);
+    found.retain(|one| one.level == Severity::Error);
     found
 }
 
@@ -129,18 +129,4 @@ fn shown<'a>(expression: &Expression, source: &'a str) -> &'a str {
     let span = expression.span;
     let text = source.get(span.start as usize..span.end as usize).unwrap_or_default();
     if text.len() > LONGEST || text.contains('\n') { "…" } else { text }
-}
-
-/// Visits the expressions of statements and of all blocks inside them.
-fn walk_deep(statements: &[Statement], visit: &mut dyn FnMut(&Expression)) {
-    let mut blocks: Vec<Block> = Vec::new();
-    walk_statements(statements, &mut |expression| {
-        visit(expression);
-        if let ExpressionKind::Block(block) = &expression.kind {
-            blocks.push(block.clone());
-        }
-    });
-    for block in blocks {
-        walk_deep(&block.statements, visit);
-    }
 }

@@ -2,9 +2,9 @@
 //! around it that assigns or declares it anywhere; a name that no scope around assigns is new in
 //! the scope that assigns it. Methods do not see the variables of the script.
 
+use crate::walk::{walk, walk_statements};
 use runnel_syntax::ast::{
-    AssignOperator, Block, Expression, ExpressionKind, Message, PathPart, Statement, StatementKind,
-    TextPart,
+    AssignOperator, Block, Expression, ExpressionKind, Statement, StatementKind,
 };
 use std::collections::BTreeSet;
 
@@ -114,80 +114,4 @@ pub(crate) fn implicit_parameters(block: &Block) -> Vec<String> {
     });
     let count = used.last().map_or(0, |last| last + 1);
     (0..count).map(|number| number.to_string()).chain(named).collect()
-}
-
-/// Visits the expressions of statements, not those in blocks inside.
-pub(crate) fn walk_statements(statements: &[Statement], visit: &mut dyn FnMut(&Expression)) {
-    for statement in statements {
-        if let StatementKind::Expression(value) | StatementKind::Return(value) = &statement.kind {
-            walk(value, visit);
-        }
-    }
-}
-
-/// Visits an expression and what it is made of, not what stands in blocks. Long chains of
-/// messages do not use the stack.
-pub(crate) fn walk(expression: &Expression, visit: &mut dyn FnMut(&Expression)) {
-    let mut pending = vec![expression];
-    while let Some(expression) = pending.pop() {
-        visit(expression);
-        children(expression, &mut pending);
-    }
-}
-
-fn arguments<'a>(message: &'a Message, pending: &mut Vec<&'a Expression>) {
-    match message {
-        Message::Unary(_) => {}
-        Message::Binary(_, argument) => pending.push(argument),
-        Message::Keyword(parts) => pending.extend(parts.iter().map(|(_, argument)| argument)),
-    }
-}
-
-pub(crate) fn children<'a>(expression: &'a Expression, pending: &mut Vec<&'a Expression>) {
-    match &expression.kind {
-        ExpressionKind::Interpolated(parts) => {
-            pending.extend(parts.iter().filter_map(|part| match part {
-                TextPart::Expression(inner) => Some(inner),
-                TextPart::Text(_) => None,
-            }));
-        }
-        ExpressionKind::Reference(path) | ExpressionKind::ReferenceTo(path) => {
-            pending.extend(path.parts.iter().filter_map(|part| match part {
-                PathPart::Expression(inner) | PathPart::Segments(inner) => Some(inner),
-                PathPart::Text(_) => None,
-            }));
-        }
-        ExpressionKind::Array { elements, .. } => pending.extend(elements),
-        ExpressionKind::Dictionary(pairs) => {
-            pending.extend(pairs.iter().flat_map(|pair| [&pair.key, &pair.value]));
-        }
-        ExpressionKind::Object { pairs, children, .. } => {
-            pending.extend(pairs.iter().flatten().flat_map(|pair| [&pair.key, &pair.value]));
-            pending.extend(children.iter().flatten());
-        }
-        ExpressionKind::Parenthesized(inner) | ExpressionKind::Next(inner) => pending.push(inner),
-        ExpressionKind::Send { receiver, message } => {
-            pending.push(receiver);
-            arguments(message, pending);
-        }
-        ExpressionKind::Pipe { left, message } => {
-            pending.push(left);
-            arguments(message, pending);
-        }
-        ExpressionKind::Cascade { receiver, messages } => {
-            pending.push(receiver);
-            messages.iter().for_each(|message| arguments(message, pending));
-        }
-        ExpressionKind::Subscript { receiver, index } => pending.extend([&**receiver, &**index]),
-        ExpressionKind::Assign { target, value, .. } => pending.extend([&**target, &**value]),
-        ExpressionKind::Connect { left, right, .. } => pending.extend([&**left, &**right]),
-        ExpressionKind::Integer(_)
-        | ExpressionKind::Float(_)
-        | ExpressionKind::Text(_)
-        | ExpressionKind::Symbol(_)
-        | ExpressionKind::Name(_)
-        | ExpressionKind::Implicit(_)
-        | ExpressionKind::Block(_)
-        | ExpressionKind::Error => {}
-    }
 }

@@ -2,7 +2,7 @@
 //! in a method of an object with the variable `count`. It would answer nil for ever.
 
 use crate::generator::Generator;
-use crate::scope::walk;
+use crate::walk::walk;
 use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Statement, StatementKind};
 use runnel_syntax::{Diagnostic, Span};
 

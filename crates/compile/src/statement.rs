@@ -1,24 +1,11 @@
 //! Statements: what becomes of the value of each.
 
-use crate::expression::Code;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::scope::{Scope, Variable, implicit_parameters};
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Block, Statement, StatementKind, Word};
-
-/// What becomes of a value.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Tail {
-    /// It is dropped.
-    Discard,
-    /// It is returned from the Lua function.
-    Return,
-    /// It is kept in this variable.
-    Keep(String),
-    /// It is written into markup.
-    Write(Box<crate::elements::element::Place>),
-}
 
 impl Generator<'_> {
     /// The statements of a group of the script: in the script's scope, the last one answered.

@@ -2,12 +2,13 @@
 //!
 //! - [`serve`] answers requests from a store; a [`HttpServer`] can be given another store while it
 //!   runs, and stops gracefully.
-//! - [`ServerOptions`] and [`Limits`] say where it listens and what a client may do.
+//! - [`ServerOptions`] and [`Limits`] set the listening address and the limits of a client.
 //! - [`client`] is the web as a store: the schemes `http:` and `https:`.
-//! - [`Transport`] sends requests as they are, for stores whose protocol travels over HTTP.
+//! - [`Transport`] sends requests unchanged, for stores whose protocol runs over HTTP.
 //!
-//! Reading order: `service` (request to verb), `turn` and `write` (verb to answer), `connection`
-//! (the protocols and their time limits), `http1`, `server`; then `client`.
+//! Reading order: `server::service` (request to verb), `server::response::request_cycle` and
+//! `write` (verb to response), `server::connection` (protocols and timeouts), `server::http1`,
+//! `server::serve`; then `client`.
 
 mod client;
 mod network;
@@ -27,6 +28,6 @@ pub use server::listener::descriptors::{Reserve, is_out_of_descriptors};
 pub use server::listener::incoming::Share;
 pub use server::listener::listen::{AcceptQueue, Handed, bind, close_queue};
 pub use server::observer::{CLIENT_GONE, ObservedRequest, Observer, OutboundCall, RefusedHead};
-pub use server::options::{DEFAULT_PORT, Limits, ServerOptions};
+pub use server::options::{AccessPolicy, DEFAULT_PORT, Limits, ServerOptions};
 pub use server::request::forwarded::TrustedProxy;
 pub use server::serve::{HttpServer, serve, serve_handed, serve_on, serve_on_unix};

@@ -1,5 +1,5 @@
-//! The HTTP server: a listener, its connections in HTTP/1.1 and HTTP/2, and the path from a request
-//! over a verb of a store to the response.
+//! The HTTP server: listener, connections in HTTP/1.1 and HTTP/2, and the path from a request
+//! through a verb of a store to the response.
 
 pub(crate) mod busy_poll;
 pub(crate) mod connection;

@@ -1,14 +1,13 @@
-//! Seeing inside a server: what it does, told to those who run it and to nobody else.
+//! Observability of a server: metrics, access log, traces, and a port for its operators alone.
 //!
-//! - [`ObserveSettings`] say what is wanted; [`observe`] makes an [`Observing`] of them, whose observer the
-//!   server is given.
-//! - The **admin port** is a listener of its own: health, readiness, metrics and a page that draws
-//!   them.
-//! - The **access log** has a line for each request, without secrets, written by a thread of its own.
-//! - **Traces** go out over OTLP in batches.
+//! - [`ObserveSettings`] select what is observed; [`observe`] turns them into an [`Observing`],
+//!   whose observer goes to the server.
+//! - The **admin port** is a listener of its own: health, readiness, metrics and a dashboard.
+//! - The **access log** has one line for each request, redacted, written by a thread of its own.
+//! - **Traces** are exported over OTLP in batches.
 //!
-//! Reading order: `server_observer` (what the server tells), `recorder` and `registry` (numbers), then
-//! `exposition`, `access_log`, `exporter`, `admin`.
+//! Reading order: `server_observer` (events of the server), `metrics::recorder` and `registry`,
+//! then `exposition`, `log::access_log`, `traces::exporter`, `admin::port`.
 
 mod admin;
 mod log;

@@ -1,4 +1,4 @@
-//! Everything that watches one server, from its start to its end.
+//! The observation of one server, from start to stop.
 
 use crate::admin::port;
 use crate::admin::readiness::Readiness;
@@ -18,20 +18,20 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// How long the end waits for readers of the admin port.
+/// How long stopping waits for readers of the admin port.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What the command around a server gives to those who watch it.
+/// What the embedding command provides.
 pub struct Surroundings {
     /// Opens standard output and error for the log.
     pub writer: WriterOf,
-    /// Asks the program's engine.
+    /// Samples the program's engine.
     pub sampler: Option<Sampler>,
-    /// Sockets that others have opened.
+    /// Inherited sockets.
     pub listener: ListenerOf,
 }
 
-/// What watches one server. Dropping it frees the admin port.
+/// The observation of one server. Dropping it frees the admin port.
 pub struct Observing {
     server_observer: Rc<ServerObserver>,
     registry: Arc<Registry>,
@@ -40,10 +40,10 @@ pub struct Observing {
     probe: JoinHandle<()>,
 }
 
-/// Begins to watch a server as the settings say. The first server of a process that names an admin
-/// address serves it; the others, those of other workers among them, add their numbers to it.
+/// Starts observing a server. The first server of a process with an admin address serves that
+/// address; others, also those of other workers, add their metrics to it.
 ///
-/// Must be called on the event loop that will serve.
+/// Must be called on the event loop of the server.
 ///
 /// # Errors
 /// Those of [`runnel_http::serve`] for the admin port, and those of opening a log.
@@ -89,18 +89,18 @@ pub async fn observe(settings: &ObserveSettings, surroundings: Surroundings) -> 
 }
 
 impl Observing {
-    /// Whom the server tells.
+    /// The observer for the server.
     pub fn observer(&self) -> Rc<dyn Observer> {
         self.server_observer.clone()
     }
 
-    /// The port of the admin page, where this server serves it.
+    /// The admin port, if this server serves it.
     pub fn admin_port(&self) -> Option<u16> {
         self.admin.borrow().as_ref().map(HttpServer::port)
     }
 
-    /// Adds a check: `/readyz` says that the program is ready when a get of every one is answered
-    /// without an error, in 2 s.
+    /// Adds a readiness check: `/readyz` reports ready when a get of every check succeeds within 2
+    /// s.
     ///
     /// # Errors
     /// [`runnel_store::Kind::TooLarge`]: there are too many.
@@ -108,12 +108,12 @@ impl Observing {
         self.readiness.add(name, check)
     }
 
-    /// The server is stopping: from now on it is not ready.
+    /// Marks the server as stopping: it is not ready from now on.
     pub fn drain(&self) {
         self.registry.draining.store(true, Relaxed);
     }
 
-    /// The server has stopped: the last spans go out and the admin port is freed.
+    /// Exports the last spans and frees the admin port after the server has stopped.
     pub async fn end(&self) {
         if let Some(exporter) = self.server_observer.exporter.clone() {
             exporter.end().await;

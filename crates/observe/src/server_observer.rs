@@ -1,4 +1,4 @@
-//! What a server tells, passed on to the numbers, the log and the traces.
+//! The observer of a server: passes events on to metrics, log and traces.
 
 use crate::log::access_log;
 use crate::log::writer::LogWriter;
@@ -15,33 +15,33 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Paths by which machines ask whether a server lives: the log does not show them.
+/// Paths of health checks: the log leaves them out.
 const HEARTBEATS: [&str; 4] = ["/healthz", "/readyz", "/livez", "/status"];
 
-/// Refused heads that a worker logs in a second: one connection after the other can bring nothing
-/// else. All of them are counted.
+/// Refused heads that a worker logs in a second: a client can open connections for nothing else.
+/// All of them are counted.
 const MOST_REFUSALS: u32 = 100;
 const RATE_TIME: Duration = Duration::from_secs(1);
 
-/// Watches one server. What is not wanted is not there.
+/// The observer of one server. Disabled parts are absent.
 #[derive(Debug)]
 pub(crate) struct ServerObserver {
     pub(crate) recorder: Recorder,
-    /// Only where somebody may look at the numbers.
+    /// Whether metrics are collected: only with an admin port.
     pub(crate) counts: bool,
     pub(crate) names: bool,
     pub(crate) pulse: Rc<Pulse>,
     pub(crate) log: Option<(LogFormat, Arc<LogWriter>)>,
     pub(crate) exporter: Option<Rc<Exporter>>,
     pub(crate) refusals: RefusalRate,
-    /// The line that is being written.
+    /// The line being written.
     pub(crate) line: RefCell<Vec<u8>>,
 }
 
 impl ServerObserver {
     fn log(&self, request: &ObservedRequest) {
         let Some((format, _)) = &self.log else { return };
-        if HEARTBEATS.contains(&request.uri().path()) && request.status() < 400 {
+        if HEARTBEATS.contains(&request.uri.path()) && request.status() < 400 {
             return;
         }
         let mut line = self.line.borrow_mut();
@@ -59,7 +59,7 @@ impl ServerObserver {
     }
 }
 
-/// How many refused heads were logged in the present second.
+/// A rate limit of log lines about refused heads.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalRate(Cell<Option<(Instant, u32)>>);
 

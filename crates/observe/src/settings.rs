@@ -1,4 +1,4 @@
-//! What those who run a server want to see.
+//! Settings of observability.
 
 use crate::admin::token::AdminToken;
 use std::io::Write;
@@ -6,22 +6,22 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// What is wanted. The default is nothing.
+/// What to observe. The default is nothing.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveSettings {
-    /// Where health and metrics are served; port 0 takes any free one.
+    /// The address of the admin port; port 0 takes a free one.
     pub admin: Option<SocketAddr>,
-    /// What readers of the admin port have to know. An address that others can reach needs one.
+    /// The token of the admin port. Required for an address that other machines can reach.
     pub admin_token: Option<AdminToken>,
-    /// Names by which the admin port is asked for, beside its address and those of this machine.
+    /// Host names of the admin port, beside its address and those of this machine.
     pub admin_hosts: Vec<String>,
-    /// The form of the access log.
+    /// The format of the access log.
     pub access_log: Option<LogFormat>,
-    /// Where the access log goes.
+    /// The target of the access log.
     pub log_target: LogTarget,
-    /// Requests have names also where nothing is logged.
+    /// Assign request ids even when nothing is logged.
     pub request_ids: bool,
-    /// Where traces go.
+    /// The export of traces.
     pub traces: Option<TraceSettings>,
 }
 
@@ -35,16 +35,16 @@ impl ObserveSettings {
     }
 }
 
-/// The form of a line of the access log.
+/// The format of an access log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// A JSON object.
     Json,
-    /// The "combined" form of Apache and nginx.
+    /// The "combined" format of Apache and nginx.
     Combined,
 }
 
-/// Where the access log goes.
+/// The target of the access log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LogTarget {
     /// Standard output.
@@ -52,49 +52,47 @@ pub enum LogTarget {
     Output,
     /// Standard error.
     Error,
-    /// A file, which lines are added to. When it is moved away a new one is begun.
+    /// A file, opened for appending. After log rotation a new one is created.
     File(PathBuf),
 }
 
-/// Opens a target that is no file: the command alone knows its output.
+/// Opens a target that is no file: only the command knows its output.
 pub type WriterOf = fn(&LogTarget) -> Box<dyn Write + Send>;
 
-/// A socket for the admin port that somebody else has opened, such as a supervisor; `None` where
-/// nobody has.
+/// An inherited socket for the admin port, as from a supervisor; `None` without one.
 pub type ListenerOf = fn(SocketAddr) -> runnel_store::Result<Option<TcpListener>>;
 
-/// What the engine of a program says of itself, asked ten times a second at most.
+/// A sample of the program's engine, taken ten times a second at most.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
-    /// Fibers that want to run now.
+    /// Runnable fibers.
     pub fibers_running: u64,
-    /// Fibers that wait for something.
+    /// Waiting fibers.
     pub fibers_waiting: u64,
-    /// Bytes that the program's objects take.
+    /// The heap of the program, in bytes.
     pub heap: u64,
 }
 
 /// Takes a [`Sample`].
 pub type Sampler = Rc<dyn Fn() -> Sample>;
 
-/// How traces are exported; named after the variables of OpenTelemetry.
+/// The export of traces; named after the variables of OpenTelemetry.
 #[derive(Clone)]
 pub struct TraceSettings {
-    /// Where batches are posted to (`OTEL_EXPORTER_OTLP_ENDPOINT` and `/v1/traces`).
+    /// The endpoint for batches (`OTEL_EXPORTER_OTLP_ENDPOINT` and `/v1/traces`).
     pub endpoint: String,
-    /// Headers of each post (`OTEL_EXPORTER_OTLP_HEADERS`); they may be secret.
+    /// Headers of each request (`OTEL_EXPORTER_OTLP_HEADERS`); they may be secret.
     pub headers: Vec<(String, String)>,
     /// `OTEL_SERVICE_NAME`.
     pub service: String,
-    /// The part of traces beginning here that is written down, from 0 to 1
-    /// (`OTEL_TRACES_SAMPLER_ARG`).
+    /// The sampled part of the traces that start here, from 0 to 1 (`OTEL_TRACES_SAMPLER_ARG`).
     pub ratio: f64,
-    /// The longest that a finished span waits for others (`OTEL_BSP_SCHEDULE_DELAY`).
+    /// The longest delay of a finished span (`OTEL_BSP_SCHEDULE_DELAY`).
     pub delay: std::time::Duration,
 }
 
 impl std::fmt::Debug for TraceSettings {
-    /// Of headers only the names: their values may be secret.
+    /// Shows only the names of headers: their values may be secret.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         out.debug_struct("TraceSettings")

@@ -1,4 +1,5 @@
-//! What the runtime asks of the command that runs it: schemes, servers, databases, output.
+//! The host of a program: what the runtime asks of the command around it (schemes, servers,
+//! databases, output).
 
 use runnel_store::{Answer, Error, Kind, Store, Value};
 use std::rc::Rc;
@@ -15,46 +16,60 @@ pub enum Output {
 }
 
 /// A server that a program started.
-pub trait Server {
+pub trait RunningServer {
     /// The port it listens on.
     fn port(&self) -> u16;
     /// Serves another store from the next request on.
-    fn set_root(&self, store: Rc<dyn Store>);
+    fn set_root(&self, _: Rc<dyn Store>) {}
     /// Stops: no new connections, requests in flight are finished.
-    fn stop(&self) -> Answer<()>;
-    /// Whether somebody counts its requests by the patterns of the program.
+    fn stop(&self) -> Answer<()> {
+        Answer::ok(())
+    }
+    /// Whether its requests are counted by the patterns of the program.
     fn is_observed(&self) -> bool {
         false
     }
-    /// The port for those who run it, where it has one.
+    /// The port of its admin page, where it has one.
     fn admin_port(&self) -> Option<u16> {
         None
     }
-    /// Adds a condition of its readiness: a store that answers a get without an error when it is
-    /// met.
+    /// Adds a readiness check: a store whose get answers without an error once the check passes.
     ///
     /// # Errors
     /// There are too many.
-    fn check(&self, name: &str, check: Rc<dyn Store>) -> Result<(), Error> {
-        let _ = (name, check);
+    fn check(&self, _name: &str, _check: Rc<dyn Store>) -> Result<(), Error> {
         Ok(())
     }
 }
 
-/// The command around the program. It alone knows all schemes, and it alone prints.
+/// The command around the program. It alone knows all schemes, and it alone prints. A host that
+/// leaves a method out has nothing of that kind.
 pub trait Host {
     /// The store of a built-in scheme such as `file`, made when it is first used.
-    fn scheme(&self, name: &str) -> Option<Rc<dyn Store>>;
+    fn scheme(&self, _name: &str) -> Option<Rc<dyn Store>> {
+        None
+    }
     /// The names of the built-in schemes.
-    fn schemes(&self) -> &'static [&'static str];
+    fn schemes(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Opens a database by its reference, such as `sqlite:tasks.db`. The options are a record of
     /// names and values, or nil.
-    fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>>;
+    fn database(
+        &self,
+        _scheme: &str,
+        _path: &str,
+        _options: &Value,
+    ) -> Option<Answer<Rc<dyn Store>>> {
+        None
+    }
     /// A store of another machine that a program describes: `http`, `s3`.
     ///
     /// # Errors
     /// What is wrong with the options.
-    fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error>;
+    fn remote(&self, kind: &str, _options: &Value) -> Result<Rc<dyn Store>, Error> {
+        Err(unsupported(kind))
+    }
     /// A store that the command makes of others by their names, such as a search page of an index.
     ///
     /// # Errors
@@ -62,43 +77,53 @@ pub trait Host {
     fn composed(
         &self,
         kind: &str,
-        options: &Value,
-        sources: &[(String, Rc<dyn Store>)],
+        _options: &Value,
+        _sources: &[(String, Rc<dyn Store>)],
     ) -> Result<Rc<dyn Store>, Error> {
-        let _ = (options, sources);
-        Err(Error::new(Kind::Unsupported, format!("there is no store `{kind}`")))
+        Err(unsupported(kind))
     }
-    /// The names of what a server can be told, such as `port`.
-    fn server_options(&self) -> &'static [&'static str];
-    /// Serves a store over HTTP, as a record of options says.
-    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn Server>>;
-    /// Writes output; it may be kept until `flush`.
-    fn write(&self, output: Output, bytes: &[u8]);
-    /// Says how far something long is, in one line that the next replaces; an empty text takes it
-    /// away. Only people at a terminal see it.
-    fn progress(&self, text: &str);
-    /// Sends out what was kept.
-    fn flush(&self);
+    /// The names of the options of a server, such as `port`.
+    fn server_options(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Serves a store over HTTP with a record of options.
+    fn serve(&self, _: Rc<dyn Store>, _options: &Value) -> Answer<Rc<dyn RunningServer>> {
+        Error::new(Kind::Unsupported, "there are no servers here").into()
+    }
+    /// Writes output; it may be buffered until `flush`.
+    fn write(&self, _: Output, _bytes: &[u8]) {}
+    /// Shows the progress of a long operation in one line, which replaces the one before; an empty
+    /// text removes it. Only terminals show it.
+    fn progress(&self, _text: &str) {}
+    /// Flushes buffered output.
+    fn flush(&self) {}
     /// The next line of standard input without its end; `None` at the end.
-    fn read_line(&self) -> Answer<Option<String>>;
-    /// Runs the prompt inside the program until it is left. At the end of an input that is no
-    /// terminal it answers only when the process is told to stop.
-    fn interact(&self) -> Answer<()>;
-    /// Whether this worker is the one that runs a job that only one worker runs: the first that
-    /// asks, and another one once that has ended. `None`: the job was ended.
+    fn read_line(&self) -> Answer<Option<String>> {
+        Answer::ok(None)
+    }
+    /// Runs the prompt inside the program, in the isolate of this thread, until the user leaves it.
+    /// At the end of an input that is no terminal it answers only once the process gets a signal to stop.
+    fn interact(&self) -> Answer<()> {
+        Answer::ok(())
+    }
+    /// Whether this worker runs a job of which only one worker runs: the first that asks, and
+    /// another once that worker has ended. `None` after the end of the job.
     ///
     /// # Errors
     /// There are too many jobs.
-    fn leads(&self, job: &str) -> Result<Option<bool>, Error> {
-        let _ = job;
+    fn leads(&self, _job: &str) -> Result<Option<bool>, Error> {
         Ok(Some(true))
     }
     /// Ends a job in all workers.
-    fn end_job(&self, job: &str) {
-        let _ = job;
-    }
+    fn end_job(&self, _job: &str) {}
     /// Memory of the program was freed that may go back to the system.
     fn give_back_memory(&self) {}
     /// Runs a shell command and answers its output.
-    fn shell(&self, command: &str) -> Answer<String>;
+    fn shell(&self, _command: &str) -> Answer<String> {
+        Error::new(Kind::Unsupported, "there is no shell here").into()
+    }
+}
+
+fn unsupported(kind: &str) -> Error {
+    Error::new(Kind::Unsupported, format!("there is no store `{kind}`"))
 }

@@ -1,4 +1,4 @@
-//! The living program: an isolate of LuaJIT, fibers, objects, references and connections.
+//! The runtime of a program: an isolate of LuaJIT, fibers, objects, references and connections.
 //!
 //! An [`Isolate`] belongs to one thread. It runs source texts ([`Isolate::run`]); the command
 //! around it is its [`Host`]. The library of built-in classes is in `kernel/`, in Lua.
@@ -18,9 +18,9 @@ mod stores;
 mod streams;
 mod values;
 
-pub use fibers::fault::{Fault, Place};
+pub use fibers::fault::{Fault, TraceFrame};
 pub use fibers::load::{Load, load};
-pub use host::{Host, Output, Server};
+pub use host::{Host, Output, RunningServer};
 pub use isolate::{Isolate, Limits};
-pub use program::run::{Argument, Failure, Outcome, TestCase};
+pub use program::run::{Argument, Failure, ProgramOutcome, TestCase};
 pub use runnel_compile as compile;

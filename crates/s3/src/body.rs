@@ -1,6 +1,6 @@
 //! Objects as content, and content as what goes out.
 
-use crate::link::Link;
+use crate::server::S3Server;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
 use http::header::{self, HeaderName, HeaderValue};
@@ -15,14 +15,14 @@ use std::time::Instant;
 const UNKNOWN: [&str; 2] = ["binary/octet-stream", "application/octet-stream"];
 
 /// What goes out: a body piece by piece, and its media type.
-pub(crate) struct Outgoing {
+pub(crate) struct RequestBody {
     pub(crate) media_type: HeaderValue,
     pub(crate) pieces: ByteStream,
 }
 
-impl Outgoing {
+impl RequestBody {
     /// Content for a key. A type that is not said is that of the name's ending, or of the content.
-    pub(crate) async fn of(content: Content, key: &str) -> Result<Outgoing> {
+    pub(crate) async fn of(content: Content, key: &str) -> Result<RequestBody> {
         let (usual, pieces) = match content.body {
             Body::Empty => ("application/octet-stream", one(Bytes::new())),
             Body::Bytes(bytes) => ("application/octet-stream", one(bytes)),
@@ -43,14 +43,14 @@ impl Outgoing {
                 };
                 let own = lazy.media_type(Form::Json).unwrap_or("application/json".into());
                 let given = content.media_type.unwrap_or(own);
-                return Ok(Outgoing { media_type: header_value(&given), pieces });
+                return Ok(RequestBody { media_type: header_value(&given), pieces });
             }
         };
         let media_type = match &content.media_type {
             Some(given) => header_value(given),
             None => header_value(mime_guess::from_path(key).first_raw().unwrap_or(usual)),
         };
-        Ok(Outgoing { media_type, pieces })
+        Ok(RequestBody { media_type, pieces })
     }
 
     /// The next part of at least a size; a shorter one is the last, and after it there is nothing.
@@ -92,18 +92,18 @@ fn header_value(media_type: &str) -> HeaderValue {
 }
 
 /// The headers of an object.
-pub(crate) struct About {
+pub(crate) struct ObjectHeaders {
     pub(crate) media_type: Option<String>,
     pub(crate) entity_tag: Option<EntityTag>,
     pub(crate) modified: Option<std::time::SystemTime>,
     pub(crate) length: Option<u64>,
 }
 
-impl About {
-    pub(crate) fn of(headers: &HeaderMap) -> About {
+impl ObjectHeaders {
+    pub(crate) fn of(headers: &HeaderMap) -> ObjectHeaders {
         let text = |name: HeaderName| headers.get(name)?.to_str().ok();
         let media_type = text(header::CONTENT_TYPE).filter(|kind| !UNKNOWN.contains(kind));
-        About {
+        ObjectHeaders {
             media_type: media_type.map(String::from),
             entity_tag: text(header::ETAG).and_then(entity_tag),
             modified: text(header::LAST_MODIFIED)
@@ -132,17 +132,17 @@ pub(crate) fn unless_known(tag: &EntityTag) -> Option<HeaderValue> {
 
 /// An object as content: small ones as they are, large ones as streams.
 pub(crate) async fn content(
-    link: &Link,
+    server: &S3Server,
     response: Response<Received>,
     reference: &Reference,
     deadline: Option<Instant>,
 ) -> Result<Content> {
-    let about = About::of(response.headers());
+    let about = ObjectHeaders::of(response.headers());
     let mut body = response.into_body();
-    let until = link.until(deadline, 0);
+    let until = server.until(deadline, 0);
     let mut collected = BytesMut::new();
-    let is_large = about.length.is_some_and(|length| length > link.collect as u64);
-    while !is_large && collected.len() <= link.collect {
+    let is_large = about.length.is_some_and(|length| length > server.collect as u64);
+    while !is_large && collected.len() <= server.collect {
         match tokio::time::timeout_at(until.into(), body.next()).await {
             Ok(Some(piece)) => collected.extend_from_slice(&piece?),
             Ok(None) => {
@@ -231,7 +231,7 @@ mod tests {
     fn parts(pieces: &[usize], size: usize) -> Vec<usize> {
         let pieces: Vec<Result<Bytes>> =
             pieces.iter().map(|length| Ok(Bytes::from(vec![7; *length]))).collect();
-        let mut outgoing = Outgoing {
+        let mut outgoing = RequestBody {
             media_type: HeaderValue::from_static("text/plain"),
             pieces: Box::pin(stream::iter(pieces)),
         };

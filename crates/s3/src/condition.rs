@@ -5,7 +5,7 @@ use http::header::{self, HeaderValue};
 use runnel_store::{Condition, EntityTag, Error, Kind, Result};
 
 /// What a look at a key has found.
-pub(crate) enum There {
+pub(crate) enum KeyState {
     Nothing,
     /// Something, with its tag as it stands in the header.
     Object(Option<HeaderValue>),
@@ -15,17 +15,17 @@ pub(crate) enum There {
 
 /// Checks a condition against what was found, and makes the headers with which the server checks
 /// it once more, as one step with the write.
-pub(crate) fn headers(only_if: Option<&Condition>, there: &There) -> Result<HeaderMap> {
+pub(crate) fn headers(only_if: Option<&Condition>, there: &KeyState) -> Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     let Some(condition) = only_if else { return Ok(headers) };
     let own = match there {
-        There::Object(own) => own.as_ref(),
-        There::Nothing | There::Unknown => None,
+        KeyState::Object(own) => own.as_ref(),
+        KeyState::Nothing | KeyState::Unknown => None,
     };
     match there {
-        There::Nothing => condition.check(None)?,
-        There::Object(_) => condition.check(Some(own.and_then(tag).as_ref()))?,
-        There::Unknown => {}
+        KeyState::Nothing => condition.check(None)?,
+        KeyState::Object(_) => condition.check(Some(own.and_then(tag).as_ref()))?,
+        KeyState::Unknown => {}
     }
     match condition {
         Condition::Absent => {

@@ -143,7 +143,7 @@ fn handed_out(options: &S3Options, region: &str) -> Result<Credentials> {
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name("any")
         .with_region(region)
-        .with_http_connector(Connector(transport))
+        .with_http_connector(CredentialsConnector(transport))
         .with_retry(RetryConfig { max_retries: 1, ..RetryConfig::default() });
     let mut is_somebody = false;
     for name in PROVIDERS {
@@ -166,15 +166,15 @@ fn handed_out(options: &S3Options, region: &str) -> Result<Credentials> {
 
 /// Lets `object_store` ask for keys over our connections.
 #[derive(Clone, Debug)]
-struct Connector(Transport);
+struct CredentialsConnector(Transport);
 
-impl HttpConnector for Connector {
+impl HttpConnector for CredentialsConnector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
         Ok(HttpClient::new(self.clone()))
     }
 }
 
-impl HttpService for Connector {
+impl HttpService for CredentialsConnector {
     fn call<'service, 'call>(
         &'service self,
         request: HttpRequest,

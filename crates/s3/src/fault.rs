@@ -10,7 +10,7 @@ const CODE_LENGTH: usize = 64;
 const DETAIL_LENGTH: usize = 1024;
 
 /// What a refusal says.
-pub(crate) struct Refusal<'a> {
+pub(crate) struct S3Refusal<'a> {
     pub(crate) status: StatusCode,
     /// The XML of the error, or whatever came instead.
     pub(crate) body: &'a str,
@@ -20,7 +20,7 @@ pub(crate) struct Refusal<'a> {
 }
 
 /// The error of an answer that is no success.
-pub(crate) fn of_refusal(refusal: &Refusal) -> Error {
+pub(crate) fn of_refusal(refusal: &S3Refusal) -> Error {
     let code = xml::text(refusal.body, "Code").filter(|code| is_code(code)).unwrap_or_default();
     let words = xml::text(refusal.body, "Message").unwrap_or_else(|| refusal.body.to_string());
     let detail: String = words.chars().take(DETAIL_LENGTH).collect();
@@ -34,7 +34,7 @@ pub(crate) fn of_refusal(refusal: &Refusal) -> Error {
     Error::new(kind, message).with_temporary(temporary).with_detail(detail)
 }
 
-fn meaning(code: &str, refusal: &Refusal) -> Option<(Kind, String)> {
+fn meaning(code: &str, refusal: &S3Refusal) -> Option<(Kind, String)> {
     let bucket = refusal.bucket.unwrap_or("of that name");
     let (kind, message) = match code {
         "NoSuchBucket" => (Kind::NotFound, format!("there is no bucket {bucket}")),
@@ -72,7 +72,7 @@ fn meaning(code: &str, refusal: &Refusal) -> Option<(Kind, String)> {
 }
 
 /// A bucket is in one region, and only that region answers for it.
-fn elsewhere(refusal: &Refusal, code: &str) -> Option<String> {
+fn elsewhere(refusal: &S3Refusal, code: &str) -> Option<String> {
     let is_elsewhere = matches!(
         code,
         "PermanentRedirect"
@@ -132,7 +132,7 @@ mod tests {
 
     fn refused(status: u16, body: &str) -> Error {
         let status = StatusCode::from_u16(status).unwrap_or_default();
-        of_refusal(&Refusal { status, body, region: None, bucket: Some("cats") })
+        of_refusal(&S3Refusal { status, body, region: None, bucket: Some("cats") })
     }
 
     #[test]

@@ -10,18 +10,18 @@
 //! made here, because a store's names, listings and errors are not that crate's: it reads no empty
 //! segments or control characters, lists no buckets, and tells a status only for some errors.
 //!
-//! Reading order: `store` (verb to request), `link` (one request), `upload` and `list`; then
+//! Reading order: `store` (verb to request), `server` (one request), `upload` and `list`; then
 //! `settings`, `profile` and `credentials`.
 
 mod body;
 mod condition;
 mod credentials;
 mod fault;
-mod link;
 mod list;
+mod object_path;
 mod options;
-mod place;
 mod profile;
+mod server;
 mod settings;
 mod store;
 mod upload;

@@ -1,7 +1,7 @@
 //! What is in a server and in a bucket (ListBuckets and ListObjectsV2).
 
 use crate::fault;
-use crate::link::{Ask, Link};
+use crate::server::{S3Request, S3Server};
 use crate::xml;
 use http::Method;
 use percent_encoding::percent_decode_str;
@@ -17,10 +17,10 @@ pub const LISTED: usize = 100_000;
 const PAGE_SIZE: usize = 8 * 1024 * 1024;
 
 /// The buckets, ordered by name.
-pub(crate) async fn buckets(link: &Link, deadline: Option<Instant>) -> Result<Vec<Entry>> {
-    let ask = Ask { bucket: None, ..Ask::new(Method::GET, "", "") };
-    let response = link.succeed(&ask, deadline).await?;
-    let page = link.text(response, PAGE_SIZE, deadline).await?;
+pub(crate) async fn buckets(server: &S3Server, deadline: Option<Instant>) -> Result<Vec<Entry>> {
+    let ask = S3Request { bucket: None, ..S3Request::new(Method::GET, "", "") };
+    let response = server.succeed(&ask, deadline).await?;
+    let page = server.text(response, PAGE_SIZE, deadline).await?;
     let Some(listed) = xml::elements(&page, "ListAllMyBucketsResult").next() else {
         return Err(fault::garbage("a list of buckets", &page));
     };
@@ -33,12 +33,12 @@ pub(crate) async fn buckets(link: &Link, deadline: Option<Instant>) -> Result<Ve
 /// The children below a prefix, which is empty or ends in a slash. `None` where nothing begins so;
 /// a bucket that is empty has no children.
 pub(crate) async fn objects(
-    link: &Link,
+    server: &S3Server,
     bucket: &str,
     prefix: &str,
     deadline: Option<Instant>,
 ) -> Result<Option<Vec<Entry>>> {
-    let mut found = Found { children: BTreeMap::new(), is_there: prefix.is_empty() };
+    let mut found = ListedPage { children: BTreeMap::new(), is_there: prefix.is_empty() };
     let mut next: Option<String> = None;
     loop {
         let mut query = vec![
@@ -51,13 +51,13 @@ pub(crate) async fn objects(
         if let Some(next) = &next {
             query.insert(0, ("continuation-token", next));
         }
-        let ask = Ask { query: &query, ..Ask::new(Method::GET, bucket, "") };
-        let response = link.send(&ask, deadline).await?;
+        let ask = S3Request { query: &query, ..S3Request::new(Method::GET, bucket, "") };
+        let response = server.send(&ask, deadline).await?;
         if !response.status().is_success() {
-            let error = link.refused(response, Some(bucket), deadline).await;
+            let error = server.refused(response, Some(bucket), deadline).await;
             return if error.kind == Kind::NotFound { Ok(None) } else { Err(error) };
         }
-        let page = link.text(response, PAGE_SIZE, deadline).await?;
+        let page = server.text(response, PAGE_SIZE, deadline).await?;
         next = found.take(&page, prefix)?;
         if next.is_none() {
             break;
@@ -68,13 +68,13 @@ pub(crate) async fn objects(
     Ok(found.is_there.then(|| entries.collect()))
 }
 
-struct Found {
+struct ListedPage {
     /// Each name, and whether it has children.
     children: BTreeMap<String, bool>,
     is_there: bool,
 }
 
-impl Found {
+impl ListedPage {
     /// Takes a page; answers what asks for the next one.
     fn take(&mut self, page: &str, prefix: &str) -> Result<Option<String>> {
         let Some(listed) = xml::elements(page, "ListBucketResult").next() else {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn found(page: &str, prefix: &str) -> (Vec<(String, bool)>, bool, Option<String>) {
-        let mut found = Found { children: BTreeMap::new(), is_there: prefix.is_empty() };
+        let mut found = ListedPage { children: BTreeMap::new(), is_there: prefix.is_empty() };
         let next = found.take(page, prefix).unwrap();
         (found.children.into_iter().collect(), found.is_there, next)
     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_is_no_list_is_refused() {
-        let mut found = Found { children: BTreeMap::new(), is_there: false };
+        let mut found = ListedPage { children: BTreeMap::new(), is_there: false };
         for page in ["", "<html>", "<ListBucketResult>"] {
             assert_eq!(found.take(page, "").unwrap_err().kind, Kind::Failed, "{page}");
         }

@@ -12,16 +12,16 @@ const STRICT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_
 const STRICT_PATH: &AsciiSet = &STRICT.remove(b'/');
 
 /// Where requests go, and who signs them.
-pub(crate) struct Settings {
+pub(crate) struct S3Settings {
     pub(crate) region: String,
     pub(crate) credentials: Credentials,
     endpoint: Option<Url>,
     path_style: bool,
 }
 
-impl Settings {
+impl S3Settings {
     /// Asks the options first, then the environment, then the profile.
-    pub(crate) fn find(options: &S3Options) -> Result<Settings> {
+    pub(crate) fn find(options: &S3Options) -> Result<S3Settings> {
         let profile = Profile::read(options)?;
         let region = options
             .region
@@ -48,7 +48,7 @@ impl Settings {
             .or_else(|| options.flag("AWS_S3_FORCE_PATH_STYLE"))
             .unwrap_or(endpoint.is_some());
         let credentials = Credentials::find(options, &profile, &region)?;
-        Ok(Settings { region, credentials, endpoint, path_style })
+        Ok(S3Settings { region, credentials, endpoint, path_style })
     }
 
     /// The address of a bucket, of a key in it, or of the server, with a query. It is the same
@@ -125,12 +125,12 @@ mod tests {
     use super::*;
     use std::rc::Rc;
 
-    fn settings(variables: &'static [(&'static str, &'static str)]) -> Result<Settings> {
+    fn settings(variables: &'static [(&'static str, &'static str)]) -> Result<S3Settings> {
         let variable = move |name: &str| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| value.to_string())
         };
-        Settings::find(&S3Options {
+        S3Settings::find(&S3Options {
             key: Some("key".into()),
             secret: Some("secret".into()),
             variable: Rc::new(variable),

@@ -1,11 +1,11 @@
 //! Buckets as a store.
 
 use crate::body;
-use crate::condition::{self, There};
-use crate::link::{Ask, Link, is_missing};
+use crate::condition::{self, KeyState};
 use crate::list;
+use crate::object_path::{ObjectPath, check_bucket};
 use crate::options::S3Options;
-use crate::place::{Place, check_bucket};
+use crate::server::{S3Request, S3Server, is_missing};
 use crate::upload;
 use http::header;
 use http::{Method, StatusCode};
@@ -39,7 +39,7 @@ use std::time::Instant;
 /// step with the write.
 ///
 /// S3 does not say whether a put created or a delete removed something, so a look at the object
-/// goes before; where the access key may not look, a put answers `false` and a delete `true`. There
+/// goes before; where the access key may not look, a put answers `false` and a delete `true`. KeyState
 /// is no post, merge, query, watch (poll instead) or transaction.
 ///
 /// Credentials are, in this order: those of the options; nobody's, where `AWS_SKIP_SIGNATURE` is
@@ -57,7 +57,7 @@ use std::time::Instant;
 pub struct S3 {
     options: S3Options,
     /// Made by the first verb, because that looks into files.
-    link: OnceCell<Result<Arc<Link>>>,
+    server: OnceCell<Result<Arc<S3Server>>>,
 }
 
 impl S3 {
@@ -73,22 +73,22 @@ impl S3 {
                 return Err(Error::new(Kind::Invalid, message));
             }
         }
-        Ok(S3 { options, link: OnceCell::new() })
+        Ok(S3 { options, server: OnceCell::new() })
     }
 
-    fn link(&self) -> Result<Arc<Link>> {
-        self.link.get_or_init(|| Link::new(&self.options).map(Arc::new)).clone()
+    fn server(&self) -> Result<Arc<S3Server>> {
+        self.server.get_or_init(|| S3Server::new(&self.options).map(Arc::new)).clone()
     }
 
-    /// Goes to where a reference leads, with the link to the server.
+    /// Goes to where a reference leads, with the server to the server.
     fn at<T: 'static, F: Future<Output = Result<T>> + 'static>(
         &self,
         verb: Verb,
         reference: &Reference,
-        act: impl FnOnce(Arc<Link>, Place) -> F,
+        act: impl FnOnce(Arc<S3Server>, ObjectPath) -> F,
     ) -> Answer<T> {
-        let place = Place::of(self.options.bucket.as_deref(), reference);
-        match place.and_then(|place| Ok(act(self.link()?, place))) {
+        let place = ObjectPath::of(self.options.bucket.as_deref(), reference);
+        match place.and_then(|place| Ok(act(self.server()?, place))) {
             Ok(future) => Answer::later(future).on(verb, reference),
             Err(error) => error.on(verb, reference).into(),
         }
@@ -98,7 +98,7 @@ impl S3 {
 /// The scheme `s3:`, as in `s3:bucket/key`. The root lists the buckets; below a bucket it is as
 /// [`S3`].
 pub fn s3_scheme(options: S3Options) -> Rc<dyn Store> {
-    Rc::new(S3 { options: S3Options { bucket: None, ..options }, link: OnceCell::new() })
+    Rc::new(S3 { options: S3Options { bucket: None, ..options }, server: OnceCell::new() })
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -106,22 +106,22 @@ impl Store for S3 {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let (deadline, known) = (context.deadline, context.known.clone());
         let from = reference.clone();
-        self.at(Verb::Get, reference, move |link, place| async move {
-            let Place::Object(bucket, key) = place else { return Ok(None) };
-            let mut ask = Ask::new(Method::GET, &bucket, &key);
+        self.at(Verb::Get, reference, move |server, place| async move {
+            let ObjectPath::Object(bucket, key) = place else { return Ok(None) };
+            let mut ask = S3Request::new(Method::GET, &bucket, &key);
             if let Some(tag) = known.as_ref().and_then(body::unless_known) {
                 ask.headers.insert(header::IF_NONE_MATCH, tag);
             }
-            let response = link.send(&ask, deadline).await?;
+            let response = server.send(&ask, deadline).await?;
             match response.status() {
                 StatusCode::NOT_MODIFIED if known.is_some() => {
                     Ok(Some(Content { entity_tag: known, ..Content::default() }))
                 }
                 status if is_missing(status) => Ok(None),
                 status if status.is_success() => {
-                    body::content(&link, response, &from, deadline).await.map(Some)
+                    body::content(&server, response, &from, deadline).await.map(Some)
                 }
-                _ => Err(link.refused(response, Some(&bucket), deadline).await),
+                _ => Err(server.refused(response, Some(&bucket), deadline).await),
             }
         })
     }
@@ -129,18 +129,20 @@ impl Store for S3 {
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (deadline, only_if) = (context.deadline, context.only_if.clone());
         let admitted = self.conditions(reference).admit(only_if.as_ref(), Verb::Put, reference);
-        self.at(Verb::Put, reference, move |link, place| async move {
+        self.at(Verb::Put, reference, move |server, place| async move {
             admitted?;
             match place {
-                Place::Root => Err(Error::new(Kind::NotAllowed, "the list of buckets is read")),
-                Place::Bucket(bucket) => {
-                    make_bucket(&link, &bucket, content, deadline).await.map(Outcome::put)
+                ObjectPath::Root => {
+                    Err(Error::new(Kind::NotAllowed, "the list of buckets is read"))
                 }
-                Place::Object(bucket, key) => {
-                    let there = look(&link, &bucket, &key, deadline).await?;
+                ObjectPath::Bucket(bucket) => {
+                    make_bucket(&server, &bucket, content, deadline).await.map(Outcome::put)
+                }
+                ObjectPath::Object(bucket, key) => {
+                    let there = look(&server, &bucket, &key, deadline).await?;
                     let headers = condition::headers(only_if.as_ref(), &there)?;
-                    upload::put(&link, &bucket, &key, content, headers, deadline).await?;
-                    Ok(Outcome::put(matches!(there, There::Nothing)))
+                    upload::put(&server, &bucket, &key, content, headers, deadline).await?;
+                    Ok(Outcome::put(matches!(there, KeyState::Nothing)))
                 }
             }
         })
@@ -149,42 +151,42 @@ impl Store for S3 {
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let (deadline, only_if) = (context.deadline, context.only_if.clone());
         let admitted = self.conditions(reference).admit(only_if.as_ref(), Verb::Delete, reference);
-        self.at(Verb::Delete, reference, move |link, place| async move {
+        self.at(Verb::Delete, reference, move |server, place| async move {
             admitted?;
             let (bucket, key) = match place {
-                Place::Root => {
+                ObjectPath::Root => {
                     return Err(Error::new(Kind::NotAllowed, "the list of buckets is read"));
                 }
-                Place::Bucket(bucket) => (bucket, String::new()),
-                Place::Object(bucket, key) => (bucket, key),
+                ObjectPath::Bucket(bucket) => (bucket, String::new()),
+                ObjectPath::Object(bucket, key) => (bucket, key),
             };
             let there = match key.is_empty() {
-                true => There::Unknown,
-                false => look(&link, &bucket, &key, deadline).await?,
+                true => KeyState::Unknown,
+                false => look(&server, &bucket, &key, deadline).await?,
             };
             let headers = condition::headers(only_if.as_ref(), &there)?;
-            if matches!(there, There::Nothing) {
+            if matches!(there, KeyState::Nothing) {
                 return Ok(Outcome::deleted(false));
             }
             let once = only_if.is_some();
-            let ask = Ask { headers, once, ..Ask::new(Method::DELETE, &bucket, &key) };
-            let response = link.send(&ask, deadline).await?;
+            let ask = S3Request { headers, once, ..S3Request::new(Method::DELETE, &bucket, &key) };
+            let response = server.send(&ask, deadline).await?;
             match response.status() {
                 status if is_missing(status) => Ok(Outcome::deleted(false)),
                 status if status.is_success() => Ok(Outcome::deleted(true)),
-                _ => Err(link.refused(response, Some(&bucket), deadline).await),
+                _ => Err(server.refused(response, Some(&bucket), deadline).await),
             }
         })
     }
 
     fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         let deadline = context.deadline;
-        self.at(Verb::List, reference, move |link, place| async move {
+        self.at(Verb::List, reference, move |server, place| async move {
             match place {
-                Place::Root => list::buckets(&link, deadline).await.map(Some),
-                Place::Bucket(bucket) => list::objects(&link, &bucket, "", deadline).await,
-                Place::Object(bucket, key) => {
-                    list::objects(&link, &bucket, &format!("{key}/"), deadline).await
+                ObjectPath::Root => list::buckets(&server, deadline).await.map(Some),
+                ObjectPath::Bucket(bucket) => list::objects(&server, &bucket, "", deadline).await,
+                ObjectPath::Object(bucket, key) => {
+                    list::objects(&server, &bucket, &format!("{key}/"), deadline).await
                 }
             }
         })
@@ -192,17 +194,17 @@ impl Store for S3 {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         let all = Verbs::NONE.with(Verb::Put).with(Verb::Delete).with(Verb::List);
-        match Place::of(self.options.bucket.as_deref(), reference) {
-            Ok(Place::Root) => Verbs::NONE.with(Verb::List),
-            Ok(Place::Bucket(_)) => all,
-            Ok(Place::Object(..)) => all.with(Verb::Get),
+        match ObjectPath::of(self.options.bucket.as_deref(), reference) {
+            Ok(ObjectPath::Root) => Verbs::NONE.with(Verb::List),
+            Ok(ObjectPath::Bucket(_)) => all,
+            Ok(ObjectPath::Object(..)) => all.with(Verb::Get),
             Err(_) => Verbs::NONE,
         }
     }
 
     fn conditions(&self, reference: &Reference) -> Conditions {
-        match Place::of(self.options.bucket.as_deref(), reference) {
-            Ok(Place::Object(..)) => Conditions::Tags,
+        match ObjectPath::of(self.options.bucket.as_deref(), reference) {
+            Ok(ObjectPath::Object(..)) => Conditions::Tags,
             _ => Conditions::None,
         }
     }
@@ -214,30 +216,35 @@ impl Store for S3 {
             Some(bucket) => format!("s3 {bucket}"),
             None => "s3".to_string(),
         };
-        match self.link.get() {
-            Some(Ok(link)) => format!("{place} at {}", link.settings.host()),
+        match self.server.get() {
+            Some(Ok(server)) => format!("{place} at {}", server.settings.host()),
             _ => place,
         }
     }
 }
 
 /// What is at a key.
-async fn look(link: &Link, bucket: &str, key: &str, deadline: Option<Instant>) -> Result<There> {
-    let response = link.send(&Ask::new(Method::HEAD, bucket, key), deadline).await?;
+async fn look(
+    server: &S3Server,
+    bucket: &str,
+    key: &str,
+    deadline: Option<Instant>,
+) -> Result<KeyState> {
+    let response = server.send(&S3Request::new(Method::HEAD, bucket, key), deadline).await?;
     match response.status() {
-        status if is_missing(status) => Ok(There::Nothing),
+        status if is_missing(status) => Ok(KeyState::Nothing),
         status if status.is_success() => {
-            Ok(There::Object(response.headers().get(header::ETAG).cloned()))
+            Ok(KeyState::Object(response.headers().get(header::ETAG).cloned()))
         }
         // Who may write need not be one who may read; whether the keys are good at all will show.
-        StatusCode::FORBIDDEN => Ok(There::Unknown),
-        _ => Err(link.refused(response, Some(bucket), deadline).await),
+        StatusCode::FORBIDDEN => Ok(KeyState::Unknown),
+        _ => Err(server.refused(response, Some(bucket), deadline).await),
     }
 }
 
 /// Makes a bucket. Answers whether it was not there.
 async fn make_bucket(
-    link: &Link,
+    server: &S3Server,
     bucket: &str,
     content: Content,
     deadline: Option<Instant>,
@@ -245,11 +252,11 @@ async fn make_bucket(
     if matches!(&content.body, Body::Stream(..)) || content.read(0).await.is_err() {
         return Err(holds_no_content());
     }
-    if matches!(look(link, bucket, "", deadline).await?, There::Object(_)) {
+    if matches!(look(server, bucket, "", deadline).await?, KeyState::Object(_)) {
         return Ok(false);
     }
-    let mut ask = Ask::new(Method::PUT, bucket, "");
-    let region = &link.settings.region;
+    let mut ask = S3Request::new(Method::PUT, bucket, "");
+    let region = &server.settings.region;
     // The first region is the one that must not be named.
     if region != "us-east-1" {
         ask.body = format!(
@@ -258,7 +265,7 @@ async fn make_bucket(
         )
         .into();
     }
-    link.succeed(&ask, deadline).await?;
+    server.succeed(&ask, deadline).await?;
     Ok(true)
 }
 

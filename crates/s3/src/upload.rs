@@ -1,8 +1,8 @@
 //! Writing an object: in one request, or in parts.
 
-use crate::body::Outgoing;
-use crate::fault::{self, Refusal};
-use crate::link::{Ask, Link};
+use crate::body::RequestBody;
+use crate::fault::{self, S3Refusal};
+use crate::server::{S3Request, S3Server};
 use crate::xml;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
@@ -24,25 +24,26 @@ const ANSWER_SIZE: usize = 64 * 1024;
 
 /// Replaces or creates an object, where the condition that the headers say holds.
 pub(crate) async fn put(
-    link: &Arc<Link>,
+    server: &Arc<S3Server>,
     bucket: &str,
     key: &str,
     content: Content,
     condition: HeaderMap,
     deadline: Option<Instant>,
 ) -> Result<()> {
-    let mut outgoing = Outgoing::of(content, key).await?;
+    let mut outgoing = RequestBody::of(content, key).await?;
     let once = !condition.is_empty();
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, outgoing.media_type.clone());
     let first = within(deadline, outgoing.part(PART)).await?;
     if first.len() < PART {
         headers.extend(condition);
-        let ask = Ask { headers, body: first, once, ..Ask::new(Method::PUT, bucket, key) };
-        link.succeed(&ask, deadline).await?;
+        let ask =
+            S3Request { headers, body: first, once, ..S3Request::new(Method::PUT, bucket, key) };
+        server.succeed(&ask, deadline).await?;
         return Ok(());
     }
-    let mut upload = Upload::begin(link, bucket, key, headers, deadline).await?;
+    let mut upload = MultipartUpload::begin(server, bucket, key, headers, deadline).await?;
     let mut part = first;
     let sent = loop {
         let is_last = part.len() < size_of_part(upload.parts.len());
@@ -84,8 +85,8 @@ async fn within<T>(
 }
 
 /// An upload in parts. Dropped before it is complete, it is taken back.
-struct Upload {
-    link: Arc<Link>,
+struct MultipartUpload {
+    server: Arc<S3Server>,
     bucket: String,
     key: String,
     id: String,
@@ -96,21 +97,21 @@ struct Upload {
     is_over: bool,
 }
 
-impl Upload {
+impl MultipartUpload {
     /// Begins one, in a task of its own: a caller who goes away in the middle must not leave behind
     /// what only the answer names.
     async fn begin(
-        link: &Arc<Link>,
+        server: &Arc<S3Server>,
         bucket: &str,
         key: &str,
         headers: HeaderMap,
         deadline: Option<Instant>,
-    ) -> Result<Upload> {
-        let (link, bucket, key) = (link.clone(), bucket.to_string(), key.to_string());
+    ) -> Result<MultipartUpload> {
+        let (server, bucket, key) = (server.clone(), bucket.to_string(), key.to_string());
         let (sender, receiver) = oneshot::channel();
         tokio::task::spawn_local(async move {
             // Nobody waits for it any more: it is dropped here, and so taken back.
-            drop(sender.send(Upload::begun(link, bucket, key, headers).await));
+            drop(sender.send(MultipartUpload::begun(server, bucket, key, headers).await));
         });
         let begun = async {
             let gone = |_| Error::new(Kind::Cancelled, "the program ends");
@@ -120,19 +121,28 @@ impl Upload {
     }
 
     async fn begun(
-        link: Arc<Link>,
+        server: Arc<S3Server>,
         bucket: String,
         key: String,
         headers: HeaderMap,
-    ) -> Result<Upload> {
-        let credential = link.settings.credentials.now().await?;
+    ) -> Result<MultipartUpload> {
+        let credential = server.settings.credentials.now().await?;
         let query = &[("uploads", "")];
-        let ask = Ask { query, headers, once: true, ..Ask::new(Method::POST, &bucket, &key) };
-        let response = link.succeed(&ask, None).await?;
-        let answer = link.text(response, ANSWER_SIZE, None).await?;
+        let ask =
+            S3Request { query, headers, once: true, ..S3Request::new(Method::POST, &bucket, &key) };
+        let response = server.succeed(&ask, None).await?;
+        let answer = server.text(response, ANSWER_SIZE, None).await?;
         let id = xml::text(&answer, "UploadId").filter(|id| !id.is_empty());
         let id = id.ok_or_else(|| fault::garbage("the name of an upload", &answer))?;
-        Ok(Upload { link, bucket, key, id, credential, parts: Vec::new(), is_over: false })
+        Ok(MultipartUpload {
+            server,
+            bucket,
+            key,
+            id,
+            credential,
+            parts: Vec::new(),
+            is_over: false,
+        })
     }
 
     async fn send(&mut self, part: bytes::Bytes, deadline: Option<Instant>) -> Result<()> {
@@ -142,8 +152,9 @@ impl Upload {
         }
         let number = (self.parts.len() + 1).to_string();
         let query = &[("partNumber", number.as_str()), ("uploadId", self.id.as_str())];
-        let ask = Ask { query, body: part, ..Ask::new(Method::PUT, &self.bucket, &self.key) };
-        let response = self.link.succeed(&ask, deadline).await?;
+        let ask =
+            S3Request { query, body: part, ..S3Request::new(Method::PUT, &self.bucket, &self.key) };
+        let response = self.server.succeed(&ask, deadline).await?;
         let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
         let tag = tag.ok_or_else(|| fault::garbage("the tag of a part", ""))?;
         self.parts.push(tag.to_string());
@@ -181,15 +192,15 @@ impl Upload {
         let mut headers = condition;
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
         let body = list.into();
-        let ask = Ask {
+        let ask = S3Request {
             query,
             headers,
             body,
             once: true,
-            ..Ask::new(Method::POST, &self.bucket, &self.key)
+            ..S3Request::new(Method::POST, &self.bucket, &self.key)
         };
-        let response = self.link.succeed(&ask, deadline).await?;
-        let answer = self.link.text(response, ANSWER_SIZE, deadline).await?;
+        let response = self.server.succeed(&ask, deadline).await?;
+        let answer = self.server.text(response, ANSWER_SIZE, deadline).await?;
         if xml::elements(&answer, "ETag").next().is_some() {
             return Ok(());
         }
@@ -198,14 +209,14 @@ impl Upload {
         }
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         let bucket = Some(self.bucket.as_str());
-        Err(fault::of_refusal(&Refusal { status, body: &answer, region: None, bucket }))
+        Err(fault::of_refusal(&S3Refusal { status, body: &answer, region: None, bucket }))
     }
 
     /// Takes it back, while somebody waits for that.
     async fn give_up(&mut self) {
         let query = &[("uploadId", self.id.as_str())];
-        let ask = Ask { query, ..Ask::new(Method::DELETE, &self.bucket, &self.key) };
-        match self.link.succeed(&ask, None).await {
+        let ask = S3Request { query, ..S3Request::new(Method::DELETE, &self.bucket, &self.key) };
+        match self.server.succeed(&ask, None).await {
             Ok(_) => {}
             Err(error) if error.kind == Kind::Conflict => {}
             Err(error) => {
@@ -216,12 +227,13 @@ impl Upload {
     }
 }
 
-impl Drop for Upload {
+impl Drop for MultipartUpload {
     fn drop(&mut self) {
         if !self.is_over {
             let query = &[("uploadId", self.id.as_str())];
-            let ask = Ask { query, ..Ask::new(Method::DELETE, &self.bucket, &self.key) };
-            self.link.send_aside(&ask, self.credential.as_deref());
+            let ask =
+                S3Request { query, ..S3Request::new(Method::DELETE, &self.bucket, &self.key) };
+            self.server.send_aside(&ask, self.credential.as_deref());
         }
     }
 }

@@ -1,4 +1,7 @@
-//! A collection: an index together with the documents that were put into it.
+//! Collections: an index together with the documents in it.
+//!
+//! The folder holds documents, their identifiers, slots and records, and bulk loading. Indexing is
+//! in [`index`](crate::index), files are in [`durable`](crate::durable).
 
 pub(crate) mod document;
 pub(crate) mod document_slots;
@@ -24,63 +27,66 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// What a collection is.
+/// The definition of a collection.
 #[derive(Clone, Debug)]
 pub struct CollectionDefinition {
-    /// What is indexed, and how.
+    /// The configuration of the index.
     pub index: IndexConfig,
-    /// How it is searched.
+    /// The configuration of searches.
     pub search: SearchConfig,
-    /// Whether documents are kept, so that they can be read and, when the definition changes,
-    /// indexed anew.
+    /// Whether to store documents, to read them and to index them again when the definition
+    /// changes.
     pub stored: bool,
-    /// Where it is kept. Without a folder it is in memory only.
+    /// The folder; `None` for a collection in memory.
     pub folder: Option<PathBuf>,
 }
 
 impl CollectionDefinition {
-    /// A collection in memory that keeps its documents.
+    /// A collection in memory that stores its documents.
     pub fn new(index: IndexConfig) -> CollectionDefinition {
         CollectionDefinition { index, search: SearchConfig::new(), stored: true, folder: None }
     }
 }
 
-/// What goes into the fingerprint of a definition besides itself: another number whenever the same
-/// documents and definition would be indexed differently.
+/// A part of the fingerprint: increase it when the same documents and definition are indexed
+/// differently.
 const GENERATION: u32 = 1;
 
-/// An index and its documents, searched by all threads while some write.
+/// An index and its documents, shared by all threads.
 pub struct Collection {
     name: String,
     search: Search,
     index: SharedIndex,
     key_format: KeyFormat,
     stored: bool,
-    /// Nothing for a collection in memory.
+    /// `None` for a collection in memory.
     log: Option<WriteLog>,
-    /// Held by whoever writes, so that writes happen in one order.
+    /// The write lock: it keeps the log and the index in the same order.
     writing: Mutex<()>,
     version: AtomicU64,
     watchers: Watchers,
 }
 
 impl Collection {
-    /// Opens a collection, or makes an empty one.
+    /// Opens a collection, or creates an empty one.
     ///
-    /// One in a folder is as it was left: with every document that was acknowledged, and perhaps
-    /// with some that were not. If the definition has changed, its documents are indexed anew.
+    /// A folder has every acknowledged document, and possibly some that were not acknowledged. If
+    /// the definition has changed, all documents are indexed again.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for a definition that cannot be, [`Kind::Conflict`] for a folder in use and
-    /// for a changed definition whose documents were not kept, [`Kind::Unsupported`] for files of
-    /// another version, [`Kind::Failed`] for damaged files. Messages name the file.
+    /// [`Kind::Invalid`] for an invalid definition, [`Kind::Conflict`] for a folder in use and for
+    /// a changed definition without stored documents, [`Kind::Unsupported`] for files of another
+    /// version, [`Kind::Failed`] for damaged files. Messages name the file.
     pub fn open(definition: CollectionDefinition) -> Result<Arc<Collection>, Error> {
         Collection::open_with(definition, DiskSteps::default(), None)
     }
 
-    /// Opens it in a folder again that another process may have had meanwhile. Searches over this
-    /// one find what is there now, and those who watch it are told that changes may be lost.
-    pub(crate) fn again(&self, definition: CollectionDefinition) -> Result<Arc<Collection>, Error> {
+    /// Opens the collection again after another process had its folder. Existing searches see the
+    /// new content, and watchers receive `lost`, since changes may be missing.
+    pub(crate) fn reopen(
+        &self,
+        definition: CollectionDefinition,
+    ) -> Result<Arc<Collection>, Error> {
         let again = Collection::open_with(definition, DiskSteps::default(), Some(self))?;
         again.watchers.lost(&Reference::default());
         Ok(again)
@@ -97,7 +103,7 @@ impl Collection {
         let (index, log) = match folder {
             None => (Arc::new(RwLock::new(SearchIndex::new(config).map_err(invalid)?)), None),
             Some(path) => {
-                // A definition that cannot be leaves no folder behind.
+                // Validate first: an invalid definition leaves no folder behind.
                 SearchIndex::new(config.clone()).map_err(invalid)?;
                 let folder = Arc::new(CollectionFolder::open(&path, steps)?);
                 let fingerprint = fingerprint(&config);
@@ -117,14 +123,14 @@ impl Collection {
             stored,
             log,
             writing: Mutex::default(),
-            // Versions of different openings do not meet.
+            // Versions of different openings are distinct.
             version: AtomicU64::new(RandomState::new().hash_one(0) >> 1),
             watchers: before.map_or_else(Watchers::new, |before| before.watchers.clone()),
         }))
     }
 
-    /// The same index and documents without the folder, which another process gets. What is written
-    /// here is not kept any more.
+    /// The same index and documents without the folder, for the time after a handover. Writes here
+    /// are not durable.
     pub(crate) fn detached(&self) -> Result<Collection, Error> {
         let search = Search::new(vec![self.index.clone()], self.search.config.clone())
             .map_err(|error| Error::new(Kind::Invalid, error.message()))?;
@@ -146,20 +152,20 @@ impl Collection {
         &self.name
     }
 
-    /// Puts a document, the text of a JSON object. A new one is shown after the others, one that
-    /// takes the place of another before them. Searches see it at once; until the answered
-    /// [`PendingWrite`] is ready, a crash may take it.
+    /// Puts a document, the text of a JSON object. A new document is shown after the others, a
+    /// replaced one before them. Searches see it at once; a crash may lose it until the returned
+    /// [`PendingWrite`] is ready.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for what is no JSON object, [`Kind::TooLarge`] for large documents and
-    /// full collections.
+    /// [`Kind::Invalid`] for anything but a JSON object, [`Kind::TooLarge`] for a large document
+    /// and a full collection.
     pub fn put(&self, id: Id, record: &[u8]) -> Result<PendingWrite, Error> {
         let id = self.key_format.apply(id);
         let document = json_record::document(id.clone(), record)?;
-        // Made before anybody has to wait for it.
+        // Copied before the lock is held.
         let kept = self.stored.then(|| Bytes::copy_from_slice(record));
         let _writing = self.write_lock();
-        self.check()?;
+        self.check_writable()?;
         let mut index = write(&self.index);
         if index.len() >= MAX_DOCUMENTS && !index.contains(id.clone()) {
             let message = format!("the index {} is full: {MAX_DOCUMENTS} documents", self.name);
@@ -176,7 +182,7 @@ impl Collection {
         Ok(self.pending(number))
     }
 
-    /// Removes a document and says whether it was there.
+    /// Removes a document and returns whether it existed.
     ///
     /// # Errors
     /// The log could not be written.
@@ -184,11 +190,11 @@ impl Collection {
         let id = self.key_format.apply(id.clone());
         let _writing = self.write_lock();
         if !read(&self.index).contains(id.clone()) {
-            // It may have been removed just now, which is then still to become durable.
+            // A removal just before may still be waiting for the disk.
             let last = self.log.as_ref().map_or(0, WriteLog::last);
             return Ok((false, self.pending(last)));
         }
-        self.check()?;
+        self.check_writable()?;
         let mut index = write(&self.index);
         let number = self.log.as_ref().map_or(0, |log| log.append(&id, None));
         index.remove(id.clone());
@@ -198,7 +204,7 @@ impl Collection {
         Ok((true, self.pending(number)))
     }
 
-    /// Waits until all writes so far are durable, blocking the thread.
+    /// Blocks the thread until all writes so far are durable.
     ///
     /// # Errors
     /// The log could not be written.
@@ -209,25 +215,25 @@ impl Collection {
         }
     }
 
-    /// Makes a snapshot now, so that the next opening has no log to read; blocks until it is done.
-    /// Nothing happens to a collection in memory.
+    /// Takes a snapshot now and blocks until it is complete, so that the next opening reads no log.
+    /// Does nothing for a collection in memory.
     ///
     /// # Errors
-    /// It could not be written; the log is kept then, and nothing is lost.
+    /// The snapshot could not be written; the log remains, and nothing is lost.
     pub fn snapshot(&self) -> Result<(), Error> {
         let Some(log) = &self.log else { return Ok(()) };
         Ok(log.snapshot()?)
     }
 
-    /// Tells that many documents will come, or that they have come. Searches are made fast then, and
-    /// a snapshot is made if the log is so long that the next opening would take its time; other
-    /// writers wait while the index is copied for it, searches do not.
+    /// Marks the start or the end of a bulk load. The end speeds up searches by bit sets, and takes
+    /// a snapshot if the log has become long; other writers wait while the index is copied for it,
+    /// searches do not.
     pub(crate) fn set_loading(&self, loading: bool) {
         if let Some(log) = &self.log {
             log.set_loading(loading);
         }
         let mut category = 0;
-        // Searches come in between.
+        // Release the lock between categories, for searches.
         while !loading && write(&self.index).make_bits(category) {
             category += 1;
         }
@@ -238,18 +244,18 @@ impl Collection {
         let writing = self.write_lock();
         let number = log.snapshot_of(read(&self.index).clone());
         drop(writing);
-        // If it failed, that was written down, and all documents are in the log.
+        // A failure is in the program's log, and all documents are in the write-ahead log.
         let _ = log.progress().wait_for_snapshot(number);
     }
 
-    /// Tells that no more documents come, for whatever reason.
+    /// Marks the end of a bulk load that was abandoned.
     pub(crate) fn stop_loading(&self) {
         if let Some(log) = &self.log {
             log.set_loading(false);
         }
     }
 
-    /// Waits while too much waits for the disk.
+    /// Blocks while too many bytes wait for the disk.
     pub(crate) fn wait_for_room(&self) -> Result<(), Error> {
         match &self.log {
             Some(log) if log.is_full() => self.flush(),
@@ -257,28 +263,28 @@ impl Collection {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
-        self.log.as_ref().map_or(Ok(()), |log| Ok(log.check()?))
+    fn check_writable(&self) -> Result<(), Error> {
+        self.log.as_ref().map_or(Ok(()), |log| Ok(log.check_writable()?))
     }
 
     fn pending(&self, write: u64) -> PendingWrite {
         match &self.log {
-            Some(log) => PendingWrite::of(log.progress().clone(), write),
+            Some(log) => PendingWrite::awaiting(log.progress().clone(), write),
             None => PendingWrite::ready(),
         }
     }
 
-    /// The document of an identifier, as it was put. Nothing if documents are not kept.
+    /// The stored document of an identifier; `None` if the collection does not store documents.
     pub fn document(&self, id: &Id) -> Option<Bytes> {
         read(&self.index).documents().record(&self.key_format.apply(id.clone()))
     }
 
-    /// Whether there is a document of this identifier.
+    /// Whether the collection has a document of this identifier.
     pub fn contains(&self, id: &Id) -> bool {
         read(&self.index).contains(id.clone())
     }
 
-    /// Identifiers in the order of the index, at most `limit` of them, without the first `skip`.
+    /// At most `limit` identifiers in the order of the index, after the first `skip`.
     pub fn ids(&self, skip: usize, limit: usize) -> Vec<Id> {
         read(&self.index).ids(skip, limit)
     }
@@ -293,17 +299,17 @@ impl Collection {
         self.len() == 0
     }
 
-    /// Searches.
+    /// Runs a query.
     pub fn search(&self, query: &str, request: &Request<'_>) -> SearchAnswer {
         self.search.search(query, request)
     }
 
-    /// Searches, with the memory of an earlier answer.
+    /// Runs a query and reuses the memory of an earlier answer.
     pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         self.search.search_into(query, request, answer);
     }
 
-    /// The search over this collection alone, for facets, filters and orders.
+    /// The search over this collection, for facets, filters and orders.
     pub fn searching(&self) -> &Search {
         &self.search
     }
@@ -313,13 +319,14 @@ impl Collection {
         &self.index
     }
 
-    /// A number that is another one after every write, and after every opening. Whoever keeps an
-    /// answer under it reads it before searching.
+    /// The version, different after every write and every opening. To cache an answer, read it
+    /// before searching.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Where changes of documents are told, by their identifiers, as soon as searches see them.
+    /// The watchers of documents, by identifier. They are notified as soon as searches see a
+    /// change.
     pub fn watchers(&self) -> &Watchers {
         &self.watchers
     }
@@ -339,10 +346,10 @@ impl fmt::Debug for Collection {
     }
 }
 
-/// What tells definitions apart: that of an index changes it, that of a search does not.
+/// The fingerprint of a definition. The configuration of searches is not part of it.
 fn fingerprint(index: &IndexConfig) -> u64 {
     let text = format!("{GENERATION} {index:?}");
-    // FNV-1a, which is the same everywhere and always.
+    // FNV-1a, which is stable across versions and platforms.
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

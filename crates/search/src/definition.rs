@@ -1,7 +1,7 @@
-//! Definitions as plain data: what a program's `#SearchIndex{ … }` says, read into a configuration.
+//! Definitions: the literals of a program, `#SearchIndex{ … }`, read into configurations.
 //!
-//! A literal of a class is a record whose field [`CLASS`] has the name of the class, the others are
-//! its options in their order.
+//! A literal of a class is a record: its field [`CLASS`] names the class, the others are its
+//! options in their order.
 
 mod category;
 mod options;
@@ -20,26 +20,26 @@ use runnel_store::{Error, Value};
 use std::path::PathBuf;
 use tokenizer::TokenizerUse;
 
-/// The field with the identifier of a record, where nothing else is said.
+/// The default field of the identifier of a record.
 const KEY: &str = "id";
 
-/// Longest name of an index, in bytes: it is a part of paths.
+/// Longest name of an index, in bytes: the name is a part of paths.
 const MAX_NAME_BYTES: usize = 128;
 
-/// What a program defines: the collection, and how records are put into it.
+/// The definition of an index in a program: the collection, and the keys of its records.
 #[derive(Clone, Debug)]
 pub struct SearchDefinition {
-    /// What programs and answers call it.
+    /// The name in programs and answers.
     pub name: String,
-    /// The field that has the identifier of a record.
+    /// The field with the identifier of a record.
     pub key: String,
-    /// What becomes of identifiers.
+    /// The format of identifiers.
     pub key_format: KeyFormat,
     /// The collection.
     pub collection: CollectionDefinition,
 }
 
-/// What an index is told besides its categories.
+/// The options of an index besides those of its tokenizer and search.
 const OWN: [&str; 13] = [
     CLASS,
     "name",
@@ -57,15 +57,15 @@ const OWN: [&str; 13] = [
 ];
 
 impl SearchDefinition {
-    /// Reads a definition. Members that are no options are categories.
+    /// Reads a definition. Records that are not options are categories.
     ///
     /// # Errors
-    /// [`runnel_store::Kind::Invalid`] for what is missing, not known or wrong, with its name.
+    /// [`runnel_store::Kind::Invalid`] for a missing, unknown or wrong option, with its name.
     pub fn read(value: &Value) -> Result<SearchDefinition, Error> {
         let what = "a SearchIndex";
         let known: Vec<&str> = [&OWN[..], &tokenizer::OPTIONS, &searching::OPTIONS].concat();
         let Value::Record(fields) = value else {
-            return Err(invalid(format!("{what} is defined by a literal with its options")));
+            return Err(invalid(format!("{what} needs a literal with its options")));
         };
         let (members, own): (Vec<_>, Vec<_>) = fields
             .iter()
@@ -75,7 +75,7 @@ impl SearchDefinition {
         let options = DefinitionOptions::new(&own, what, &known)?;
         let name = read_name(&options)?;
         let what = format!("the index {name}");
-        let options = options.called(&what);
+        let options = options.with_owner(&what);
         let mut index = IndexConfig::new(&name);
         if let Some(identifier) = options.text("identifier")? {
             index = index.identifier(identifier);
@@ -87,7 +87,7 @@ impl SearchDefinition {
                 &format!("the tokenizer of {what}"),
                 TokenizerUse::Documents,
             )?,
-            None => tokenizer::of(&options, TokenizerUse::Documents)?,
+            None => tokenizer::read_options(&options, TokenizerUse::Documents)?,
         });
         let fidelity = match options.flag("original")? {
             Some(true) => Fidelity::Original,
@@ -108,7 +108,7 @@ impl SearchDefinition {
         for attribute in read_attributes(&options, &what)? {
             index = index.attribute(attribute);
         }
-        let search = searching::of(&options)?.fidelity(fidelity);
+        let search = searching::read_options(&options)?.fidelity(fidelity);
         let search = match options.record("searching")? {
             Some(value) => search.tokenizer(tokenizer::read(
                 value,
@@ -132,12 +132,12 @@ impl SearchDefinition {
     }
 }
 
-/// How several indexes are searched together, as a program defines it.
+/// The definition of a search over several indexes.
 #[derive(Clone, Debug)]
 pub struct SearchesDefinition {
-    /// What programs call it, if anything.
+    /// The name in programs, if it has one.
     pub name: Option<String>,
-    /// How they are searched together.
+    /// The configuration of the search.
     pub search: crate::SearchConfig,
 }
 
@@ -145,7 +145,7 @@ impl SearchesDefinition {
     /// Reads the definition of a search over several indexes.
     ///
     /// # Errors
-    /// [`runnel_store::Kind::Invalid`] for what is missing, not known or wrong, with its name.
+    /// [`runnel_store::Kind::Invalid`] for a missing, unknown or wrong option, with its name.
     pub fn read(value: &Value) -> Result<SearchesDefinition, Error> {
         let own = [CLASS, "name", "searching", "original"];
         let known: Vec<&str> = [&own[..], &searching::OPTIONS, &tokenizer::OPTIONS].concat();
@@ -154,7 +154,7 @@ impl SearchesDefinition {
             Some(_) => Some(read_name(&options)?),
             None => None,
         };
-        let mut search = searching::of(&options)?;
+        let mut search = searching::read_options(&options)?;
         if options.flag("original")? == Some(true) {
             search = search.fidelity(Fidelity::Original);
         }
@@ -162,22 +162,22 @@ impl SearchesDefinition {
             Some(value) => {
                 tokenizer::read(value, "`searching` of a Search", TokenizerUse::Queries)?
             }
-            None => tokenizer::of(&options, TokenizerUse::Queries)?,
+            None => tokenizer::read_options(&options, TokenizerUse::Queries)?,
         });
         Ok(SearchesDefinition { name, search })
     }
 }
 
-/// The name of an index is a part of paths and of the scheme `search:`.
+/// Reads the name, which is a part of paths and of the scheme `search:`.
 fn read_name(options: &DefinitionOptions<'_>) -> Result<String, Error> {
     let Some(name) = options.text("name")? else {
-        return Err(invalid(format!("{} needs its `name`, such as 'books'", options.what())));
+        return Err(invalid(format!("{} needs its `name`, such as 'books'", options.owner())));
     };
     let odd = |character: char| character == '/' || character == '?' || character.is_control();
     if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains(odd) {
         return Err(invalid(format!(
             "`name` of {} must be a short text without slashes and question marks",
-            options.what()
+            options.owner()
         )));
     }
     Ok(name.to_owned())

@@ -1,8 +1,9 @@
-//! Keeping a collection in a folder: snapshots of the whole, and a log of what came after.
+//! Durability: the folder of a collection, with snapshots and a write-ahead log after them.
 //!
-//! The format of the files is described in `docs/design/search-format.md`. A write is appended to
-//! the log ([`WriteLog`]) and acknowledged when it is flushed. When the log has become long, a new part
-//! of it is begun, and a thread ([`snapshot_thread`]) makes a snapshot of what is before that part.
+//! `docs/design/search-format.md` describes the format of the files. A write is appended to the log
+//! ([`WriteLog`]) and acknowledged once it is flushed. A long log gets a new part, and a thread
+//! ([`snapshot_thread`]) takes a snapshot of everything before that part. What a collection holds
+//! in memory belongs in [`collection`](crate::collection).
 
 mod disk_error;
 mod disk_steps;

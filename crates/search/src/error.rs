@@ -1,9 +1,9 @@
-//! What can be wrong with a configuration, and with filters and orders of a request. Queries and
-//! documents never fail.
+//! Errors of a configuration, and of the filters and orders of a request. Queries and documents
+//! never fail.
 
 use std::fmt;
 
-/// A mistake in the configuration of an index or a search: what is wrong and what to do about it.
+/// An error in the configuration of an index or a search: the problem and its fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     message: String,
@@ -28,8 +28,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// A mistake in what is asked of a search besides the query: where, what is wrong, and what to do
-/// about it.
+/// An error in a filter or an order: its position, the problem and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {
     place: usize,
@@ -41,7 +40,7 @@ impl RequestError {
         RequestError { place, message: message.into() }
     }
 
-    /// The character of the text at which the mistake is, the first being 1.
+    /// The position of the error in the text, in characters; the first is 1.
     pub fn place(&self) -> usize {
         self.place
     }

@@ -1,11 +1,12 @@
-//! Combinatorial search: a query is read in every way that the categories of documents allow, and
-//! the answer lists these interpretations with their counts, best first.
+//! Combinatorial search: the engine reads a query in every way that the categories of the documents
+//! allow, and the answer lists these interpretations with their counts, best first.
 //!
-//! An [`SearchIndex`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a
-//! query apart, finds the categories that know each word, and forms every combination: "alan p" can
-//! be a title word and an author, an author and a title word, two title words. Each interpretation
-//! has a score, the number of its documents, and as many of their identifiers as were asked for. A
-//! [`Collection`] keeps the documents beside their index, a [`SearchStore`] makes it a store.
+//! A [`SearchIndex`] holds documents by [`Category`]. A [`Search`] over one or more indexes splits
+//! a query into words, finds the categories that know each word, and forms every combination: "alan
+//! p" can be a title word and an author, an author and a title word, two title words. Each
+//! interpretation has a score, the number of its documents, and the identifiers of one page of
+//! them. A [`Collection`] stores the documents beside their index, and a [`SearchStore`] makes it a
+//! store.
 //!
 //! ```
 //! use runnel_search::{
@@ -37,28 +38,29 @@
 //! | `title:word`, `title,author:word` | only in these categories |
 //! | `one\|two` | either |
 //! | `1990…1995` | a range |
-//! | `-word`, `!word` | not with this word, where [`SearchConfig::exclusion`] says so |
-//! | `"two words"` | next to each other, where [`SearchConfig::phrases`] says so |
+//! | `-word`, `!word` | without this word, with [`SearchConfig::exclusion`] |
+//! | `"two words"` | next to each other, with [`SearchConfig::phrases`] |
 //!
-//! The last word is partial unless it is marked, the others are exact. There are no parentheses.
-//! A [`SearchFilter`] on the [`Attribute`]s of documents and an [`DocumentOrder`] come with the [`Request`].
+//! The last word is partial unless it has a marker, the others are exact. There are no parentheses.
+//! A [`SearchFilter`] on the [`Attribute`]s of documents and a [`DocumentOrder`] come with the
+//! [`Request`].
 //!
-//! # Where it follows the original, and where not
+//! # Differences from the original
 //!
 //! Scores, counts, totals, the order of interpretations and of documents, and the JSON are those of
-//! Picky 4.31, number for number. On purpose different:
+//! Picky 4.31, number for number. The deliberate differences:
 //!
 //! - originals keep their markers: `a*` is shown as `a*`, as before Picky 4.19;
 //! - queries never fail: bars alone (`|`) find nothing;
 //! - indexing leaves the texts of the source as they are;
-//! - numbers near each other ([`Grid`]) can be searched for, which fails there;
+//! - numbers near each other ([`Grid`]) are searchable, which fails there;
 //! - with [`Fidelity::Corrected`], the default, pages of unique documents and similar words after
 //!   removals are right; [`Fidelity::Original`] has the numbers of the original;
 //! - [`SearchConfig::typos`], [`SearchConfig::exclusion`], [`SearchConfig::phrases`],
-//!   [`SearchConfig::synonyms`], filters, orders, languages and marked matches are additions; who
-//!   does not ask for them gets the answers of the original.
+//!   [`SearchConfig::synonyms`], filters, orders, languages and marked matches are additions;
+//!   without them the answers are those of the original.
 //!
-//! Everything is bounded: the constants of this crate say by how much.
+//! Everything is bounded: each limit is a constant of this crate.
 
 mod answer;
 mod collection;

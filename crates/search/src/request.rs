@@ -1,14 +1,14 @@
-//! The request of a search: page, order, filter, besides the query.
+//! The request of a search: page, sorting and filter.
 
 use crate::answer::document_order::DocumentOrder;
 use crate::collection::id::Id;
 use crate::query::filter::SearchFilter;
 use std::cmp::Ordering;
 
-/// How two documents compare.
+/// A comparison of two documents.
 pub type Compare<'a> = &'a dyn Fn(&Id, &Id) -> Ordering;
 
-/// What is asked of a search besides the query.
+/// The options of one search: page, sorting and filter.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub(crate) ids: i64,
@@ -37,7 +37,7 @@ impl Default for Request<'_> {
 }
 
 impl<'a> Request<'a> {
-    /// Whether documents are in another order than that of their index.
+    /// Whether the documents are sorted, instead of in the order of their index.
     pub(crate) fn is_sorted(&self) -> bool {
         self.sort.is_some() || self.order.is_some()
     }
@@ -47,27 +47,26 @@ impl<'a> Request<'a> {
         Request::default()
     }
 
-    /// At most this many documents. None with 0 or less: then the answer has counts only.
+    /// Limits the documents to this many. With 0 or less the answer has counts only.
     pub fn ids(mut self, ids: i64) -> Request<'a> {
         self.ids = ids;
         self
     }
 
-    /// Leaves out this many documents before the first. A negative number counts from the end of
-    /// an interpretation.
+    /// Skips this many documents. A negative number counts from the end of an interpretation.
     pub fn offset(mut self, offset: i64) -> Request<'a> {
         self.offset = offset;
         self
     }
 
-    /// Shows each document once only, in the best of its interpretations.
+    /// Shows each document once, in its best interpretation.
     pub fn unique(mut self, unique: bool) -> Request<'a> {
         self.unique = unique;
         self
     }
 
-    /// Takes documents of different indexes for different ones even if their identifiers are the
-    /// same, where each is shown once. Otherwise an identifier means the same in all indexes.
+    /// With [`unique`](Self::unique), treats equal identifiers of different indexes as different
+    /// documents. Otherwise they are the same document.
     pub fn separate(mut self, separate: bool) -> Request<'a> {
         self.separate = separate;
         self
@@ -79,23 +78,24 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Finds only documents that pass a filter, which comes from [`Search::filter`](crate::Search::filter). Counts and
-    /// totals are those of what is left. A query without words then finds all that pass.
+    /// Limits the search to documents that pass a filter from
+    /// [`Search::filter`](crate::Search::filter); counts and totals include only these. A query
+    /// without words then finds all of them.
     pub fn filter(mut self, filter: &'a SearchFilter) -> Request<'a> {
         self.filter = Some(filter);
         self
     }
 
-    /// Sorts documents by attributes, in an order that comes from [`Search::order`](crate::Search::order): within each
-    /// interpretation, or over all of them with [`flat`](Self::flat).
+    /// Sorts documents by attributes, with an order from [`Search::order`](crate::Search::order):
+    /// within each interpretation, or over all of them with [`flat`](Self::flat).
     pub fn order(mut self, order: &'a DocumentOrder) -> Request<'a> {
         self.order = Some(order);
         self
     }
 
     /// Returns one list of the documents of all interpretations, each of them once, instead of one
-    /// list for each interpretation: see [`SearchAnswer::flat`](crate::SearchAnswer::flat). Without an order,
-    /// the documents of the best interpretation come first.
+    /// list for each interpretation: see [`SearchAnswer::flat`](crate::SearchAnswer::flat). Without
+    /// an order, the documents of the best interpretation come first.
     pub fn flat(mut self, flat: bool) -> Request<'a> {
         self.flat = flat;
         self

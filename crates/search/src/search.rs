@@ -1,15 +1,15 @@
-//! Searching one or more indexes.
+//! Search over one or more indexes.
 
 use crate::answer::document_order::DocumentOrder;
 use crate::answer::highlight::Markers;
-use crate::answer::pager::Pager;
+use crate::answer::pager::{PagePosition, Pager};
 use crate::answer::search_answer::{IndexIdentifier, SearchAnswer};
 use crate::error::{ConfigError, RequestError};
 use crate::index::posting_list::SeenSlots;
 use crate::index::search_index::{Fidelity, SearchIndex};
 use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_INDEXES;
-use crate::query::combiner::Combiner;
+use crate::query::combiner::{Combiner, IndexScope};
 use crate::query::filter::SearchFilter;
 use crate::query::parsed_query::QuerySyntax;
 use crate::query::preferences::{Boost, CategoryNameId, Preferences};
@@ -22,7 +22,7 @@ use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
-/// Room for the lists of a short query over a few categories.
+/// Initial capacity: the lists of a short query over a few categories.
 const LISTS_EXPECTED: usize = 8;
 
 /// An index that searches read while others change it.
@@ -48,38 +48,38 @@ pub struct SearchConfig {
 }
 
 impl SearchConfig {
-    /// A search that splits queries at white space and prefers nothing.
+    /// A search that splits queries at white space, without boosts.
     pub fn new() -> SearchConfig {
         SearchConfig::default()
     }
 
-    /// How queries are taken apart.
+    /// Sets the tokenizer of queries.
     pub fn tokenizer(mut self, tokenizer: Tokenizer) -> SearchConfig {
         self.tokenizer = tokenizer;
         self
     }
 
-    /// Adds a boost. Of two for the same categories the later one counts.
+    /// Adds a boost; it replaces an earlier one of the same categories.
     pub fn boost(mut self, boost: Boost) -> SearchConfig {
         self.boosts.push(boost);
         self
     }
 
-    /// Looks only into this many interpretations, the best ones.
+    /// Evaluates only this many interpretations, the best ones.
     pub fn max_allocations(mut self, most: usize) -> SearchConfig {
         self.max_allocations = Some(most);
         self
     }
 
-    /// Stops this many interpretations after the one that fills the page. What is not looked into
-    /// is not in the total.
+    /// Stops this many interpretations after the one that fills the page. The total leaves out the
+    /// interpretations after that.
     pub fn terminate_early(mut self, extra: usize) -> SearchConfig {
         self.terminate_early = Some(extra);
         self
     }
 
-    /// Leaves out words in this category from interpretations once they are sorted; the other words
-    /// stay, and so does the score.
+    /// Removes words in this category from interpretations after sorting; the other words and the
+    /// score stay.
     pub fn ignore(mut self, category: impl Into<String>) -> SearchConfig {
         self.ignored_categories.push(category.into());
         self
@@ -95,7 +95,7 @@ impl SearchConfig {
         self
     }
 
-    /// Leaves out interpretations with other categories than these and those of further calls.
+    /// Leaves out interpretations with categories other than these and those of further calls.
     pub fn only<C: Into<String>>(
         mut self,
         categories: impl IntoIterator<Item = C>,
@@ -104,55 +104,55 @@ impl SearchConfig {
         self
     }
 
-    /// Skips words that no category knows, instead of finding nothing.
+    /// Skips words that no category has, instead of finding nothing.
     pub fn ignore_unassigned(mut self, ignore: bool) -> SearchConfig {
         self.ignore_unassigned = ignore;
         self
     }
 
-    /// For a word that none of its categories knows, takes the nearest words that they know, with
-    /// at most this many typos: letters missing, too many, wrong or exchanged. Words of four to
-    /// seven letters may have one, longer ones two, shorter ones none. Answers show the word as it
-    /// was written and the one that was taken. The original has nothing like it.
+    /// For a word that none of its categories has, takes the nearest words that they have, with at
+    /// most this many typos: missing, extra, wrong or swapped letters. Words of four to seven
+    /// letters may have one typo, longer ones two, shorter ones none. Answers show the word of the
+    /// query and the word found. An addition to the original.
     pub fn typos(mut self, most: usize) -> SearchConfig {
         self.typos = most;
         self
     }
 
-    /// Leaves out the documents of words that are marked with this character in front, as `!` in
-    /// `history !women`, whatever the tokenizer does with it elsewhere. Such words are exact unless
-    /// marked as partial. A query of such words only finds all other documents. Can be called for
-    /// several characters. The original has nothing like it.
+    /// Excludes the documents of words with this character in front, as `!` in `history !women`,
+    /// even if the tokenizer would remove it. Such words are exact unless marked as partial. A
+    /// query of excluded words alone finds all other documents. Call it again for a second
+    /// character. An addition to the original.
     pub fn exclusion(mut self, marker: char) -> SearchConfig {
         self.exclusions.push(marker);
         self
     }
 
-    /// Whether several words between quotes, as in `"alan turing"` and `title:"alan turing"`, have
-    /// to be next to each other in one category. What counts are the words that are indexed: stop
-    /// words between them make no difference. In an index that does not know the order of words
-    /// ([`IndexConfig::phrases`](crate::IndexConfig::phrases)) they have to be in the same category.
-    /// One word between quotes is the whole word, as without this, but in categories with stems it
-    /// finds the other forms too, as the words of phrases do. The original has nothing like it:
-    /// there, all but the last of the words are as without quotes.
+    /// Makes several words between quotes, as in `"alan turing"` and `title:"alan turing"`, a
+    /// phrase: they must be next to each other in one category. Only indexed words count, so a stop
+    /// word between them makes no difference. An index without the order of words
+    /// ([`IndexConfig::phrases`](crate::IndexConfig::phrases)) requires the same category only. One
+    /// word between quotes is exact with or without this, but in categories with stems it also
+    /// finds the other forms, as the words of phrases do. An addition to the original, which treats
+    /// all but the last of the words as if they had no quotes.
     pub fn phrases(mut self, phrases: bool) -> SearchConfig {
         self.phrases = phrases;
         self
     }
 
-    /// Finds the synonyms of words too. The original has nothing like it.
+    /// Sets the synonyms. An addition to the original.
     pub fn synonyms(mut self, synonyms: Synonyms) -> SearchConfig {
         self.synonyms = synonyms;
         self
     }
 
-    /// What is written around matches where texts are shown with them.
+    /// Sets the markers around matches in texts.
     pub fn mark_with(mut self, markers: Markers) -> SearchConfig {
         self.markers = markers;
         self
     }
 
-    /// What is written around matches.
+    /// The markers around matches.
     pub fn markers(&self) -> &Markers {
         &self.markers
     }
@@ -161,7 +161,7 @@ impl SearchConfig {
         QuerySyntax { last_partial, exclusions: &self.exclusions, phrases: self.phrases }
     }
 
-    /// Whether to follow the original in its faults.
+    /// Chooses between corrected behaviour and the faults of the original.
     pub fn fidelity(mut self, fidelity: Fidelity) -> SearchConfig {
         self.fidelity = fidelity;
         self
@@ -175,7 +175,7 @@ pub struct Search {
     pub(crate) config: SearchConfig,
     preferences: Preferences,
     synonyms: Synonyms,
-    /// The names of the categories of each index.
+    /// The name numbers of the categories of each index.
     names: Vec<Vec<CategoryNameId>>,
     identifiers: Arc<[IndexIdentifier]>,
 }
@@ -184,23 +184,23 @@ impl Search {
     /// A search over these indexes, in this order.
     ///
     /// # Errors
-    /// No index, too many, or one that is given twice.
+    /// No index, more than [`MAX_INDEXES`], or the same index twice.
     pub fn new(indexes: Vec<SharedIndex>, config: SearchConfig) -> Result<Search, ConfigError> {
         if indexes.is_empty() || indexes.len() > MAX_INDEXES {
             return Err(ConfigError::new(format!(
-                "a search was given {} indexes; it needs one to {MAX_INDEXES}",
+                "a search needs 1 to {MAX_INDEXES} indexes (got {})",
                 indexes.len()
             )));
         }
         for (number, index) in indexes.iter().enumerate() {
             if indexes[..number].iter().any(|other| Arc::ptr_eq(other, index)) {
                 return Err(ConfigError::new(format!(
-                    "a search was given the index {} twice; give it each index once",
-                    read(index).name()
+                    "the search has the index {} twice; pass each index once",
+                    read_index(index).name()
                 )));
             }
         }
-        let guards: Vec<_> = indexes.iter().map(read).collect();
+        let guards: Vec<_> = indexes.iter().map(read_index).collect();
         let categories = guards.iter().flat_map(|index| index.category_names());
         let preferences = Preferences::new(
             categories,
@@ -220,7 +220,7 @@ impl Search {
         Ok(Search { indexes, config, preferences, synonyms, names, identifiers })
     }
 
-    /// A search over one index that nobody else has.
+    /// A search over one index that it owns.
     ///
     /// # Errors
     /// None at present; see [`new`](Self::new).
@@ -233,51 +233,51 @@ impl Search {
         &self.indexes
     }
 
-    /// Reads a filter and sees that it can be asked of the indexes.
+    /// Parses a filter and checks it against the attributes of the indexes.
     ///
     /// # Errors
-    /// What [`SearchFilter::parse`] says, an attribute that no index has, a value that is not of the type
-    /// of its attribute.
+    /// Those of [`SearchFilter::parse`], an attribute that no index has, and a value of another
+    /// type than its attribute.
     pub fn filter(&self, text: &str) -> Result<SearchFilter, RequestError> {
         let filter = SearchFilter::parse(text)?;
-        let guards: Vec<_> = self.indexes.iter().map(read).collect();
+        let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
-        restriction::check(&filter, &columns)?;
+        restriction::check_filter(&filter, &columns)?;
         Ok(filter)
     }
 
-    /// Reads an order and sees that the indexes can be sorted so.
+    /// Parses an order and checks it against the attributes of the indexes.
     ///
     /// # Errors
-    /// What [`DocumentOrder::parse`] says, an attribute that no index has.
+    /// Those of [`DocumentOrder::parse`], and an attribute that no index has.
     pub fn order(&self, text: &str) -> Result<DocumentOrder, RequestError> {
         let order = DocumentOrder::parse(text)?;
-        let guards: Vec<_> = self.indexes.iter().map(read).collect();
+        let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
         order.check(&columns)?;
         Ok(order)
     }
 
-    /// Searches.
+    /// Runs a query.
     pub fn search(&self, query: &str, request: &Request<'_>) -> SearchAnswer {
         let mut answer = SearchAnswer::new();
         self.search_into(query, request, &mut answer);
         answer
     }
 
-    /// Searches, with the memory of an earlier answer.
+    /// Runs a query and reuses the memory of an earlier answer.
     pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         answer.query.parse(query, &self.config.tokenizer, self.config.reading(true));
-        // One index is the common case and needs no list of guards.
+        // One index is the common case: it needs no vector of guards.
         if let [index] = &self.indexes[..] {
-            self.run(&[read(index)], request, answer);
+            self.run(&[read_index(index)], request, answer);
         } else {
-            let guards: Vec<_> = self.indexes.iter().map(read).collect();
+            let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
             self.run(&guards, request, answer);
         }
     }
 
-    /// Answers the query that is in `answer`.
+    /// Runs the query parsed into `answer`.
     fn run<I: Deref<Target = SearchIndex>>(
         &self,
         indexes: &[I],
@@ -290,8 +290,8 @@ impl Search {
         answer.is_incomplete = work.falls_short();
     }
 
-    /// The same within a budget, which may be for more than this. Answers the documents found in
-    /// each index if the request is such that each is there once only.
+    /// [`run`](Self::run) within a budget that several searches may share. Returns the documents
+    /// found in each index if the request shows each document once.
     pub(crate) fn run_within<I: Deref<Target = SearchIndex>>(
         &self,
         indexes: &[I],
@@ -313,14 +313,15 @@ impl Search {
             typos: self.config.typos,
             synonyms: &self.synonyms,
         };
-        // Without words, what is excluded or filtered leaves the rest of all documents.
+        // A query without words, but with a filter or excluded words, starts from all documents.
         let restricted = !combiner.answer.query.excluded.is_empty() || request.filter.is_some();
         let everything = restricted && combiner.answer.query.places.is_empty();
         let mut restrictions = Vec::new();
         for (number, index) in indexes.iter().enumerate() {
-            self.interpret(&mut combiner, number, index);
+            let scope = IndexScope { index, names: &self.names[number] };
+            self.interpret(&mut combiner, number, scope);
             if restricted {
-                restrictions.push(self.restrict(&mut combiner, number, index, request, everything));
+                restrictions.push(self.restrict(&mut combiner, scope, request, everything));
             }
             if everything {
                 combiner.answer.interpretations.add_everything(number as u8);
@@ -336,57 +337,52 @@ impl Search {
             indexes,
             lists: &lists,
             fidelity: self.config.fidelity,
-            extra: self.config.terminate_early,
             chosen: Vec::new(),
             restrictions: &restrictions,
+            request,
+            position: PagePosition::new(request, self.config.terminate_early),
         };
-        pager.run(answer, request, work)
+        pager.run(answer, work)
     }
 
-    /// The documents of an index that an answer may have.
+    /// The documents of an index that the filter and the excluded words leave.
     fn restrict<'a>(
         &'a self,
         combiner: &mut Combiner<'a, '_>,
-        number: usize,
-        index: &'a SearchIndex,
+        scope: IndexScope<'a>,
         request: &Request<'_>,
         everything: bool,
     ) -> Restriction {
-        let excluded = self.exclude(combiner, number, index);
-        Restriction::new(index.columns(), request.filter, excluded, everything, combiner.work)
+        let excluded = Search::exclude(combiner, scope);
+        Restriction::new(scope.index.columns(), request.filter, excluded, everything, combiner.work)
     }
 
-    /// The documents of an index that are left out; nothing if no words are excluded.
-    fn exclude<'a>(
-        &'a self,
-        combiner: &mut Combiner<'a, '_>,
-        number: usize,
-        index: &'a SearchIndex,
-    ) -> Option<SlotBits> {
+    /// The documents with excluded words; `None` without such words.
+    fn exclude<'a>(combiner: &mut Combiner<'a, '_>, scope: IndexScope<'a>) -> Option<SlotBits> {
         if combiner.answer.query.excluded.is_empty() {
             return None;
         }
         let mut excluded = SlotBits::default();
         for place in 0..combiner.answer.query.excluded.len() {
             let place = combiner.answer.query.excluded[place];
-            combiner.excluded(index, &self.names[number], place, &mut excluded);
+            combiner.add_excluded(scope, place, &mut excluded);
         }
         Some(excluded)
     }
 
-    /// Adds the interpretations in one index.
+    /// Adds the interpretations of the query in one index.
     fn interpret<'a>(
         &'a self,
         combiner: &mut Combiner<'a, '_>,
         number: usize,
-        index: &'a SearchIndex,
+        scope: IndexScope<'a>,
     ) {
         combiner.answer.interpretations.places.clear();
         let mut bytes = 0;
         for place in 0..combiner.answer.query.places.len() {
             let place = combiner.answer.query.places[place];
             let start = combiner.answer.combinations.len() as u32;
-            if combiner.place(index, &self.names[number], place) == 0 {
+            if combiner.add_position(scope, place) == 0 {
                 if self.config.ignore_unassigned {
                     continue;
                 }
@@ -406,8 +402,8 @@ impl Search {
     }
 }
 
-/// Indexes are never left half changed by a panic that matters to readers, so a poisoned lock is
-/// read as any other.
-pub(crate) fn read(index: &SharedIndex) -> RwLockReadGuard<'_, SearchIndex> {
+/// Acquires a read lock. A panic never leaves an index half changed for readers, so a poisoned lock
+/// is read like any other.
+pub(crate) fn read_index(index: &SharedIndex) -> RwLockReadGuard<'_, SearchIndex> {
     index.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,7 @@
 //! Collections as stores: a reference with a query searches, one with a path is a document.
+//!
+//! The room has the verbs of the store, the parameters and the JSON of a search, and the handover
+//! of folders between processes.
 
 mod answer_cache;
 mod answer_json;
@@ -48,39 +51,39 @@ use std::sync::{Arc, PoisonError};
 /// Most documents of a listing.
 pub const MAX_LISTED: usize = 1 << 20;
 
-/// What programs see an answer as: an object that has `total`, `allocations`, `ids`.
+/// The class of answers in programs: an object with `total`, `allocations` and `ids`.
 const ANSWER_CLASS: &str = "SearchAnswer";
 
 thread_local! {
     static ANSWER_CLASS_NAME: Rc<str> = Rc::from(ANSWER_CLASS);
 }
 
-/// An index with its documents as a store, or several that are searched together.
+/// An index with its documents as a store, or several indexes searched together.
 ///
-/// - A get of the root searches. Its query has `query`, `ids` (20 without), `offset`, `unique`,
-///   `filter`, `sort`, `flat`, `documents`, `highlight`, `positions`, `snippet`, `words`, `facets` and
-///   `at_least`; names not listed here are
-///   ignored. `ids` and `offset` are read as the integer they begin with, so `5abc` is 5 and `x` is
-///   0. Without a query the answer is empty. The answer is JSON as [`SearchAnswer::write_json`] writes it,
-///   and has a weak entity tag, which stays the same until something is written.
-/// - A path is the identifier of a document: get, put, merge, delete. What is put is JSON or plain
-///   data, and answered when it is durable; searches see it before. Putting nil deletes.
+/// - A get of the root searches. The parameters of its query are `query`, `ids` (default 20),
+///   `offset`, `unique`, `filter`, `sort`, `flat`, `documents`, `highlight`, `positions`,
+///   `snippet`, `words`, `facets` and `at_least`; others are ignored. `ids` and `offset` are the
+///   integer at their start: `5abc` is 5 and `x` is 0. Without a query the answer is empty. The
+///   answer is JSON as by [`SearchAnswer::write_json`] and has a weak entity tag, which changes
+///   with every write.
+/// - A path is the identifier of a document: get, put, merge, delete. The content is JSON or plain
+///   data; the verb answers when the write is durable, searches see it before. Putting nil deletes.
 /// - A post adds records by their key: one, a list, or a table ([`runnel_store::TABLE_RECORD`]).
-/// - Listing answers the identifiers, at most [`MAX_LISTED`]; watching tells of documents.
+/// - Listing returns the identifiers, at most [`MAX_LISTED`]; watching reports changed documents.
 /// - Several indexes together have each of them under its name: `all:books/7`.
 pub struct SearchStore {
     name: String,
     members: Vec<SearchMember>,
     /// The search over all of them.
     search: Search,
-    /// Whether they were asked to be searched together.
+    /// Whether the program defined a search over several indexes.
     several: bool,
-    /// Memory of an earlier answer. Taken while it is used.
+    /// The memory of an earlier answer, for reuse.
     spare: RefCell<SearchAnswer>,
     kept: RefCell<AnswerCache>,
 }
 
-/// One of the indexes.
+/// One of the indexes of a search.
 #[derive(Clone)]
 pub(crate) struct SearchMember {
     pub(crate) shared: Arc<CollectionHandle>,
@@ -94,12 +97,12 @@ impl SearchMember {
 }
 
 impl SearchStore {
-    /// Opens what a definition says. All threads of a process that open the same folder, or define
-    /// the same index in memory, have the same collection.
+    /// Opens the collection of a definition. All threads of a process that open the same folder, or
+    /// define the same index in memory, share the collection.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for a definition that cannot be, [`Kind::Conflict`] when the folder is in
-    /// use with another one; otherwise what [`Collection::open`] says.
+    /// [`Kind::Invalid`] for an invalid definition, [`Kind::Conflict`] for a folder in use with
+    /// another definition; otherwise those of [`Collection::open`].
     pub fn open(definition: &Value) -> Result<SearchStore> {
         let read = SearchDefinition::read(definition)?;
         let keys = Rc::new(DocumentKeys::new(&read));
@@ -118,10 +121,10 @@ impl SearchStore {
         })
     }
 
-    /// One search over several indexes, in this order.
+    /// A search over several indexes, in this order.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for none, too many, or one that is given twice.
+    /// [`Kind::Invalid`] without an index, with too many, and with the same index twice.
     pub fn together(definition: SearchesDefinition, stores: &[&SearchStore]) -> Result<Self> {
         let members: Vec<SearchMember> =
             stores.iter().flat_map(|store| store.members.iter().cloned()).collect();
@@ -139,17 +142,17 @@ impl SearchStore {
         })
     }
 
-    /// What programs call it.
+    /// The name in programs.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The search itself, for filters, orders and facets.
+    /// The search, for filters, orders and facets.
     pub fn searching(&self) -> &Search {
         &self.search
     }
 
-    /// What is written around matches.
+    /// The markers around matches.
     fn markers(&self) -> &Markers {
         self.searching().config.markers()
     }
@@ -164,7 +167,7 @@ impl SearchStore {
         self.len() == 0
     }
 
-    /// Another number once something was written.
+    /// The version, different after every write.
     fn version(&self) -> u64 {
         match &self.members[..] {
             [one] => one.collection().version(),
@@ -177,23 +180,23 @@ impl SearchStore {
     }
 
     fn search(&self, reference: &Reference, context: &Context) -> Result<Content> {
-        // Read before searching: a write between both makes the next caller search again.
+        // Read before searching, so that a write in between invalidates the cached answer.
         let version = self.version();
         let tag = self.kept.borrow_mut().tag(version);
         if context.known.as_ref() == Some(&tag) {
             return Ok(Content { entity_tag: Some(tag), ..Content::default() });
         }
         let asked = reference.query().unwrap_or_default();
-        let kept = self.kept.borrow().answer(asked);
+        let kept = self.kept.borrow().get(asked);
         let text = match kept {
             Some(text) => text,
             None => {
                 let parameters = SearchParameters::read(asked)?;
                 let mut found = self.spare.take();
-                let text = self.found(&parameters, &mut found).map(Bytes::from);
+                let text = self.search_json(&parameters, &mut found).map(Bytes::from);
                 self.spare.replace(found);
                 let text = text?;
-                self.kept.borrow_mut().keep(version, asked, &text);
+                self.kept.borrow_mut().insert(version, asked, &text);
                 text
             }
         };
@@ -201,8 +204,8 @@ impl SearchStore {
         Ok(Content { entity_tag: Some(tag), class: Some(class), ..content::json(text) })
     }
 
-    /// The member of a path, and what is left of the path: the identifier of a document.
-    fn place(&self, reference: &Reference) -> Result<Option<(&SearchMember, Reference)>> {
+    /// The member of a path, and the rest of the path: the identifier of a document.
+    fn member_at(&self, reference: &Reference) -> Result<Option<(&SearchMember, Reference)>> {
         if reference.relative_path().is_empty() {
             return Ok(None);
         }
@@ -217,15 +220,15 @@ impl SearchStore {
         Ok(Some((only, reference.clone())))
     }
 
-    /// The member and the identifier that a path names.
+    /// The member and the identifier of a path.
     fn document_at(&self, reference: &Reference) -> Result<Option<(&SearchMember, Id)>> {
-        let Some((member, rest)) = self.place(reference)? else { return Ok(None) };
-        Ok(member.keys.of_path(&rest.key()).map(|id| (member, id)))
+        let Some((member, rest)) = self.member_at(reference)? else { return Ok(None) };
+        Ok(member.keys.id_of_path(&rest.key()).map(|id| (member, id)))
     }
 
-    /// The only index, for verbs on all of it.
+    /// The only index of a path, for verbs on a whole index.
     fn collection_at(&self, verb: Verb, reference: &Reference) -> Result<&SearchMember> {
-        match (self.place(reference), &self.members[..]) {
+        match (self.member_at(reference), &self.members[..]) {
             (Ok(None), [only]) => Ok(only),
             (Ok(Some((member, rest))), [_, _, ..]) if rest.relative_path().is_empty() => Ok(member),
             (Err(error), _) => Err(error),
@@ -281,8 +284,8 @@ impl Store for SearchStore {
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let at = match self.document_at(reference) {
             Ok(Some((member, id))) => Ok((member.clone(), id)),
-            Ok(None) => match self.place(reference) {
-                Ok(Some((member, rest))) => Err(member.keys.wrong(&rest.key())),
+            Ok(None) => match self.member_at(reference) {
+                Ok(Some((member, rest))) => Err(member.keys.invalid_path_error(&rest.key())),
                 _ => Err(Error::not_allowed(Verb::Put, reference)),
             },
             Err(error) => Err(error),
@@ -317,7 +320,7 @@ impl Store for SearchStore {
             Ok(None) if reference.relative_path().is_empty() => {
                 Error::not_allowed(Verb::Merge, reference).into()
             }
-            Ok(None) => document_writes::missing().on(Verb::Merge, reference).into(),
+            Ok(None) => document_writes::missing_error().on(Verb::Merge, reference).into(),
             Err(error) => error.on(Verb::Merge, reference).into(),
         }
     }
@@ -330,7 +333,7 @@ impl Store for SearchStore {
             Ok(None) if reference.relative_path().is_empty() => {
                 Error::not_allowed(Verb::Delete, reference).into()
             }
-            // What cannot be a key is not there.
+            // No document has an invalid key.
             Ok(None) => match &context.only_if {
                 Some(condition) => condition.check(None).map(|()| Outcome::deleted(false)).into(),
                 None => Answer::ok(Outcome::deleted(false)),
@@ -344,7 +347,7 @@ impl Store for SearchStore {
     }
 
     fn query(&self, reference: &Reference, query: &Query, _: &Context) -> Answer<Content> {
-        // Documents are found by searching; what can be asked besides is how many there are.
+        // The only query is the count of documents; searches find them.
         let counted = query.count && query.filter.is_none() && query.limit.is_none();
         if !counted || query.offset != 0 {
             return Error::not_allowed(Verb::Query, reference).into();
@@ -358,7 +361,7 @@ impl Store for SearchStore {
     }
 
     fn watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
-        let watched = match self.place(reference) {
+        let watched = match self.member_at(reference) {
             Ok(None) => match &self.members[..] {
                 [only] => Ok(only.collection().watchers().watch(reference)),
                 _ => Err(Error::new(
@@ -440,7 +443,7 @@ impl PageSource for SearchStore {
         }
     }
 
-    /// That of the first one, where there are several.
+    /// The folder of the first index.
     fn folder(&self) -> Option<PathBuf> {
         self.members.first()?.shared.definition.folder.clone()
     }
@@ -450,7 +453,7 @@ impl PageSource for SearchStore {
     }
 }
 
-/// Whether content is nothing at all, as when a program assigns nil.
+/// Whether content is nil.
 fn is_nil(content: &Content) -> bool {
     matches!(content.body, Body::Value(Value::Nil))
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stdout)] // it is a program whose only result is what it prints
 
-use runnel_sql::{Options, SqliteDatabase, SqliteTable};
+use runnel_sql::{SqliteDatabase, SqliteOptions, SqliteTable};
 use runnel_store::{
     Answer, Body, Content, Context, Field, FieldType, Form, Reference, Shape, Store, Value, json,
 };
@@ -75,7 +75,7 @@ fn record(id: usize) -> Value {
 }
 
 fn table(path: &Path, rows: usize) -> SqliteTable {
-    let database = SqliteDatabase::open(path, Options::default()).unwrap();
+    let database = SqliteDatabase::open(path, SqliteOptions::default()).unwrap();
     run(async {
         let table = database.define_table(&Reference::default(), &shape()).await.unwrap();
         let records = Value::List((1..=rows).map(record).collect());
@@ -208,7 +208,7 @@ fn insert_by_hand(path: &Path, records: &[(i64, bool, String)]) -> f64 {
 fn posting(path: &Path) {
     const CLIENTS: usize = 64;
     const EACH: usize = 1000;
-    let database = SqliteDatabase::open(path, Options::default()).unwrap();
+    let database = SqliteDatabase::open(path, SqliteOptions::default()).unwrap();
     run(async {
         database.define_table(&Reference::default(), &shape()).await.unwrap();
         let (before, started) = (database.commits(), Instant::now());

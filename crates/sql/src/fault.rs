@@ -5,12 +5,12 @@ use runnel_store::{Error, FieldProblem, Kind};
 /// A failure on its way to the caller. [`Error`] may hold a cause that belongs to one thread;
 /// this one is plain data, because the writer and the pool answer from theirs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fault {
+pub(crate) struct SqlFault {
     pub(crate) kind: Kind,
     pub(crate) message: String,
     /// What the database said, for the log.
     pub(crate) detail: Option<String>,
-    pub(crate) cause: Cause,
+    pub(crate) cause: SqlFaultCause,
     /// The fields of the content that are wrong, where they are known.
     pub(crate) fields: Vec<FieldProblem>,
 }
@@ -22,7 +22,7 @@ pub(crate) const COMPUTED_FIELD: &str = "is computed and cannot be set";
 
 /// What the crate itself reacts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum SqlFaultCause {
     /// Another connection holds a lock; the same call works once it lets go.
     Busy,
     /// The progress handler stopped the statement: over budget, past its deadline, cancelled.
@@ -39,35 +39,35 @@ pub(crate) enum Cause {
     Other,
 }
 
-impl Fault {
+impl SqlFault {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Fault {
+        SqlFault {
             kind,
             message: message.into(),
             detail: None,
-            cause: Cause::Other,
+            cause: SqlFaultCause::Other,
             fields: Vec::new(),
         }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Fault::new(Kind::Invalid, message)
+        SqlFault::new(Kind::Invalid, message)
     }
 
     pub(crate) fn timeout() -> Self {
-        Fault::new(Kind::Timeout, "the database did not answer before the deadline")
+        SqlFault::new(Kind::Timeout, "the database did not answer before the deadline")
     }
 
     /// What the progress handler makes of a statement, for limits that it does not see.
     pub(crate) fn interrupted() -> Self {
-        Fault { cause: Cause::Interrupted, ..Fault::timeout() }
+        SqlFault { cause: SqlFaultCause::Interrupted, ..SqlFault::timeout() }
     }
 
     pub(crate) fn stopped() -> Self {
-        Fault::new(Kind::Unavailable, "the database has been closed")
+        SqlFault::new(Kind::Unavailable, "the database has been closed")
     }
 
-    pub(crate) fn with(mut self, detail: impl Into<String>, cause: Cause) -> Self {
+    pub(crate) fn with(mut self, detail: impl Into<String>, cause: SqlFaultCause) -> Self {
         self.detail = Some(detail.into());
         self.cause = cause;
         self
@@ -80,10 +80,10 @@ impl Fault {
         self
     }
 
-    /// The fault of a write that was sent: where the connection ended before the reply, nobody knows
-    /// whether it was done.
+    /// The fault of a write that was sent and whose connection ended before the reply: the outcome
+    /// is unknown.
     pub(crate) fn in_doubt(mut self) -> Self {
-        if self.cause == Cause::Closed {
+        if self.cause == SqlFaultCause::Closed {
             self.kind = Kind::InDoubt;
             self.message.push_str("; whether the write was done is not known");
         }
@@ -99,20 +99,20 @@ impl Fault {
     }
 
     pub(crate) fn is_busy(&self) -> bool {
-        self.cause == Cause::Busy
+        self.cause == SqlFaultCause::Busy
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.cause == Cause::Interrupted
+        self.cause == SqlFaultCause::Interrupted
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
+impl From<SqlFault> for Error {
+    fn from(fault: SqlFault) -> Self {
         let mut error = Error::new(fault.kind, fault.message);
         error.detail = fault.detail;
         error.fields = fault.fields;
-        error.temporary |= fault.cause == Cause::Again;
+        error.temporary |= fault.cause == SqlFaultCause::Again;
         error
     }
 }

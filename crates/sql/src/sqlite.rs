@@ -14,7 +14,7 @@ mod write;
 
 pub use connection::database_file::VALUE_LIMIT;
 pub use database::{SqliteBackend, SqliteDatabase};
-pub use options::{Options, POOL_CONNECTIONS, Synchronous};
+pub use options::{POOL_CONNECTIONS, SqliteOptions, Synchronous};
 pub use read::answer_cache::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};
 pub use read::encode::ENCODING_LIMIT;
 pub use read::pool::{CHUNK, POOL_WAITING, STREAM_PATIENCE};

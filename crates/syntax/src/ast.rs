@@ -297,21 +297,21 @@ pub enum ExpressionKind {
         /// To whom.
         receiver: Box<Expression>,
         /// What.
-        message: Message,
+        message: SentMessage,
     },
     /// `receiver first; second: 2`: each message goes to the receiver; the last one's answer.
     Cascade {
         /// To whom.
         receiver: Box<Expression>,
         /// At least two.
-        messages: Vec<Message>,
+        messages: Vec<SentMessage>,
     },
     /// `left | message`: the result of the left is the receiver.
     Pipe {
         /// The left side.
         left: Box<Expression>,
         /// The message.
-        message: Message,
+        message: SentMessage,
     },
     /// `receiver[index]`; with a block literal as the index it is a query.
     Subscript {
@@ -348,7 +348,7 @@ pub enum ExpressionKind {
 
 /// A message without its receiver.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Message {
+pub enum SentMessage {
     /// `name`
     Unary(Word),
     /// `+ argument`; also `!`, `!!`, `,`, `@`.

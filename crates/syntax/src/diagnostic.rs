@@ -4,7 +4,7 @@ use crate::Span;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum Severity {
     /// The program does not run.
     Error,
     /// It runs, but probably not as meant.
@@ -16,7 +16,7 @@ pub enum Level {
 pub struct Label {
     /// Where.
     pub span: Span,
-    /// What is there: "expected `]`", "opened here".
+    /// The text at the label: "expected `]`", "opened here".
     pub text: String,
 }
 
@@ -24,7 +24,7 @@ pub struct Label {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// How bad.
-    pub level: Level,
+    pub level: Severity,
     /// One sentence without a full stop, such as "this bracket is never closed".
     pub title: String,
     /// The main place.
@@ -39,7 +39,7 @@ impl Diagnostic {
     /// An error at a place.
     pub fn error(span: Span, title: impl Into<String>, label: impl Into<String>) -> Self {
         Diagnostic {
-            level: Level::Error,
+            level: Severity::Error,
             title: title.into(),
             label: Label { span, text: label.into() },
             others: Vec::new(),
@@ -49,7 +49,7 @@ impl Diagnostic {
 
     /// A warning at a place.
     pub fn warning(span: Span, title: impl Into<String>, label: impl Into<String>) -> Self {
-        Diagnostic { level: Level::Warning, ..Diagnostic::error(span, title, label) }
+        Diagnostic { level: Severity::Warning, ..Diagnostic::error(span, title, label) }
     }
 
     /// Adds the suggestion.

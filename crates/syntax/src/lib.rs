@@ -15,7 +15,7 @@ mod parser;
 mod span;
 mod token;
 
-pub use diagnostic::{Diagnostic, Label, Level};
+pub use diagnostic::{Diagnostic, Label, Severity};
 pub use format::format;
 pub use outline::outline;
 pub use parse::{Parsed, is_incomplete, parse, tokens};

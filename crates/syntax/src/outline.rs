@@ -1,8 +1,8 @@
 //! A tree as one line of text without places, to compare trees and to look at them.
 
 use crate::ast::{
-    Block, Class, ClassKeyword, Expression, ExpressionKind, Member, MemberKind, Message, Pair,
-    Parameter, Path, PathPart, Program, PropertyPath, Segment, Selector, Signature, Statement,
+    Block, Class, ClassKeyword, Expression, ExpressionKind, Member, MemberKind, Pair, Parameter,
+    Path, PathPart, Program, PropertyPath, Segment, Selector, SentMessage, Signature, Statement,
     StatementKind, TextPart, VariableDeclaration, Word,
 };
 
@@ -355,15 +355,15 @@ impl Outline {
         }
     }
 
-    fn message(&mut self, message: &Message) {
+    fn message(&mut self, message: &SentMessage) {
         match message {
-            Message::Unary(word) => self.text(&word.text),
-            Message::Binary(word, argument) => {
+            SentMessage::Unary(word) => self.text(&word.text),
+            SentMessage::Binary(word, argument) => {
                 self.text(&word.text);
                 self.text(" ");
                 self.expression(argument);
             }
-            Message::Keyword(parts) => self.list(parts, " ", |out, (word, argument)| {
+            SentMessage::Keyword(parts) => self.list(parts, " ", |out, (word, argument)| {
                 out.text(&word.text);
                 out.text(": ");
                 out.expression(argument);

@@ -4,7 +4,7 @@
 use crate::repl::{Reaction, Session};
 use crate::report::Report;
 use crate::world::World;
-use runnel_runtime::{Host, Isolate, Output, Server};
+use runnel_runtime::{Host, Isolate, Output, RunningServer};
 use runnel_store::{Answer, Error, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -86,7 +86,7 @@ impl Host for TestHost {
     }
 
     /// Any free port: tests run beside each other.
-    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn Server>> {
+    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn RunningServer>> {
         let mut options = options.as_record().map(<[_]>::to_vec).unwrap_or_default();
         options.retain(|(name, _)| name != "port");
         options.push(("port".to_string(), Value::Int(0)));
@@ -112,10 +112,6 @@ impl Host for TestHost {
             collect(&self.output, bytes);
         }
     }
-
-    fn progress(&self, _: &str) {}
-
-    fn flush(&self) {}
 
     fn read_line(&self) -> Answer<Option<String>> {
         Ok(self.input.borrow_mut().pop_front()).into()

@@ -1,4 +1,4 @@
-//! One connection to the server, and the request that is on it.
+//! One connection to the server, and its active request.
 
 use crate::client::response::{ReadStep, ResponseReader};
 use crate::client::tls::{Stream, TlsClient};
@@ -8,50 +8,50 @@ use mio::{Interest, Registry, Token};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadState {
-    /// Nothing; it may be open.
+    /// Idle; it may be open.
     Free,
-    /// Nothing, until its time has come.
+    /// Waiting for its due time.
     Resting,
-    /// It is being made, for a request.
+    /// Connecting, for a request.
     Connecting,
-    /// A request is on it.
+    /// A request is active.
     Busy,
 }
 
-/// What an event on a connection led to.
+/// The result of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReceiveOutcome {
-    /// The answer is not complete.
+    /// The response is incomplete.
     More,
-    /// It is; the event may have left more to be read.
+    /// The response is complete; the socket may have more.
     Answer {
-        /// The system may have more, if only the end.
+        /// The socket may have more, if only the end.
         more: bool,
     },
 }
 
-/// A connection, open or not.
+/// A connection, open or closed.
 #[derive(Debug)]
 pub(crate) struct LoadConnection {
     stream: Option<Stream<TcpStream>>,
     pub(crate) state: LoadState,
     pub(crate) reader: ResponseReader,
-    /// Bytes of the request that the system has taken.
+    /// Written bytes of the request.
     written: usize,
-    /// Requests on this connection, with the one under way.
+    /// Requests on this connection, with the active one.
     requests: u64,
-    /// The request under way tells the server to close.
+    /// The active request closes the connection.
     pub(crate) last: bool,
-    /// The body so far is the expected one.
+    /// Whether the body so far matches.
     matches: bool,
-    /// When the request was to be sent.
+    /// When the request was due.
     pub(crate) begun: u64,
-    /// When it has taken too long; for a resting connection, when it goes on.
+    /// When the request times out; for a resting connection, when it continues.
     pub(crate) due: u64,
-    /// The request counts.
+    /// Whether the request is measured.
     pub(crate) measured: bool,
 }
 
@@ -75,7 +75,7 @@ impl LoadConnection {
         self.stream.is_some()
     }
 
-    /// Begins to make the connection.
+    /// Starts connecting.
     pub(crate) fn open(
         &mut self,
         address: SocketAddr,
@@ -93,8 +93,8 @@ impl LoadConnection {
         Ok(())
     }
 
-    /// Whether the connection is made; `false` when it is not known yet.
-    pub(crate) fn made(&mut self) -> Result<bool, RequestFailure> {
+    /// Whether the connection is established; `false` while it is unknown.
+    pub(crate) fn is_connected(&mut self) -> Result<bool, RequestFailure> {
         let Some(stream) = &self.stream else { return Ok(false) };
         let stream = stream.socket();
         if let Some(error) = stream.take_error().unwrap_or_else(Some) {
@@ -102,7 +102,7 @@ impl LoadConnection {
         }
         match stream.peer_addr() {
             Ok(_) => {
-                // A request that goes out in pieces must not wait for the server's acknowledgement.
+                // Without TCP_NODELAY a request in several pieces waits for acknowledgements.
                 let _ = stream.set_nodelay(true);
                 Ok(true)
             }
@@ -111,7 +111,7 @@ impl LoadConnection {
         }
     }
 
-    /// Puts a request on the open connection, which closes after `per_connection` of them.
+    /// Starts a request on the open connection, which closes after `per_connection` of them.
     pub(crate) fn begin(&mut self, per_connection: Option<u64>) {
         self.state = LoadState::Busy;
         self.requests += 1;
@@ -121,7 +121,7 @@ impl LoadConnection {
         self.reader.restart();
     }
 
-    /// Sends what the system takes of the request.
+    /// Writes as much of the request as the socket accepts.
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), RequestFailure> {
         let Some(stream) = &mut self.stream else { return Err(RequestFailure::Closed) };
         while self.written < request.len() {
@@ -138,21 +138,21 @@ impl LoadConnection {
             }
         }
         match stream.flush() {
-            // What TLS has not sent yet follows when there is room; what is broken, reading tells.
+            // Buffered TLS data follows when there is room; reading reports failures.
             Ok(()) | Err(_) => Ok(()),
         }
     }
 
-    /// Whether a handshake still stands before the request.
+    /// Whether a TLS handshake still delays the request.
     pub(crate) fn is_unsent(&self, request: &[u8]) -> bool {
         self.written < request.len() && self.stream.as_ref().is_some_and(Stream::is_secure)
     }
 
-    /// Reads what there is of an answer, and compares its body to `expected`. `closed`: the server
-    /// has closed its side, so the end is there to be read, and will not be told again.
+    /// Reads available input, and compares the body to `expected`. `closed`: the server has closed
+    /// its side, so the end can be read, and is not signalled again.
     ///
     /// # Errors
-    /// The connection ended too early, or what came is no answer.
+    /// The connection ended too early, or the input is no response.
     pub(crate) fn receive(
         &mut self,
         buffer: &mut [u8],
@@ -161,7 +161,7 @@ impl LoadConnection {
         received: &mut u64,
     ) -> Result<ReceiveOutcome, RequestFailure> {
         let Some(stream) = &mut self.stream else { return Ok(ReceiveOutcome::More) };
-        // TLS hands out no more than a record at a time.
+        // TLS returns one record for each read.
         let tls = stream.is_secure();
         loop {
             let count = match stream.read(buffer) {
@@ -194,24 +194,24 @@ impl LoadConnection {
                 Ok(ReadStep::Done(taken)) if taken == count => {
                     return Ok(ReceiveOutcome::Answer { more: tls || count == buffer.len() });
                 }
-                // Nobody asked for what follows.
+                // Input beyond the response is unexpected.
                 Ok(ReadStep::Done(_)) | Err(_) => return Err(RequestFailure::Malformed),
             }
         }
     }
 
-    /// The body is what was expected, to its end.
+    /// Whether the complete body matches.
     pub(crate) fn matches(&self, expected: Option<&[u8]>) -> bool {
         expected.is_none_or(|body| self.matches && self.reader.length() == body.len() as u64)
     }
 
-    /// Whether a connection without a request is still of use: nothing may come on it.
+    /// Whether an idle connection is usable: it must have no input.
     pub(crate) fn is_quiet(&mut self) -> bool {
         let Some(stream) = &mut self.stream else { return false };
         matches!(stream.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
     }
 
-    /// Another request may follow the one that was answered.
+    /// Whether another request may follow.
     pub(crate) fn keeps(&self) -> bool {
         !self.last && self.reader.keeps()
     }

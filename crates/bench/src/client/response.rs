@@ -1,45 +1,44 @@
-//! Where a response ends: only as much of HTTP/1.1 as a client needs to check its status and length
-//! (RFC 9112 sections 4, 6 and 7).
+//! An incremental parser of responses: only as much of HTTP/1.1 as status and length need (RFC 9112
+//! sections 4, 6 and 7).
 //!
-//! Bytes are given as they come; nothing is copied while a head arrives in one piece, which it
-//! nearly always does.
+//! A head that arrives in one piece, the common case, is not copied.
 
-/// The longest head, and the longest section of trailers, in bytes.
+/// The longest head, and the longest trailer section, in bytes.
 const MAX_HEAD_SIZE: usize = 32 * 1024;
 /// The most header fields of a head.
 const MAX_HEADERS: usize = 100;
 
-/// What the server wrote is no HTTP/1.1 response.
+/// The input is no HTTP/1.1 response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// How far a response has come.
+/// The progress of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadStep {
-    /// More is to come.
+    /// More input is needed.
     More,
-    /// It is complete, with this many of the bytes that were given.
+    /// The response is complete, with this many bytes of the input.
     Done(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadStage {
     Head,
-    /// Bytes of the body that are to come.
+    /// Remaining bytes of the body.
     Sized(u64),
-    /// The line with the size of a chunk: the size so far, its digits, and whether they ended.
+    /// A chunk size line: the size so far, its digits, and whether they ended.
     ChunkSize(u64, u8, bool),
-    /// Bytes of a chunk that are to come.
+    /// Remaining bytes of a chunk.
     Chunk(u64),
     /// The line end after a chunk.
     ChunkEnd,
-    /// Trailers: the length of the line so far, and of all.
+    /// Trailers: the length of the current line, and of all.
     Trailers(usize, usize),
-    /// The body ends with the connection.
+    /// A body until the connection closes.
     UntilClose,
 }
 
-/// How the end of a body is told.
+/// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyFraming {
     Length(u64),
@@ -47,24 +46,24 @@ enum BodyFraming {
     UntilClose,
 }
 
-/// The head of a response, as far as it matters.
+/// The relevant parts of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Head {
-    /// Its bytes, with the empty line.
+    /// Its length, with the empty line.
     size: usize,
     status: u16,
     framing: BodyFraming,
-    /// The server keeps the connection.
+    /// Whether the server keeps the connection.
     keeps: bool,
 }
 
-/// Reads one response after the other.
+/// Reads one response after another.
 #[derive(Debug)]
 pub(crate) struct ResponseReader {
     stage: ReadStage,
-    /// A head that came in pieces.
+    /// An incomplete head.
     kept: Vec<u8>,
-    /// The answer to HEAD has no body, whatever its head says.
+    /// Responses to HEAD have no body.
     bodiless: bool,
     started: bool,
     status: u16,
@@ -86,7 +85,7 @@ impl ResponseReader {
         }
     }
 
-    /// The next bytes belong to a new response.
+    /// Starts the next response.
     pub(crate) fn restart(&mut self) {
         self.stage = ReadStage::Head;
         self.kept.clear();
@@ -95,35 +94,35 @@ impl ResponseReader {
         self.keeps = true;
     }
 
-    /// Something of the response has come.
+    /// Whether part of the response has arrived.
     pub(crate) fn started(&self) -> bool {
         self.started
     }
 
-    /// The status, once the response is complete.
+    /// The status of a complete response.
     pub(crate) fn status(&self) -> u16 {
         self.status
     }
 
-    /// Bytes of the body so far, without the framing of chunks.
+    /// Bytes of the body so far, without chunk framing.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Another request may follow on the connection.
+    /// Whether another request may follow on the connection.
     pub(crate) fn keeps(&self) -> bool {
         self.keeps
     }
 
-    /// The connection ended: whether the response is complete by that.
+    /// Whether the end of the connection completes the response.
     pub(crate) fn ended(&self) -> bool {
         self.stage == ReadStage::UntilClose
     }
 
-    /// Takes what came; gives the parts of the body to `body`.
+    /// Consumes input; passes parts of the body to `body`.
     ///
     /// # Errors
-    /// It is no response; the connection is of no more use.
+    /// The input is no response; the connection is unusable.
     pub(crate) fn feed(
         &mut self,
         bytes: &[u8],
@@ -186,7 +185,7 @@ impl ResponseReader {
         }
     }
 
-    /// Hands on at most `left` bytes of the body; how many.
+    /// Passes at most `left` bytes of the body on. Returns how many.
     fn part(&mut self, rest: &[u8], left: u64, body: &mut impl FnMut(&[u8])) -> usize {
         let size = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
         body(&rest[..size]);
@@ -194,14 +193,13 @@ impl ResponseReader {
         size
     }
 
-    /// Reads a head; how many of the bytes belonged to it, `None` when they all did and it is not
-    /// complete.
+    /// Parses a head. Returns its bytes in this input, `None` while it is incomplete.
     fn head(&mut self, rest: &[u8]) -> Result<Option<usize>, Malformed> {
         let before = self.kept.len();
         let found = if before == 0 {
             parse_head(rest)?
         } else {
-            // The end of a head is among the first bytes, however much of a body follows.
+            // The end of a head is among the first bytes, however long the body.
             let room = MAX_HEAD_SIZE.saturating_sub(before).min(rest.len());
             self.kept.extend_from_slice(&rest[..room]);
             parse_head(&self.kept)?
@@ -216,7 +214,7 @@ impl ResponseReader {
             return Ok(None);
         };
         self.kept.clear();
-        // 1xx: an answer before the answer (RFC 9110 section 15.2).
+        // 1xx: an interim response (RFC 9110 section 15.2).
         if head.status < 200 {
             return if head.status == 101 { Err(Malformed) } else { Ok(Some(head.size - before)) };
         }
@@ -301,11 +299,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A text, whether it answers HEAD, and what is read.
+    /// An input, whether it answers HEAD, and the expected result.
     type Case = (&'static str, bool, (u16, &'static str, bool, usize));
 
-    /// Feeds a text in pieces of this size: status, body, whether the connection stays, and how
-    /// many bytes were left over.
+    /// Feeds an input in pieces of this size: status, body, whether the connection stays, and the
+    /// number of unread bytes.
     fn read(text: &[u8], piece: usize, bodiless: bool) -> Option<(u16, Vec<u8>, bool, usize)> {
         let mut reader = ResponseReader::new(bodiless);
         let mut body = Vec::new();
@@ -326,10 +324,10 @@ mod tests {
     #[test]
     fn every_framing_is_understood_in_pieces_of_every_size() {
         let cases: [Case; 9] = [
-            ("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 2\r\n\r\nhi", false, (200, "hi", true, 0)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", false, (200, "hi", true, 0)),
             ("HTTP/1.1 200 OK\ncontent-length:2\n\nhi", false, (200, "hi", true, 0)),
             ("HTTP/1.1 204 No Content\r\n\r\n", false, (204, "", true, 0)),
-            ("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 9\r\n\r\n", true, (200, "", true, 0)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true, (200, "", true, 0)),
             (
                 "HTTP/1.1 404 \r\nTransfer-Encoding: chunked\r\n\r\n2;a=1\r\nhi\r\n01\r\n!\r\n0\r\nA: b\r\n\r\n",
                 false,
@@ -337,17 +335,17 @@ mod tests {
             ),
             ("HTTP/1.0 200 OK\r\n\r\nhi", false, (200, "hi", false, 0)),
             (
-                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-ExpectedLength: 1\r\n\r\nx",
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
                 false,
                 (200, "x", false, 0),
             ),
             (
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\n\r\nx",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
                 false,
                 (200, "x", true, 0),
             ),
             (
-                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-ExpectedLength: 0\r\n\r\n",
+                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
                 false,
                 (200, "", true, 0),
             ),
@@ -363,7 +361,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_response_is_told() {
-        let text = b"HTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\n\r\nx+++";
+        let text = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx+++";
         assert_eq!(read(text, text.len(), false).unwrap().3, 3);
     }
 
@@ -374,8 +372,8 @@ mod tests {
             "HTTP/2 200\r\n\r\n",
             "HTTP/1.1 20 OK\r\n\r\n",
             "HTTP/1.1 2000\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-ExpectedLength: -1\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\nContent-ExpectedLength: 2\r\n\r\nx",
+            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
             "HTTP/1.1 101 Switching\r\n\r\n",

@@ -1,5 +1,4 @@
-//! TLS towards the server. Each connection makes a whole handshake of its own, as clients do that
-//! come for the first time.
+//! TLS of the generator. Each connection makes a full handshake, as new clients do.
 
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -13,19 +12,19 @@ use rustls::{
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::Arc;
 
-/// Which certificates of an `https` server are accepted.
+/// The accepted certificates of an `https` server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Those that the authorities which browsers trust have signed.
+    /// Those of publicly trusted authorities.
     #[default]
     Usual,
-    /// Those that one of these has signed: certificates in PEM.
+    /// Those of these authorities: certificates in PEM.
     Authorities(Vec<u8>),
     /// Any, also expired ones and those of other hosts.
     Anything,
 }
 
-/// What is needed for secure connections to one host.
+/// The TLS settings for one host.
 #[derive(Debug, Clone)]
 pub(crate) struct TlsClient {
     settings: Arc<ClientConfig>,
@@ -34,7 +33,8 @@ pub(crate) struct TlsClient {
 
 impl TlsClient {
     /// # Errors
-    /// A sentence: the host cannot stand in a certificate, or there is none among the authorities.
+    /// A sentence: the host is no valid server name, or there is no certificate among the
+    /// authorities.
     pub(crate) fn new(host: &str, trust: &Trust) -> Result<TlsClient, String> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("{host} cannot be the name of a secure server"))?;
@@ -76,7 +76,7 @@ fn authorities(text: &[u8]) -> Result<RootCertStore, String> {
     }
 }
 
-/// Believes every certificate; only whether the server has its key is looked at.
+/// Accepts every certificate; only verifies that the server has its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -151,8 +151,8 @@ impl<S: Read + Write> Read for Stream<S> {
         match self {
             Stream::Plain(socket) => socket.read(buffer),
             Stream::Secure(stream) => match stream.read(buffer) {
-                // The server closed without a word of TLS: whether the answer was complete shows by
-                // itself.
+                // The server closed without close_notify: the parser knows whether the response is
+                // complete.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(0),
                 read => read,
             },

@@ -1,44 +1,44 @@
-//! What is counted.
+//! Counters of a run.
 
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 
-/// The longest time that is told apart, in nanoseconds: a day and a bit.
+/// The longest recorded duration, in nanoseconds: a day and a bit.
 const LONGEST: u64 = 100_000 * 1_000_000_000;
-/// Decimal digits of a time that are kept.
+/// Significant digits of a duration.
 const DIGITS: u8 = 3;
 
-/// Why a request has no good answer.
+/// Why a request has no valid response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestFailure {
-    /// Nothing takes connections at the address.
+    /// The connection was refused.
     Refused,
-    /// No connection within the time limit.
+    /// No connection within the timeout.
     ConnectTimeout,
-    /// No connection for another reason: no route, or this machine's own limits (ports, files).
+    /// No connection for another reason: no route, or this machine's limits (ports, files).
     Connect,
-    /// The connection was reset before the answer was complete.
+    /// The connection was reset before the response was complete.
     Reset,
-    /// The connection was closed before anything of the answer came.
+    /// The connection was closed before the response started.
     Closed,
-    /// The connection was closed in the middle of the answer.
+    /// The connection was closed within the response.
     Short,
-    /// No complete answer within the time limit.
+    /// No complete response within the timeout.
     Timeout,
-    /// At a rate: not sent within the time limit, because all connections were busy.
+    /// At a rate: not sent within the timeout, because all connections were busy.
     Unsent,
-    /// What came is no answer of HTTP/1.1.
+    /// The input is no HTTP/1.1 response.
     Malformed,
-    /// The status is not the expected one.
+    /// Unexpected status.
     Status,
-    /// The length is not the expected one.
+    /// Unexpected length.
     Length,
-    /// The body is not the expected one.
+    /// Unexpected body.
     Body,
 }
 
 impl RequestFailure {
-    /// All kinds, in the order in which they are shown.
+    /// All kinds, in display order.
     pub const ALL: [RequestFailure; 12] = [
         RequestFailure::Refused,
         RequestFailure::ConnectTimeout,
@@ -54,7 +54,7 @@ impl RequestFailure {
         RequestFailure::Body,
     ];
 
-    /// The name of the kind, as it is shown.
+    /// The display name.
     pub fn name(self) -> &'static str {
         match self {
             RequestFailure::Refused => "connection refused",
@@ -73,22 +73,22 @@ impl RequestFailure {
     }
 }
 
-/// What one thread, or all of them, counted.
+/// The counters of one thread, or of all.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadCounts {
-    /// Good answers that came within the time that is measured.
+    /// Valid responses within the measured time.
     pub(crate) replies: u64,
-    /// Requests of the measured time, whatever became of them.
+    /// Requests of the measured time, whatever their result.
     pub(crate) offered: u64,
     /// Failures of the measured time, in the order of [`RequestFailure::ALL`].
     pub(crate) failures: [u64; RequestFailure::ALL.len()],
-    /// Answers by their status.
+    /// Responses by status.
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// Bytes that came, heads and all.
+    /// Received bytes, with heads.
     pub(crate) received: u64,
-    /// Connections that were made.
+    /// Established connections.
     pub(crate) connected: u64,
-    /// Nanoseconds of good answers.
+    /// Latency of valid responses in nanoseconds.
     pub(crate) latency: Histogram<u64>,
 }
 
@@ -102,7 +102,7 @@ impl LoadCounts {
             statuses: BTreeMap::new(),
             received: 0,
             connected: 0,
-            // The bounds are constants that are in order.
+            // The bounds are valid constants.
             latency: latency.unwrap_or_else(|_| unreachable!("constant bounds")),
         }
     }
@@ -111,7 +111,7 @@ impl LoadCounts {
         self.failures.iter().sum()
     }
 
-    /// Adds what another one counted.
+    /// Adds other counters.
     pub(crate) fn add(&mut self, other: &LoadCounts) {
         self.replies += other.replies;
         self.offered += other.offered;

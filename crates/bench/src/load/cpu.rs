@@ -1,19 +1,19 @@
-//! Time that processors spent for a process.
+//! CPU time of processes.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The most processes that are added up for one server.
+/// The most processes in a server's tree.
 const MOST: usize = 10_000;
 
-/// The time this process has used so far, of all its threads.
+/// The CPU time of this process, with all its threads.
 pub(crate) fn own() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// The time that a process and its living descendants have used so far, in the system's ticks
-/// (commonly 10 ms); `None` when there is no such process, or where the system has no `/proc`.
+/// The CPU time of a process and its living descendants, in the system's ticks (commonly 10 ms);
+/// `None` for no such process, or without `/proc`.
 pub(crate) fn of_tree(process: u32) -> Option<Duration> {
     let mut sum = of_one(process)?;
     let mut waiting = vec![process];
@@ -32,7 +32,7 @@ pub(crate) fn of_tree(process: u32) -> Option<Duration> {
 
 fn of_one(process: u32) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name stands in parentheses and may have any others in it: proc(5).
+    // The name stands in parentheses and may contain any others: proc(5).
     let (_, rest) = text.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace().skip(11);
     let user: u64 = fields.next()?.parse().ok()?;

@@ -1,15 +1,14 @@
-//! How many files, and so connections, this process may have open.
+//! The limit of open files, and so of connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files beside the connections: standard streams, polls, timers, what is read of `/proc`.
+/// Files beside the connections: standard streams, polls, timers, reads of `/proc`.
 const OTHERS: u64 = 300;
 
-/// Sees to it that so many connections may be open, as far as the system lets this process ask for
-/// more.
+/// Raises the limit of open files for this many connections.
 ///
 /// # Errors
-/// A sentence with what the limit is and how to raise it.
+/// A sentence with the limit and how to raise it.
 pub(crate) fn allow(connections: usize) -> Result<(), String> {
     let needed = connections as u64 + OTHERS;
     let limit = getrlimit(Resource::Nofile);

@@ -1,4 +1,4 @@
-//! The first answer, which says what the others have to be like.
+//! The first response, which defines what the others have to match.
 
 use crate::client::response::{ReadStep, ResponseReader};
 use crate::client::tls::{Stream, TlsClient};
@@ -7,21 +7,21 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// What came.
+/// The first response.
 #[derive(Debug)]
 pub(crate) struct FirstResponse {
     pub(crate) status: u16,
     /// Bytes of the body.
     pub(crate) length: u64,
-    /// The body, when it was asked for.
+    /// The body, if it is compared.
     pub(crate) body: Vec<u8>,
 }
 
-/// Sends one request and waits for its answer.
+/// Sends one request and waits for its response.
 ///
 /// # Errors
-/// A sentence: there was no answer within `limit`, or none of HTTP/1.1, or its body is to be kept and
-/// has more than [`LARGEST_BODY`] bytes.
+/// A sentence: no response within `limit`, no HTTP/1.1, or a compared body beyond [`LARGEST_BODY`]
+/// bytes.
 pub(crate) fn ask(
     stream: TcpStream,
     tls: Option<&TlsClient>,
@@ -44,7 +44,7 @@ pub(crate) fn ask(
     {
         return Err(why);
     }
-    // The answer may have come before the server closed: reading tells.
+    // The response may have arrived before the server closed: reading tells.
     let mut unsent = set.err();
     let mut reader = ResponseReader::new(bodiless);
     let mut body = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn ask(
     }
 }
 
-/// Sends the request, after the handshake where there is one.
+/// Sends the request, after the TLS handshake.
 fn send(stream: &mut Stream<TcpStream>, request: &[u8], limit: Duration) -> std::io::Result<()> {
     stream.socket().set_write_timeout(Some(limit))?;
     stream.socket().set_read_timeout(Some(limit))?;
@@ -97,7 +97,7 @@ fn send(stream: &mut Stream<TcpStream>, request: &[u8], limit: Duration) -> std:
     stream.flush()
 }
 
-/// What TLS found wrong with the other side.
+/// The TLS error, as a sentence.
 fn tls_fault(error: &std::io::Error) -> Option<String> {
     let fault = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(format!(

@@ -1,61 +1,61 @@
-//! What is asked for, how often, for how long, and what the answers have to be.
+//! Load, request, and expected response.
 
 use crate::load::target::LoadTarget;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most connections of one run. The system's limit of open files is usually lower.
+/// The most connections of one run. The limit of open files is usually lower.
 pub const MOST_CONNECTIONS: usize = 100_000;
 /// The most threads of one run.
 pub const MOST_THREADS: usize = 256;
-/// The highest rate that is tried, in requests a second.
+/// The highest rate, in requests a second.
 pub const HIGHEST_RATE: f64 = 10_000_000.0;
-/// The longest run, and the longest time limit of a request.
+/// The longest run, and the longest request timeout.
 pub const LONGEST_TIME: Duration = Duration::from_secs(24 * 3600);
-/// The largest body of a request, and of an answer that is compared byte by byte, in bytes.
+/// The largest request body, and the largest compared response body, in bytes.
 pub const LARGEST_BODY: usize = 256 * 1024 * 1024;
 
-/// When requests are sent.
+/// The pace of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// Each connection sends its next request as soon as it has its answer.
+    /// Closed loop: each connection sends its next request after the response.
     Closed,
-    /// So many requests a second, at even distances, whatever the server does. Times count from
-    /// when a request was to be sent, so a server that stalls is charged for those that had to wait
-    /// (which a closed loop leaves out: "coordinated omission").
+    /// Open loop: this many requests a second, evenly spaced, whatever the server does. Latency
+    /// counts from the due time, so a stalled server is charged for the requests that had to wait
+    /// (a closed loop omits them: "coordinated omission").
     Rate(f64),
 }
 
-/// How long it goes on, after warming up.
+/// The length of a run after the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadSpan {
-    /// For this long.
+    /// This long.
     Time(Duration),
-    /// So many requests.
+    /// This many requests.
     Requests(u64),
 }
 
 /// Load on one server.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// When requests are sent.
+    /// The pace of requests.
     pub pace: Pace,
-    /// How long it goes on.
+    /// The length of the run.
     pub span: LoadSpan,
-    /// How long requests are sent before anything is counted.
+    /// The warm-up, which is not counted.
     pub warm_up: Duration,
-    /// Connections at a time; at a rate, the most of them.
+    /// Connections; at a rate, the most of them.
     pub connections: usize,
-    /// Threads that send, each with its part of the connections.
+    /// Threads, each with its share of the connections.
     pub threads: usize,
-    /// Requests on each connection before it is closed; `None`: as many as the server takes.
+    /// Requests on each connection before it closes; `None`: as many as the server allows.
     pub per_connection: Option<u64>,
-    /// How long a request may take, with its connection; from when it was to be sent.
+    /// Request timeout from the due time, connecting included.
     pub timeout: Duration,
 }
 
 impl Default for Load {
-    /// 64 connections on one thread in a closed loop, for 10 s after 1 s of warming up.
+    /// 64 connections on one thread in a closed loop, for 10 s after 1 s of warm-up.
     fn default() -> Self {
         Load {
             pace: Pace::Closed,
@@ -70,10 +70,10 @@ impl Default for Load {
 }
 
 impl Load {
-    /// The load, when it is possible.
+    /// Validates the load.
     ///
     /// # Errors
-    /// A sentence with what is out of bounds and what would do.
+    /// A sentence with the invalid value and its bounds.
     pub fn checked(self) -> Result<Load, String> {
         let second = Duration::from_secs(1);
         if !(1..=MOST_CONNECTIONS).contains(&self.connections) {
@@ -110,7 +110,7 @@ impl Load {
     }
 }
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Clone)]
 pub struct Request {
     method: String,
@@ -119,11 +119,11 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with this method, headers as lines (`Accept: text/html`), and a body, which is
-    /// empty when there is none. `Host` and `Content-ExpectedLength` are added where they are missing.
+    /// A request with a method, headers as lines (`Accept: text/html`), and a body, which may be
+    /// empty. `Host` and `Content-Length` are added where they are missing.
     ///
     /// # Errors
-    /// A sentence with what is no method or header, or for a body over [`LARGEST_BODY`].
+    /// A sentence for an invalid method or header, or for a body beyond [`LARGEST_BODY`].
     pub fn new(method: &str, headers: &[String], body: Vec<u8>) -> Result<Request, String> {
         if !is_token(method) {
             return Err(format!("{method:.50} is not a method of HTTP; write GET, POST, PUT …"));
@@ -144,22 +144,19 @@ impl Request {
                 return Err(format!("the header {name} is not yours to set: leave it out"));
             }
             if name.eq_ignore_ascii_case("content-length") && value != body.len().to_string() {
-                return Err(format!(
-                    "the body has {} bytes: leave out Content-ExpectedLength",
-                    body.len()
-                ));
+                return Err(format!("the body has {} bytes: leave out Content-Length", body.len()));
             }
             read.push((name.to_owned(), value.to_owned()));
         }
         Ok(Request { method: method.to_owned(), headers: read, body })
     }
 
-    /// The answer has no body.
+    /// Whether the response has no body.
     pub(crate) fn bodiless(&self) -> bool {
         self.method == "HEAD"
     }
 
-    /// The request as it is sent; `last` tells the server to close the connection after it.
+    /// The bytes of the request; `last` adds `Connection: close`.
     pub(crate) fn bytes(&self, target: &LoadTarget, last: bool) -> Arc<[u8]> {
         let mut text = format!("{} {} HTTP/1.1\r\n", self.method, target.path());
         let has =
@@ -172,10 +169,10 @@ impl Request {
         }
         let expected = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
         if !has("content-length") && (expected || !self.body.is_empty()) {
-            text.push_str(&format!("Content-ExpectedLength: {}\r\n", self.body.len()));
+            text.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
         }
         if last {
-            text.push_str("LoadConnection: close\r\n");
+            text.push_str("Connection: close\r\n");
         }
         text.push_str("\r\n");
         [text.as_bytes(), &self.body].concat().into()
@@ -192,31 +189,31 @@ fn is_control(byte: u8) -> bool {
     (byte < b' ' && byte != b'\t') || byte == 0x7f
 }
 
-/// How long answers have to be.
+/// The expected length of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExpectedLength {
-    /// As long as the first one.
+    /// That of the first response.
     #[default]
     Same,
-    /// So many bytes.
+    /// This many bytes.
     Exactly(u64),
-    /// Of any length.
+    /// Any.
     Any,
 }
 
-/// What is compared byte by byte.
+/// The expected body of responses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ExpectedBody {
-    /// Nothing.
+    /// Any.
     #[default]
     Any,
-    /// Every body with the first one.
+    /// That of the first response.
     Same,
-    /// Every body with these bytes.
+    /// These bytes.
     Exactly(Vec<u8>),
 }
 
-/// What every answer has to be.
+/// The expected response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Expected {
     /// The status; `None`: any from 200 to 299.
@@ -245,13 +242,13 @@ mod tests {
         let text = put.bytes(&target, false);
         assert_eq!(
             String::from_utf8_lossy(&text),
-            "PUT /a?b HTTP/1.1\r\nhost: x\r\nContent-ExpectedLength: 3\r\n\r\nabc"
+            "PUT /a?b HTTP/1.1\r\nhost: x\r\nContent-Length: 3\r\n\r\nabc"
         );
     }
 
     #[test]
     fn no_header_can_smuggle_another() {
-        for line in ["A: b\r\nC: d", "no colon", "na me: x", ": x", "LoadConnection: close"] {
+        for line in ["A: b\r\nC: d", "no colon", "na me: x", ": x", "Connection: close"] {
             assert!(Request::new("GET", &[line.to_owned()], Vec::new()).is_err(), "{line}");
         }
         assert!(Request::new("GE T", &[], Vec::new()).is_err());

@@ -1,4 +1,4 @@
-//! One measurement: the first request, the threads, and what they counted together.
+//! One measurement: the first request, the threads, and the sum of their counters.
 
 use crate::client::tls::{TlsClient, Trust};
 use crate::load::counts::LoadCounts;
@@ -15,37 +15,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether the threads have ended.
+/// Interval of checks for finished threads.
 const LOOK: Duration = Duration::from_millis(10);
-/// Looks between two lines of progress.
+/// Checks between two lines of progress.
 const LOOKS: u32 = 20;
 
-/// What is measured, and how.
+/// A measurement.
 #[derive(Debug, Clone)]
 pub struct Measurement {
     /// The resource.
     pub target: LoadTarget,
-    /// What is asked for.
+    /// The request.
     pub request: Request,
-    /// What has to come back.
+    /// The expected response.
     pub expected: Expected,
-    /// How often and for how long.
+    /// The load.
     pub load: Load,
-    /// Which certificates of an `https` server are accepted.
+    /// The accepted certificates of an `https` server.
     pub trust: Trust,
-    /// The process of the server, when it is on this machine: its time on processors is measured
-    /// too, with that of its descendants.
+    /// The process of the server on this machine, if its CPU time is measured, with that of its
+    /// descendants.
     pub process: Option<u32>,
 }
 
-/// Why nothing was measured. Its text says what to do.
+/// Why a measurement could not start. Its text says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MeasureError {
-    /// Nothing takes connections there.
+    /// The server is unreachable.
     Unreachable(String),
-    /// The first answer is not what was expected: the others would not be either.
+    /// The first response is not the expected one: neither would the others be.
     FirstAnswer(String),
-    /// This machine cannot do it: its limits, or no such process.
+    /// A limit of this machine, or no such process.
     Here(String),
 }
 
@@ -60,20 +60,20 @@ impl fmt::Display for MeasureError {
 
 impl std::error::Error for MeasureError {}
 
-/// Stops measurements, and is told how far they are.
+/// Stops measurements, and receives their progress.
 pub struct Control {
     stop: Arc<AtomicBool>,
     progress: Box<dyn Fn(&str)>,
 }
 
 impl Control {
-    /// `stop` ends a measurement when it becomes true: what was counted so far is its outcome.
+    /// `stop` ends a measurement when it becomes true: the counters so far are its result.
     /// `progress` is called a few times a second with a line for people.
     pub fn new(stop: Arc<AtomicBool>, progress: impl Fn(&str) + 'static) -> Control {
         Control { stop, progress: Box::new(progress) }
     }
 
-    /// Somebody wants it to end.
+    /// Whether the measurement is to end.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -85,8 +85,8 @@ impl fmt::Debug for Control {
     }
 }
 
-/// Measures. One request is sent before all others; it is counted nowhere, and its answer says how
-/// long the others have to be. `label` stands before lines of progress.
+/// Measures. The first request is not counted; its response defines the expected length. `label`
+/// prefixes lines of progress.
 ///
 /// # Errors
 /// [`MeasureError`], before anything was measured.
@@ -104,7 +104,7 @@ pub fn run(job: &Measurement, label: &str, control: &Control) -> Result<Figures,
     let first =
         first_response::ask(stream, tls.as_ref(), &last_request, bodiless, keep, load.timeout)
             .map_err(|why| MeasureError::FirstAnswer(format!("{}: {why}", job.target.url())))?;
-    accept_first(job, &first)?;
+    check_first(job, &first)?;
     if let Some(process) = job.process.filter(|process| cpu::of_tree(*process).is_none()) {
         return Err(MeasureError::Here(format!("the time of process {process} is not to be had")));
     }
@@ -135,8 +135,8 @@ pub fn run(job: &Measurement, label: &str, control: &Control) -> Result<Figures,
     Ok(figures(job, &shared, &worked, clock, control.stopped()))
 }
 
-/// Whether the first answer is what is expected of all.
-fn accept_first(
+/// Checks the first response.
+fn check_first(
     job: &Measurement,
     first: &first_response::FirstResponse,
 ) -> Result<(), MeasureError> {
@@ -165,7 +165,7 @@ fn accept_first(
     }
 }
 
-/// Times on processors while it was measured.
+/// CPU times of generator and server.
 #[derive(Debug, Clone, Copy)]
 struct CpuTimes {
     own: Duration,
@@ -238,7 +238,7 @@ fn with_threads(
     Ok((worked, ended.since(begun)))
 }
 
-/// A line that says how far it is.
+/// A line of progress.
 fn progress(shared: &RunState, label: &str, now: u64, until: u64) -> String {
     let replies = shared.replies.load(Ordering::Relaxed);
     let failed = shared.failed.load(Ordering::Relaxed);

@@ -1,25 +1,25 @@
-//! When the requests of one thread are to be sent.
+//! The schedule of one thread at a fixed rate.
 
 use crate::load::plan::{Load, LoadSpan, Pace};
 use std::time::Duration;
 
-/// Times are nanoseconds since the run began.
+/// Times are nanoseconds since the start of the run.
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The even distances of a rate, of which one of several threads sends every so-manieth.
+/// Evenly spaced due times of a rate; each thread takes every n-th.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     distance: f64,
     next: u64,
     step: u64,
-    /// How many requests all threads send together.
+    /// Requests of all threads together.
     all: u64,
 }
 
 impl Schedule {
-    /// The part of this thread, counted from 0; `None` in a closed loop.
+    /// The schedule of a thread, counted from 0; `None` in a closed loop.
     pub(crate) fn new(load: &Load, thread: usize) -> Option<Schedule> {
         let Pace::Rate(rate) = load.pace else { return None };
         let before = (load.warm_up.as_secs_f64() * rate).ceil() as u64;
@@ -30,17 +30,17 @@ impl Schedule {
         Some(Schedule { distance: 1e9 / rate, next: thread as u64, step: load.threads as u64, all })
     }
 
-    /// When the next request is to be sent; `None` after the last one.
+    /// The next due time; `None` after the last one.
     pub(crate) fn next(&self) -> Option<u64> {
         (self.next < self.all).then_some((self.next as f64 * self.distance) as u64)
     }
 
-    /// The next request is under way.
+    /// The next request was sent.
     pub(crate) fn advance(&mut self) {
         self.next += self.step;
     }
 
-    /// When the time that is measured ends.
+    /// The end of the measured time.
     pub(crate) fn end(&self) -> u64 {
         (self.all as f64 * self.distance) as u64
     }

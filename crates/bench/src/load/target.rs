@@ -1,12 +1,12 @@
-//! The address of what is measured: an `http` or `https` URL and the socket address behind it.
+//! The measured URL: `http` or `https`, and its socket address.
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// The longest URL that is taken, in bytes.
+/// The longest URL, in bytes.
 const LONGEST: usize = 8 * 1024;
 
-/// What is measured: a resource of an HTTP server.
+/// The measured resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadTarget {
     url: String,
@@ -18,12 +18,12 @@ pub struct LoadTarget {
 }
 
 impl LoadTarget {
-    /// Reads a URL such as `http://127.0.0.1:8080/hello?name=you`, or one with `https`. A text
-    /// without a scheme is an `http` URL, and a fragment is left out.
+    /// Parses a URL such as `http://127.0.0.1:8080/hello?name=you`. Without a scheme it is an
+    /// `http` URL; a fragment is removed.
     ///
     /// # Errors
-    /// A sentence that names what is wrong and what to write instead: for another scheme, and for
-    /// what is no URL.
+    /// A sentence that names the fault and the fix, for another scheme and for anything that is no
+    /// URL.
     pub fn parse(text: &str) -> Result<LoadTarget, String> {
         let wrong = |why: &str| Err(format!("{text:.100} is not a URL to measure: {why}"));
         if text.len() > LONGEST {
@@ -60,12 +60,12 @@ impl LoadTarget {
         })
     }
 
-    /// The whole URL, without its fragment.
+    /// The URL without its fragment.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Whether it is spoken to with TLS.
+    /// Whether the scheme is `https`.
     pub(crate) fn is_secure(&self) -> bool {
         self.tls
     }
@@ -75,20 +75,20 @@ impl LoadTarget {
         &self.host
     }
 
-    /// What the header `Host` says.
+    /// The value of `Host`.
     pub(crate) fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// Path and query, as they stand in the request line.
+    /// Path and query for the request line.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    /// The first address of the host that takes a connection within `limit`.
+    /// Connects to the first address that accepts within `limit`.
     ///
     /// # Errors
-    /// The name is not known, or nothing takes connections there.
+    /// The name is unknown, or no address accepts.
     pub(crate) fn reach(&self, limit: Duration) -> Result<(SocketAddr, TcpStream), String> {
         let addresses = (self.host.as_str(), self.port).to_socket_addrs().map_err(|error| {
             format!("the host of {} is not known: {error}; check its spelling", self.url)

@@ -1,14 +1,14 @@
-//! Waking up in time: the polls of Linux wait in whole milliseconds, which is too coarse for a
-//! thousand requests a second.
+//! Precise wake-ups: Linux polls wait in whole milliseconds, too coarse for a thousand requests a
+//! second.
 
 use mio::{Registry, Token};
 use std::io;
 use std::time::Duration;
 
-/// Two wake-ups are at least this far apart, so a high rate does not become a timer's.
+/// Shortest interval between two wake-ups, so that a high rate costs no timer for each request.
 const FINEST: Duration = Duration::from_micros(20);
 
-/// Wakes a poll.
+/// A timer that wakes a poll.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
 pub(crate) struct Timer {
@@ -23,13 +23,13 @@ impl Timer {
         use std::os::fd::AsRawFd;
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        // Edges are told, and each expiry is one: it need not be read.
+        // Edge-triggered: an expiry needs no read.
         let mut source = mio::unix::SourceFd(&descriptor.as_raw_fd());
         registry.register(&mut source, token, mio::Interest::READABLE)?;
         Ok(Timer { descriptor })
     }
 
-    /// Wakes the poll after this time; the limit that the poll itself needs for that.
+    /// Wakes the poll after this time. Returns the timeout that the poll itself needs.
     pub(crate) fn wake(&self, after: Duration) -> io::Result<Option<Duration>> {
         use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
         let after = after.max(FINEST);
@@ -44,7 +44,7 @@ impl Timer {
     }
 }
 
-/// Elsewhere a poll waits as exactly as it is asked to.
+/// Other systems have precise poll timeouts.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 pub(crate) struct Timer {}

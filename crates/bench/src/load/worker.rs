@@ -1,4 +1,4 @@
-//! One thread of the generator: its connections, and what it does with them.
+//! One thread of the generator and its connections.
 
 use crate::client::connection::{LoadConnection, LoadState, ReceiveOutcome};
 use crate::client::tls::TlsClient;
@@ -15,59 +15,59 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Bytes read at a time.
+/// The size of reads, in bytes.
 const BUFFER: usize = 128 * 1024;
-/// Events taken at a time.
+/// Events of one poll.
 const EVENTS: usize = 1024;
-/// How often time limits are looked at, in nanoseconds.
+/// Interval of timeout checks, in nanoseconds.
 const TICK: u64 = 10_000_000;
-/// Connections made at each tick: more would overflow the queue of a server that listens.
+/// New connections at each tick: more would overflow the accept queue of a server.
 const OPENED: usize = 128;
-/// In a closed loop, how long a connection rests after it was lost, in nanoseconds.
+/// In a closed loop, the rest of a lost connection, in nanoseconds.
 const REST: u64 = 20_000_000;
-/// How long a run that has a number of requests goes on without a good answer; at least twice the
-/// time limit of a request.
+/// How long a run with a number of requests continues without a valid response; at least twice the
+/// request timeout.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The token of the timer; connections have smaller ones.
 const TIMER: Token = Token(usize::MAX - 1);
 
-/// What all threads of a run share.
+/// The shared state of a run.
 #[derive(Debug)]
 pub(crate) struct RunState {
     pub(crate) address: SocketAddr,
-    /// For connections with TLS.
+    /// For TLS.
     pub(crate) tls: Option<TlsClient>,
     pub(crate) load: Load,
-    /// The request, and the one that tells the server to close.
+    /// The request, and its variant that closes the connection.
     pub(crate) request: Arc<[u8]>,
     pub(crate) last_request: Arc<[u8]>,
     pub(crate) bodiless: bool,
     pub(crate) status: Option<u16>,
     pub(crate) length: Option<u64>,
     pub(crate) body: Option<Vec<u8>>,
-    /// When the run began.
+    /// The start of the run.
     pub(crate) epoch: Instant,
     /// Ends the run early.
     pub(crate) stop: Arc<AtomicBool>,
-    /// Good answers and failures so far.
+    /// Valid responses and failures so far.
     pub(crate) replies: AtomicU64,
     pub(crate) failed: AtomicU64,
 }
 
 impl RunState {
-    /// Nanoseconds since the run began.
+    /// Nanoseconds since the start of the run.
     pub(crate) fn now(&self) -> u64 {
         nanoseconds(self.epoch.elapsed())
     }
 }
 
-/// What a thread did.
+/// The result of a thread.
 #[derive(Debug)]
 pub(crate) struct WorkerResult {
     pub(crate) counts: LoadCounts,
-    /// When the time that is measured ended, in nanoseconds since the beginning.
+    /// The end of the measured time, in nanoseconds since the start.
     pub(crate) end: u64,
-    /// No good answer came any more.
+    /// Valid responses stopped arriving.
     pub(crate) gave_up: bool,
 }
 
@@ -77,26 +77,26 @@ pub(crate) struct Worker {
     timer: Timer,
     connections: Vec<LoadConnection>,
     schedule: Option<Schedule>,
-    /// At a rate: open connections without a request, the longest unused first, and closed ones.
+    /// At a rate: idle open connections, least recently used first, and closed ones.
     idle: VecDeque<usize>,
     down: VecDeque<usize>,
     counts: LoadCounts,
     buffer: Box<[u8]>,
-    /// Requests still to be begun, where they are counted.
+    /// Requests to be sent, in a run with a number of them.
     left: Option<u64>,
-    /// Requests under way.
+    /// Active requests.
     busy: usize,
-    /// The time that is measured.
+    /// The measured time.
     from: u64,
     until: u64,
     timeout: u64,
     last_good: u64,
-    /// What of the counts the others were told.
+    /// Counters already added to the shared ones.
     told: (u64, u64),
 }
 
 impl Worker {
-    /// The part of one thread, counted from 0.
+    /// The share of one thread, counted from 0.
     pub(crate) fn new(shared: Arc<RunState>, thread: usize) -> io::Result<Worker> {
         let load = &shared.load;
         let poll = Poll::new()?;
@@ -133,7 +133,7 @@ impl Worker {
         })
     }
 
-    /// Sends requests until all is done.
+    /// Sends requests until the run ends.
     pub(crate) fn work(mut self) -> io::Result<WorkerResult> {
         if self.schedule.is_some() {
             self.down.extend(0..self.connections.len());
@@ -161,11 +161,11 @@ impl Worker {
             }
             for event in &events {
                 if event.token() != TIMER {
-                    self.heard(event);
+                    self.handle_event(event);
                 }
             }
         };
-        self.tell();
+        self.publish_counts();
         let end = self.shared.now().min(self.until);
         Ok(WorkerResult { counts: self.counts, end, gave_up })
     }
@@ -178,7 +178,7 @@ impl Worker {
         }
     }
 
-    /// How long to wait for events: no longer than until a request is to be sent.
+    /// The poll timeout: at most until the next due time.
     fn sleep_limit(&self, now: u64, next_tick: u64) -> io::Result<Duration> {
         let tick = Duration::from_nanos(next_tick.saturating_sub(now));
         let free = !(self.idle.is_empty() && self.down.is_empty());
@@ -191,7 +191,7 @@ impl Worker {
         Ok(self.timer.wake(after)?.map_or(tick, |limit| limit.min(tick)))
     }
 
-    /// Looks at time limits, lets connections begin, and tells how far it is.
+    /// Checks timeouts, starts resting connections, and reports progress.
     fn tick(&mut self, now: u64) {
         let mut opened = 0;
         for index in 0..self.connections.len() {
@@ -209,17 +209,17 @@ impl Worker {
                 LoadState::Resting | LoadState::Free => {}
             }
         }
-        self.tell();
+        self.publish_counts();
     }
 
-    fn tell(&mut self) {
+    fn publish_counts(&mut self) {
         let (replies, failed) = (self.counts.replies, self.counts.failed());
         self.shared.replies.fetch_add(replies - self.told.0, Ordering::Relaxed);
         self.shared.failed.fetch_add(failed - self.told.1, Ordering::Relaxed);
         self.told = (replies, failed);
     }
 
-    /// At a rate: sends what is due, as far as there are connections.
+    /// At a rate: sends due requests while there are free connections.
     fn dispatch(&mut self, now: u64) {
         while let Some(intended) = self.schedule.as_ref().and_then(Schedule::next) {
             if intended > now {
@@ -248,7 +248,7 @@ impl Worker {
         }
     }
 
-    /// A connection has nothing to do: in a closed loop it begins the next request.
+    /// A connection is free: in a closed loop it starts the next request.
     fn next(&mut self, index: usize, now: u64) {
         if self.schedule.is_some() {
             let open = self.connections[index].is_open();
@@ -271,7 +271,7 @@ impl Worker {
         self.assign(index, now, measured, now);
     }
 
-    /// Gives a request to a connection, which is made for it when it is not open.
+    /// Assigns a request to a connection, which connects if it is closed.
     fn assign(&mut self, index: usize, begun: u64, measured: bool, now: u64) {
         self.busy += 1;
         let connection = &mut self.connections[index];
@@ -289,14 +289,14 @@ impl Worker {
         }
     }
 
-    /// Puts the request of a connection on it.
+    /// Starts the request of a connection.
     fn send(&mut self, index: usize) -> Result<(), RequestFailure> {
         let connection = &mut self.connections[index];
         connection.begin(self.shared.load.per_connection);
         self.push(index)
     }
 
-    /// Sends what the system takes of a request.
+    /// Writes as much of a request as the socket accepts.
     fn push(&mut self, index: usize) -> Result<(), RequestFailure> {
         let request = self.request(index);
         self.connections[index].send(&request)
@@ -314,8 +314,8 @@ impl Worker {
         }
     }
 
-    /// Something happened on a connection.
-    fn heard(&mut self, event: &Event) {
+    /// Handles an event of a connection.
+    fn handle_event(&mut self, event: &Event) {
         let index = event.token().0;
         let outcome = match self.connections.get(index).map(|connection| connection.state) {
             Some(LoadState::Connecting) => self.connecting(index),
@@ -336,7 +336,7 @@ impl Worker {
     }
 
     fn connecting(&mut self, index: usize) -> Result<(), RequestFailure> {
-        if self.connections[index].made()? {
+        if self.connections[index].is_connected()? {
             if self.is_measured(self.shared.now()) {
                 self.counts.connected += 1;
             }
@@ -360,11 +360,11 @@ impl Worker {
                 self.counts.received += received;
             }
             let ReceiveOutcome::Answer { more } = heard? else {
-                // What was read may have been the end of the handshake.
+                // This may have completed the handshake.
                 return if self.is_unsent(index) { self.push(index) } else { Ok(()) };
             };
-            self.answered(index, closed, now);
-            // Only the next answer on the same connection can have been announced by this event.
+            self.complete(index, closed, now);
+            // This event can only announce the next response on the same connection.
             let same = !closed && self.connections[index].state == LoadState::Busy;
             if !(same && more) {
                 return Ok(());
@@ -376,15 +376,15 @@ impl Worker {
         (self.from..self.until).contains(&now)
     }
 
-    /// Whether the outcome of a request counts.
+    /// Whether the result of a request counts.
     fn counts(&self, index: usize, now: u64) -> bool {
         let counted = self.schedule.is_some() || self.left.is_some();
         self.connections[index].measured && (counted || self.is_measured(now))
     }
 
-    /// An answer is complete: checks it, and goes on, on another connection if the server has closed
-    /// this one.
-    fn answered(&mut self, index: usize, closed: bool, now: u64) {
+    /// A response is complete: validates it, and continues, on another connection if the server
+    /// closed this one.
+    fn complete(&mut self, index: usize, closed: bool, now: u64) {
         self.busy -= 1;
         let counts = self.counts(index, now);
         let connection = &mut self.connections[index];
@@ -422,7 +422,7 @@ impl Worker {
         self.next(index, now);
     }
 
-    /// A request has no answer, and its connection is lost.
+    /// A request failed, and its connection is lost.
     fn fail(&mut self, index: usize, failure: RequestFailure, now: u64) {
         self.busy -= 1;
         if self.counts(index, now) {

@@ -1,17 +1,17 @@
-//! Lines over axes, as SVG: light or dark as the reader's system is.
+//! Line charts as SVG, light or dark as the reader's system.
 
 use std::fmt::Write;
 
 const WIDTH: f64 = 760.0;
-/// The height of a panel with its axis, and of what is plotted in it.
+/// The height of a panel with its axis, and of its plot area.
 const PANEL: f64 = 330.0;
 const PLOTTED: f64 = 240.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 48.0;
-/// Series of a panel; more are left out.
+/// The most series of a panel.
 const MOST_SERIES: usize = 12;
-/// Colours that remain apart for people who see few of them (Okabe and Ito, 2008).
+/// A palette for colour-blind readers (Okabe and Ito, 2008).
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 const STYLE: &str = "<style>\
@@ -23,11 +23,11 @@ const STYLE: &str = "<style>\
     text{fill:#ddd;stroke:#181818}.back{fill:#181818}.grid{stroke:#383838}}\
     </style>";
 
-/// How numbers are spread over an axis.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
     Linear,
-    /// Only numbers above 0.
+    /// Logarithmic, for positive numbers.
     Log,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Scale {
 pub(crate) struct Axis {
     pub(crate) name: String,
     pub(crate) scale: Scale,
-    /// Numbers with their names; when there are none, they are chosen.
+    /// Labelled numbers; chosen automatically when empty.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
@@ -51,7 +51,7 @@ impl Axis {
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
-    /// No points are shown, only the line.
+    /// Without markers.
     pub(crate) steps: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Panel {
     pub(crate) x: Axis,
     pub(crate) y: Axis,
     pub(crate) series: Vec<Series>,
-    /// A vertical line with a name.
+    /// A labelled vertical line.
     pub(crate) mark: Option<(f64, String)>,
 }
 
@@ -99,7 +99,7 @@ struct Ruler {
 }
 
 impl Ruler {
-    /// Has room for all these numbers.
+    /// The bounds for all these numbers.
     fn new(axis: &Axis, numbers: impl Iterator<Item = f64>) -> Ruler {
         let named = axis.ticks.iter().map(|(number, _)| *number);
         let usable =
@@ -113,7 +113,7 @@ impl Ruler {
             (from, to) = (1.0, 10.0);
         }
         if axis.scale == Scale::Log {
-            // Room for at least a factor of two.
+            // At least a factor of two.
             (from, to) = if to < from * 2.0 { (from / 1.5, to * 1.5) } else { (from, to) };
             (from, to) = (below(from), above(to));
         } else if to <= from {
@@ -126,8 +126,8 @@ impl Ruler {
         Ruler { scale: axis.scale, from, to, ticks }
     }
 
-    /// Where a number is, from 0 to 1.
-    fn place(&self, number: f64) -> f64 {
+    /// The position of a number, from 0 to 1.
+    fn position(&self, number: f64) -> f64 {
         let part = match self.scale {
             Scale::Linear => (number - self.from) / (self.to - self.from),
             Scale::Log => (number / self.from).ln() / (self.to / self.from).ln(),
@@ -136,21 +136,21 @@ impl Ruler {
     }
 }
 
-/// 1, 2 and 5 of each power of ten: the next one down.
+/// The next lower number of 1, 2 and 5 times a power of ten.
 fn below(number: f64) -> f64 {
     let power = 10_f64.powf(number.log10().floor());
     let step = [5.0, 2.0].into_iter().find(|step| power * step <= number * 1.000_001);
     power * step.unwrap_or(1.0)
 }
 
-/// The next one up.
+/// The next higher one.
 fn above(number: f64) -> f64 {
     let power = 10_f64.powf(number.log10().floor());
     let step = [1.0, 2.0, 5.0].into_iter().find(|step| power * step >= number * 0.999_999);
     power * step.unwrap_or(10.0)
 }
 
-/// Numbers worth a name between two bounds.
+/// Numbers worth a label between two bounds.
 fn chosen(scale: Scale, from: f64, to: f64) -> Vec<(f64, String)> {
     let mut ticks = Vec::new();
     match scale {
@@ -194,8 +194,8 @@ impl Panel {
         let x = Ruler::new(&self.x, points().map(|point| point.0));
         let y = Ruler::new(&self.y, points().map(|point| point.1));
         let plotted = WIDTH - LEFT - RIGHT;
-        let across = |number: f64| LEFT + plotted * x.place(number);
-        let up = |number: f64| top + PLOTTED * (1.0 - y.place(number));
+        let across = |number: f64| LEFT + plotted * x.position(number);
+        let up = |number: f64| top + PLOTTED * (1.0 - y.position(number));
         let (end, floor) = (LEFT + plotted, top + PLOTTED);
         let mut put = |text: String| {
             out.push_str(&text);
@@ -205,7 +205,7 @@ impl Panel {
         for (number, name) in &x.ticks {
             let at = across(*number);
             put(format!("<path class=\"grid\" d=\"M{at:.1} {top}V{floor}\"/>"));
-            // Names that would lie on each other are left out.
+            // Overlapping labels are left out.
             if at - last >= 7.0 * name.len() as f64 + 8.0 {
                 let under = floor + 18.0;
                 put(format!(
@@ -247,13 +247,13 @@ impl Panel {
         put(self.legend(top));
     }
 
-    /// What there is to draw, with its number.
+    /// The series to draw, with their index.
     fn lines(&self) -> impl Iterator<Item = (usize, &Series)> {
         let series = self.series.iter().take(MOST_SERIES).enumerate();
         series.filter(|(_, one)| !one.points.is_empty())
     }
 
-    /// The names of the lines, in the corner where rising lines are not.
+    /// The legend, in the corner that rising lines leave free.
     fn legend(&self, top: f64) -> String {
         let mut out = String::new();
         for (row, (number, one)) in self.lines().enumerate() {
@@ -271,7 +271,7 @@ impl Panel {
     }
 }
 
-/// The colour of a line, and dashes once the colours are used up.
+/// The colour of a line, and dashes after the last colour.
 fn pen(number: usize) -> (&'static str, &'static str) {
     let colour = COLOURS.get(number % COLOURS.len()).copied().unwrap_or("#888");
     (colour, if number < COLOURS.len() { "" } else { " stroke-dasharray=\"6 3\"" })
@@ -280,7 +280,7 @@ fn pen(number: usize) -> (&'static str, &'static str) {
 impl Series {
     fn draw(&self, number: usize, across: &dyn Fn(f64) -> f64, up: &dyn Fn(f64) -> f64) -> String {
         let (colour, dashes) = pen(number);
-        // Where lines lie on each other, the dots of both are seen.
+        // Of overlapping lines both kinds of dots stay visible.
         let radius = [5.0, 3.5, 2.0].get(number).copied().unwrap_or(3.0);
         let mut path = String::new();
         let mut dots = String::new();

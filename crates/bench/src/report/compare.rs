@@ -1,5 +1,4 @@
-//! Several servers in turn: A B A B …, so that what changes on the machine in the meantime changes
-//! for all of them.
+//! Comparing several servers in turn: A B A B …, so that changes of the machine affect all of them.
 
 use crate::load::run::{Control, MeasureError, Measurement, run};
 use crate::report::figures::{Figures, rounded};
@@ -10,10 +9,10 @@ use std::fmt;
 /// The most rounds of a comparison.
 pub const MOST_ROUNDS: usize = 1000;
 
-/// One number of a measurement.
+/// A figure of a measurement.
 type Figure = fn(&Figures) -> Option<f64>;
 
-/// The figures that are compared: how they are called in text and in JSON.
+/// The compared figures, with their names in text and JSON.
 const COMPARED: [(&str, &str, Figure); 5] = [
     ("replies/s", "replies_per_second", |one| Some(one.rate())),
     ("p50, ms", "p50_ms", |one| Some(one.percentile(50.0).as_secs_f64() * 1e3)),
@@ -22,7 +21,7 @@ const COMPARED: [(&str, &str, Figure); 5] = [
     ("generator CPU, us a reply", "generator_us_per_request", |one| Some(one.generator_time())),
 ];
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone)]
 pub struct Compared {
     /// For each server, the figures of its rounds.
@@ -30,7 +29,7 @@ pub struct Compared {
     ended: Option<String>,
 }
 
-/// Measures all jobs in turn, `rounds` times (from 1 to [`MOST_ROUNDS`]).
+/// Runs all measurements in turn, `rounds` times (from 1 to [`MOST_ROUNDS`]).
 ///
 /// # Errors
 /// [`MeasureError`] in the first round. In a later one, the comparison ends there and says why.
@@ -66,26 +65,26 @@ impl Compared {
         &self.runs
     }
 
-    /// All rounds were good.
+    /// Whether all rounds were valid.
     pub fn is_good(&self) -> bool {
         self.ended.is_none() && self.runs.iter().flatten().all(Figures::is_good)
     }
 
-    /// The middle of a figure over the rounds of each server, its lowest and its highest.
+    /// Median, minimum and maximum of a figure over the rounds of each server.
     fn spread(&self, number: usize, figure: Figure) -> Option<[f64; 3]> {
         let mut all: Vec<f64> = self.runs.get(number)?.iter().filter_map(figure).collect();
         all.sort_by(f64::total_cmp);
         Some([median(&all)?, *all.first()?, *all.last()?])
     }
 
-    /// How many times the first server's median this one's is.
+    /// The ratio to the first server's median.
     fn ratio(&self, number: usize, figure: Figure) -> Option<f64> {
         let [this, ..] = self.spread(number, figure)?;
         let [first, ..] = self.spread(0, figure)?;
         (first > 0.0).then_some(this / first)
     }
 
-    /// The same as an object of JSON.
+    /// The result as a JSON object.
     pub fn json(&self) -> Value {
         let servers = self.runs.iter().enumerate().map(|(number, runs)| {
             let mut figures = serde_json::Map::new();
@@ -118,7 +117,7 @@ fn name(number: usize) -> String {
     }
 }
 
-/// The middle of what is sorted.
+/// The median of sorted numbers.
 fn median(sorted: &[f64]) -> Option<f64> {
     let middle = sorted.len() / 2;
     let upper = *sorted.get(middle)?;

@@ -1,15 +1,15 @@
-//! The curve of response times: how long all but the slowest take, with the slowest spread out.
+//! The latency curve over percentiles, with the slowest requests spread out.
 
 use crate::report::chart::{Axis, Chart, Panel, Scale, Series};
 use crate::report::figures::Figures;
 
 /// Points of a curve for each factor of ten.
 const FINENESS: usize = 40;
-/// The most nines of a percentage that are drawn: 99.9999 %.
+/// The most nines of a percentile: 99.9999 %.
 const NINES: usize = 6;
 
-/// A picture of response times over percentiles, with a line for each of `figures`, which are
-/// measurements of one kind, such as the rounds of a comparison.
+/// A chart of latency over percentiles, with a line for each of `figures`, such as the rounds of a
+/// comparison.
 pub fn latency_svg(figures: &[&Figures]) -> String {
     let several = figures.iter().any(|one| Some(&one.url) != figures.first().map(|one| &one.url));
     let series: Vec<Series> = figures.iter().map(|one| line(one, several)).collect();

@@ -1,23 +1,23 @@
-//! What a measurement found.
+//! The figures of a measurement.
 
 use crate::load::counts::{LoadCounts, RequestFailure};
 use crate::load::plan::{Load, Pace};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The percentiles that are shown.
+/// The percentiles shown.
 pub(crate) const SHOWN: [(&str, f64); 4] =
     [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
-/// What a measurement found. Text and JSON are made of it.
+/// The figures of a measurement, the source of text and JSON.
 #[derive(Debug, Clone)]
 pub struct Figures {
     pub(crate) url: String,
     pub(crate) load: Load,
-    /// How long was measured.
+    /// The measured time.
     pub(crate) elapsed: Duration,
     pub(crate) counts: LoadCounts,
-    /// Time on processors: ours, and the server's.
+    /// CPU time of the generator, and of the server.
     pub(crate) generator: Duration,
     pub(crate) server: Option<Duration>,
     pub(crate) interrupted: bool,
@@ -25,58 +25,58 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Good answers a second.
+    /// Valid responses a second.
     pub fn rate(&self) -> f64 {
         per(self.counts.replies, self.elapsed)
     }
 
-    /// Good answers within the time that was measured.
+    /// Valid responses within the measured time.
     pub fn replies(&self) -> u64 {
         self.counts.replies
     }
 
-    /// Requests that had an outcome, good or not. At a rate, those that were to be sent within the
-    /// time that was measured, whenever their answer came.
+    /// Requests with a result, valid or not. At a rate, those due within the measured time,
+    /// whenever the response arrived.
     pub fn requests(&self) -> u64 {
         self.counts.offered
     }
 
-    /// Requests without a good answer.
+    /// Requests without a valid response.
     pub fn failed(&self) -> u64 {
         self.counts.failed()
     }
 
-    /// Those of one kind.
+    /// Failures of one kind.
     pub fn failures(&self, kind: RequestFailure) -> u64 {
         self.failed_by_kind().find(|(one, _)| *one == kind).map_or(0, |(_, count)| count)
     }
 
-    /// Nothing failed, something was answered, and it ran to its end.
+    /// Whether nothing failed, responses arrived, and the run was complete.
     pub fn is_good(&self) -> bool {
         self.failed() == 0 && self.counts.replies > 0 && !self.gave_up
     }
 
-    /// It was stopped before its time.
+    /// Whether the run was interrupted.
     pub fn was_interrupted(&self) -> bool {
         self.interrupted
     }
 
-    /// The response time that this percentage of good answers did not exceed, to 0.1 %.
+    /// The latency percentile of valid responses, to 0.1 %.
     pub fn percentile(&self, percent: f64) -> Duration {
         Duration::from_nanos(self.counts.latency.value_at_percentile(percent))
     }
 
-    /// The longest response time.
+    /// The longest latency.
     pub fn slowest(&self) -> Duration {
         Duration::from_nanos(self.counts.latency.max())
     }
 
-    /// Connections made within the time that was measured, a second.
+    /// Established connections a second, within the measured time.
     pub fn connection_rate(&self) -> f64 {
         per(self.counts.connected, self.elapsed)
     }
 
-    /// The rate that was asked for; `None` in a closed loop.
+    /// The offered rate; `None` in a closed loop.
     pub fn offered_rate(&self) -> Option<f64> {
         match self.load.pace {
             Pace::Closed => None,
@@ -84,24 +84,24 @@ impl Figures {
         }
     }
 
-    /// Processor time of the server for each good answer, in microseconds.
+    /// CPU time of the server for each valid response, in microseconds.
     pub fn server_time(&self) -> Option<f64> {
         let answers = self.counts.replies;
         self.server.filter(|_| answers > 0).map(|time| time.as_secs_f64() * 1e6 / answers as f64)
     }
 
-    /// Our own, in microseconds.
+    /// The same for the generator.
     pub fn generator_time(&self) -> f64 {
         self.generator.as_secs_f64() * 1e6 / self.counts.replies.max(1) as f64
     }
 
-    /// Kinds of failures that occurred.
+    /// Failures that occurred, by kind.
     pub(crate) fn failed_by_kind(&self) -> impl Iterator<Item = (RequestFailure, u64)> {
         RequestFailure::ALL.into_iter().zip(self.counts.failures).filter(|(_, count)| *count > 0)
     }
 
-    /// The same as an object of JSON: times in milliseconds, processor times in microseconds for
-    /// each request.
+    /// The figures as a JSON object: times in milliseconds, CPU times in microseconds for each
+    /// request.
     pub fn json(&self) -> Value {
         let mut latency = serde_json::Map::new();
         for (name, percent) in SHOWN {
@@ -145,7 +145,7 @@ fn milliseconds(time: Duration) -> Value {
     rounded(time.as_secs_f64() * 1e3)
 }
 
-/// Three decimals: nobody measures better.
+/// Three decimals are more than any measurement has.
 pub(crate) fn rounded(number: f64) -> Value {
     Value::from((number * 1e3).round() / 1e3)
 }

@@ -1,8 +1,8 @@
-//! Rising rates: until which one does the server keep up, and what becomes of it after that?
+//! Rising rates: up to which one does the server keep up, and what happens beyond?
 //!
-//! The server keeps up with a rate when at least 99 % of what is offered is answered while it is
-//! offered, and nothing fails. Response times alone can look good while connections are not taken,
-//! so the rate at which they are stands beside them.
+//! The server keeps up with a rate when it answers at least 99 % of the offered requests in time,
+//! and nothing fails. Latency alone can look good while connections are not accepted, so the
+//! connection rate is shown beside it.
 
 use crate::load::plan::{HIGHEST_RATE, Pace};
 use crate::load::run::{Control, MeasureError, Measurement, run};
@@ -14,9 +14,9 @@ use std::fmt;
 
 /// The most rates of one sweep.
 pub const MOST_RATES: usize = 200;
-/// Rates of a sweep that names no steps.
+/// Rates of a sweep without steps.
 const USUAL_RATES: i32 = 12;
-/// The part of the offered rate that has to be answered.
+/// The part of the offered rate that must be answered.
 const KEPT_UP: f64 = 0.99;
 
 /// Rising rates, in requests a second.
@@ -24,11 +24,12 @@ const KEPT_UP: f64 = 0.99;
 pub struct Rates(Vec<f64>);
 
 impl Rates {
-    /// Reads `1000..80000` (twelve rates at equal factors), `1000..80000x2` (each twice the one before)
-    /// or `1000..80000+500` (each 500 more). The last rate is always the second number.
+    /// Parses `1000..80000` (twelve rates at equal ratios), `1000..80000x2` (each twice the
+    /// previous one) or `1000..80000+500` (each 500 more). The last rate is always the second
+    /// number.
     ///
     /// # Errors
-    /// A sentence with what to write instead.
+    /// A sentence with the valid forms.
     pub fn parse(text: &str) -> Result<Rates, String> {
         let wrong = || {
             format!(
@@ -53,7 +54,7 @@ impl Rates {
         };
         let mut rates = Vec::new();
         let mut rate = from;
-        // What is nearly the end is the end: no rate stands twice.
+        // A rate close to the end is the end: no rate appears twice.
         while rate < to * 0.999 {
             if rates.len() + 1 >= MOST_RATES {
                 return Err(format!(
@@ -73,7 +74,7 @@ impl Rates {
     }
 }
 
-/// What a sweep found: the figures of each rate, in order.
+/// The result of a sweep: the figures of each rate, in order.
 #[derive(Debug, Clone)]
 pub struct Swept {
     figures: Vec<Figures>,
@@ -81,7 +82,7 @@ pub struct Swept {
     ended: Option<String>,
 }
 
-/// Measures at one rate after the other; the pace of the job does not matter.
+/// Measures at one rate after another; overrides the pace of the measurement.
 ///
 /// # Errors
 /// [`MeasureError`] at the first rate. At a later one, the sweep ends there and says why.
@@ -114,18 +115,18 @@ impl Swept {
         &self.figures
     }
 
-    /// The highest rate with which the server kept up; `None` when it did with none.
+    /// The highest sustained rate; `None` without one.
     pub fn max_rate(&self) -> Option<f64> {
         let kept = self.figures.iter().filter(|one| !one.was_interrupted() && keeps_up(one));
         kept.filter_map(Figures::offered_rate).max_by(f64::total_cmp)
     }
 
-    /// It ran to its end, and the server kept up with a rate.
+    /// Whether the sweep completed, and the server sustained a rate.
     pub fn is_good(&self) -> bool {
         self.ended.is_none() && self.max_rate().is_some()
     }
 
-    /// The same as an object of JSON.
+    /// The result as a JSON object.
     pub fn json(&self) -> Value {
         json!({
             "max_rate": self.max_rate().map(rounded),
@@ -134,8 +135,8 @@ impl Swept {
         })
     }
 
-    /// The same as a picture: response times, and below them the rates of connections and replies,
-    /// over the offered rate.
+    /// A chart: latency, and below it the rates of connections and responses, over the offered
+    /// rate.
     pub fn svg(&self) -> String {
         let title = match self.figures.first() {
             Some(first) => format!("{} at rising rates", first.url),
@@ -178,7 +179,7 @@ impl Swept {
     }
 }
 
-/// Whether what was offered was answered meanwhile; the last request may still be under way.
+/// Whether the offered load was answered in time; the last request may still be active.
 fn keeps_up(one: &Figures) -> bool {
     let offered = one.offered_rate().unwrap_or_default() * one.elapsed.as_secs_f64();
     one.failed() == 0 && one.replies() as f64 + 1.0 >= offered * KEPT_UP
@@ -278,7 +279,7 @@ mod tests {
         assert_eq!(of(vec![kept(), figures(2000.0, 3999, 1)]), Some(1000.0), "a failure");
         assert_eq!(of(vec![kept(), figures(2000.0, 3960, 0)]), Some(2000.0));
         assert_eq!(of(vec![figures(1000.0, 0, 2000)]), None);
-        // One request is always under way at the end, however few there are.
+        // At the end one request is always active.
         assert_eq!(of(vec![figures(5.0, 9, 0)]), Some(5.0));
     }
 

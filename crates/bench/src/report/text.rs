@@ -13,14 +13,14 @@ impl fmt::Display for Figures {
             Pace::Rate(rate) => format!("{} requests/s asked for", grouped(rate.round())),
         };
         let each = match self.load.per_connection {
-            Some(count) => format!(", {} on each", several(count, "request")),
+            Some(count) => format!(", {} on each", counted(count, "request")),
             None => String::new(),
         };
         writeln!(
             out,
             "{pace}, {}{each}, {}, {:.2} s\n",
-            several(self.load.connections as u64, "connection"),
-            several(self.load.threads as u64, "thread"),
+            counted(self.load.connections as u64, "connection"),
+            counted(self.load.threads as u64, "thread"),
             self.elapsed.as_secs_f64(),
         )?;
         let count = grouped(self.replies() as f64);
@@ -75,7 +75,7 @@ impl Figures {
     }
 }
 
-/// A whole number with its thousands apart.
+/// A whole number with thousands separators.
 pub(crate) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -88,11 +88,11 @@ pub(crate) fn grouped(number: f64) -> String {
     text
 }
 
-fn several(count: u64, thing: &str) -> String {
+fn counted(count: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(count as f64), if count == 1 { "" } else { "s" })
 }
 
-/// A time with three digits and its unit.
+/// A duration with three digits and its unit.
 pub(crate) fn time(time: Duration) -> String {
     let (number, unit) = match time.as_secs_f64() {
         ..1e-3 => (time.as_secs_f64() * 1e6, "us"),

@@ -24,7 +24,7 @@ enum Answer {
 }
 
 fn ok(body: &str) -> Answer {
-    Answer::Text(format!("HTTP/1.1 200 OK\r\nContent-ExpectedLength: {}\r\n\r\n{body}", body.len()))
+    Answer::Text(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
 }
 
 struct Server {
@@ -79,7 +79,7 @@ fn converse(
         if !whole {
             continue;
         }
-        let closes = String::from_utf8_lossy(&text).contains("LoadConnection: close");
+        let closes = String::from_utf8_lossy(&text).contains("Connection: close");
         let number = requests.fetch_add(1, Ordering::SeqCst);
         if number == 0 {
             *seen.lock().unwrap() = String::from_utf8_lossy(&text).into_owned();
@@ -136,7 +136,7 @@ fn as_many_requests_are_sent_as_were_asked_for() {
     assert_eq!(server.requests.load(Ordering::SeqCst), 1001);
     assert_eq!(server.connections.load(Ordering::SeqCst), 5);
     assert_eq!(figures.json()["statuses"]["200"], 1000);
-    let head = "HTTP/1.1 200 OK\r\nContent-ExpectedLength: 5\r\n\r\nhello";
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     assert_eq!(figures.json()["bytes_received"], 1000 * head.len());
     assert!(figures.percentile(50.0) <= figures.slowest());
 }
@@ -152,7 +152,7 @@ fn a_connection_serves_as_many_requests_as_it_may() {
 
 #[test]
 fn a_server_that_closes_after_its_answer_is_connected_to_again() {
-    let close = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-ExpectedLength: 2\r\n\r\nhi";
+    let close = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi";
     let server = server(move |number| match number % 2 {
         0 => Answer::Last(close.to_owned()),
         _ => Answer::Last("HTTP/1.0 200 OK\r\n\r\nhi".to_owned()),
@@ -168,15 +168,13 @@ fn every_kind_of_wrong_answer_is_found_and_counted() {
         // The first one is right.
         0 => ok("hello"),
         _ if number % 2 == 0 => ok("hello"),
-        1 => Answer::Text("HTTP/1.1 500 No\r\nContent-ExpectedLength: 5\r\n\r\nhello".to_owned()),
+        1 => Answer::Text("HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nhello".to_owned()),
         3 => ok("hell"),
         5 => ok("jello"),
-        7 => Answer::Last("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 5\r\n\r\nhel".to_owned()),
+        7 => Answer::Last("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel".to_owned()),
         9 => Answer::Nothing,
         11 => Answer::Text("220 mail.example\r\n".to_owned()),
-        13 => {
-            Answer::Text("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 5\r\n\r\nhello++".to_owned())
-        }
+        13 => Answer::Text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello++".to_owned()),
         15 => Answer::Silence,
         _ => ok("hello"),
     });
@@ -209,10 +207,7 @@ fn every_kind_of_wrong_answer_is_found_and_counted() {
 fn other_statuses_lengths_and_bodies_may_be_expected() {
     let server = server(|number| {
         let body = "x".repeat(1 + number as usize % 3);
-        Answer::Text(format!(
-            "HTTP/1.1 404 No\r\nContent-ExpectedLength: {}\r\n\r\n{body}",
-            body.len()
-        ))
+        Answer::Text(format!("HTTP/1.1 404 No\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
     });
     let mut job = job(&server, requests(30));
     job.expected =
@@ -232,7 +227,7 @@ fn a_request_has_its_method_headers_and_body() {
     assert_eq!(figures.failed(), 0, "{figures}");
     let seen = server.seen.lock().unwrap().clone();
     assert!(seen.starts_with("POST /x?y HTTP/1.1\r\nHost: 127.0.0.1:"), "{seen}");
-    assert!(seen.contains("\r\nX-Token: abc\r\nContent-ExpectedLength: 10\r\n"), "{seen}");
+    assert!(seen.contains("\r\nX-Token: abc\r\nContent-Length: 10\r\n"), "{seen}");
     assert!(seen.ends_with("\r\n\r\nsome text!"), "{seen}");
 }
 
@@ -255,8 +250,7 @@ fn large_chunked_bodies_are_read_to_their_end() {
 
 #[test]
 fn a_first_answer_that_is_wrong_ends_it() {
-    let server =
-        server(|_| Answer::Text("HTTP/1.1 404 No\r\nContent-ExpectedLength: 0\r\n\r\n".into()));
+    let server = server(|_| Answer::Text("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".into()));
     let trouble = run(&job(&server, requests(10)), "", &control()).unwrap_err();
     assert!(trouble.to_string().contains("--status 404"), "{trouble}");
     assert_eq!(server.requests.load(Ordering::SeqCst), 1);

@@ -1,9 +1,9 @@
 //! Keys and values.
 
-use super::names;
-use super::server::{Server, Wire};
-use super::{fault, store::Kinds};
-use crate::merge::Part;
+use super::fault;
+use super::names::{self, BucketKind, stream_prefix};
+use super::server::{NatsConnection, NatsServer};
+use crate::merge::MergePatch;
 use crate::wait;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::kv::{self, Entry, Operation, UpdateErrorKind};
@@ -21,8 +21,8 @@ const ATTEMPTS: usize = 32;
 
 /// The bucket of a name; `None` where there is none and none is to be made.
 pub(super) async fn open(
-    server: &Server,
-    wire: &Wire,
+    server: &NatsServer,
+    wire: &NatsConnection,
     bucket: &str,
     make: bool,
 ) -> Result<Option<kv::Store>> {
@@ -38,7 +38,7 @@ pub(super) async fn open(
         Err(_) => {
             // The library's own way asks older servers what they cannot answer.
             let made = wire.jetstream.create_stream(stream::Config {
-                name: format!("{}{bucket}", stream_prefix(Kinds::Keys)),
+                name: format!("{}{bucket}", stream_prefix(BucketKind::Keys)),
                 subjects: vec![format!("$KV.{bucket}.>")],
                 max_messages_per_subject: HISTORY,
                 discard: DiscardPolicy::New,
@@ -57,13 +57,13 @@ pub(super) async fn open(
             }
         }
     };
-    Wire::remember(&wire.buckets, bucket, &store);
+    NatsConnection::remember(&wire.buckets, bucket, &store);
     Ok(Some(store))
 }
 
 /// Does something in a bucket. One that was known and has gone is looked for once more.
 async fn within<T, F: Future<Output = Result<T>>>(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     make: bool,
     deadline: Instant,
@@ -88,7 +88,7 @@ async fn within<T, F: Future<Output = Result<T>>>(
 }
 
 /// What is at a key now: live or the mark of something deleted.
-async fn entry(server: &Server, store: &kv::Store, key: &str) -> Result<Option<Entry>> {
+async fn entry(server: &NatsServer, store: &kv::Store, key: &str) -> Result<Option<Entry>> {
     store.entry(key).await.map_err(|error| server.fault(&error))
 }
 
@@ -97,7 +97,7 @@ fn is_live(entry: &Option<Entry>) -> bool {
 }
 
 pub(super) async fn get(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     known: Option<EntityTag>,
@@ -152,7 +152,7 @@ pub(super) fn plain(bytes: Bytes) -> Content {
 }
 
 pub(super) async fn put(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     content: Content,
@@ -168,7 +168,7 @@ pub(super) async fn put(
 }
 
 pub(super) async fn post(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     content: Content,
@@ -185,14 +185,14 @@ pub(super) async fn post(
 }
 
 pub(super) async fn merge(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     content: Content,
     context: &Context,
 ) -> Result<()> {
     let limit = limit(server, context).await?;
-    let part = Part::of(content, limit).await?;
+    let part = MergePatch::of(content, limit).await?;
     let merged = change(server, bucket, path, false, context, |before| match before {
         Some(before) => Ok(part.applied_to(before)),
         None => {
@@ -204,7 +204,7 @@ pub(super) async fn merge(
 }
 
 pub(super) async fn delete(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     context: &Context,
@@ -236,7 +236,7 @@ pub(super) async fn delete(
 /// Replaces what is at a key by what is made of it, unless somebody else changes it meanwhile: then
 /// it is made once more. Answers whether nothing was there.
 async fn change(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     make: bool,
@@ -271,12 +271,12 @@ async fn change(
 }
 
 /// How large a value may be.
-async fn limit(server: &Rc<Server>, context: &Context) -> Result<usize> {
+async fn limit(server: &Rc<NatsServer>, context: &Context) -> Result<usize> {
     let deadline = wait::deadline(context, server.options.operation_time);
     Ok(server.wire(deadline).await?.client.max_payload())
 }
 
-async fn read(server: &Rc<Server>, content: Content, context: &Context) -> Result<Bytes> {
+async fn read(server: &Rc<NatsServer>, content: Content, context: &Context) -> Result<Bytes> {
     let limit = limit(server, context).await?;
     content.read(limit).await
 }
@@ -284,12 +284,4 @@ async fn read(server: &Rc<Server>, content: Content, context: &Context) -> Resul
 fn contended() -> Error {
     let message = format!("others changed it {ATTEMPTS} times in a row meanwhile");
     Error::new(Kind::Conflict, message).with_temporary(true)
-}
-
-/// How the streams behind buckets are called.
-pub(super) fn stream_prefix(kinds: Kinds) -> &'static str {
-    match kinds {
-        Kinds::Keys => "KV_",
-        Kinds::Objects => "OBJ_",
-    }
 }

@@ -1,7 +1,7 @@
 //! The names in buckets, and the buckets.
 
-use super::server::{Server, Wire};
-use super::store::Kinds;
+use super::names::BucketKind;
+use super::server::{NatsConnection, NatsServer};
 use super::{bucket, names, objects};
 use crate::LISTING_LIMIT;
 use async_nats::jetstream::Message;
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 /// How long the next name is waited for before the server is asked whether there is one.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// Names and whether something lies below them, in order.
+/// ListedNames and whether something lies below them, in order.
 #[derive(Default)]
-struct Names(BTreeMap<String, bool>);
+struct ListedNames(BTreeMap<String, bool>);
 
-impl Names {
+impl ListedNames {
     /// Adds the name of what is below a path, which ends in a slash or is empty.
     fn add(&mut self, path: &str, above: &str) -> Result<()> {
         let Some(rest) = path.strip_prefix(above) else { return Ok(()) };
@@ -53,7 +53,7 @@ fn above(path: &str) -> String {
 }
 
 pub(super) async fn keys(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     deadline: Instant,
@@ -65,7 +65,7 @@ pub(super) async fn keys(
                 return Ok(None);
             };
             let below = if key.is_empty() { ">".to_string() } else { format!("{key}.>") };
-            let mut found = Names::default();
+            let mut found = ListedNames::default();
             let above = above(path);
             let asked = (format!("{}{below}", store.prefix), DeliverPolicy::LastPerSubject);
             each_message(server, &wire, &store.stream, asked, |message| {
@@ -88,7 +88,7 @@ pub(super) async fn keys(
 const GONE: [&str; 2] = ["KV-Operation", "Nats-Marker-Reason"];
 
 pub(super) async fn objects(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     deadline: Instant,
@@ -99,7 +99,7 @@ pub(super) async fn objects(
                 return Ok(None);
             };
             let above = above(path);
-            let mut found = Names::default();
+            let mut found = ListedNames::default();
             // What describes an object replaces what did before (a roll-up), so all are the last.
             let asked = (format!("$O.{bucket}.M.>"), DeliverPolicy::All);
             each_message(server, &wire, &opened.stream, asked, |message| {
@@ -119,8 +119,8 @@ pub(super) async fn objects(
 /// The messages of a subject. The consumer that tells them is removed afterwards: many of
 /// them slow a server down until it notices that nobody listens.
 async fn each_message<I>(
-    server: &Server,
-    wire: &Wire,
+    server: &NatsServer,
+    wire: &NatsConnection,
     stream: &Stream<I>,
     (subject, deliver_policy): (String, DeliverPolicy),
     mut found: impl FnMut(&Message) -> Result<()>,
@@ -168,15 +168,15 @@ async fn each_message<I>(
 
 /// The buckets of a kind.
 pub(super) async fn buckets(
-    server: &Rc<Server>,
-    kinds: Kinds,
+    server: &Rc<NatsServer>,
+    kinds: BucketKind,
     deadline: Instant,
 ) -> Result<Vec<Entry>> {
     server
         .with(deadline, |wire| async move {
-            let prefix = bucket::stream_prefix(kinds);
+            let prefix = names::stream_prefix(kinds);
             let mut streams = wire.jetstream.stream_names();
-            let mut found = Names::default();
+            let mut found = ListedNames::default();
             while let Some(name) = streams.try_next().await.map_err(|error| server.fault(&error))? {
                 if let Some(name) = name.strip_prefix(prefix) {
                     found.add(&format!("{name}/"), "")?;

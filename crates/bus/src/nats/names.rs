@@ -71,6 +71,21 @@ pub(super) fn bucket(name: &str) -> Result<&str> {
     Err(Error::new(Kind::Invalid, message))
 }
 
+/// The kinds of bucket.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum BucketKind {
+    Keys,
+    Objects,
+}
+
+/// How the streams behind buckets are called.
+pub(super) fn stream_prefix(kinds: BucketKind) -> &'static str {
+    match kinds {
+        BucketKind::Keys => "KV_",
+        BucketKind::Objects => "OBJ_",
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

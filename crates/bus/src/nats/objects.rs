@@ -1,15 +1,14 @@
 //! Objects of any size.
 
-use super::bucket::stream_prefix;
 use super::fault;
-use super::reader::Reader;
-use super::server::{Server, Wire};
-use super::store::Kinds;
+use super::names::{BucketKind, stream_prefix};
+use super::reader::ContentReader;
+use super::server::{NatsConnection, NatsServer, ObjectBucket};
 use crate::wait;
 use async_nats::HeaderMap;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::object_store::{
-    Config, GetErrorKind, InfoErrorKind, Object, ObjectInfo, ObjectMetadata, ObjectStore,
+    Config, GetErrorKind, InfoErrorKind, Object, ObjectInfo, ObjectMetadata,
 };
 use async_nats::jetstream::stream::Stream;
 use bytes::{Bytes, BytesMut};
@@ -22,7 +21,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// How long the name of an object may be, in bytes.
 pub const OBJECT_NAME_LIMIT: usize = 1024;
 
-/// Objects up to this size are read as a whole before they are answered, so that replacing one
+/// ObjectBucket up to this size are read as a whole before they are answered, so that replacing one
 /// meanwhile does not break the reading.
 const WHOLE: usize = 1 << 20;
 
@@ -45,20 +44,13 @@ pub(super) fn name(path: &str) -> Result<String> {
     Ok(name)
 }
 
-/// A bucket, and the stream behind it.
-#[derive(Clone)]
-pub(super) struct Objects {
-    pub(super) store: ObjectStore,
-    pub(super) stream: Stream<()>,
-}
-
 /// The bucket of a name; `None` where there is none and none is to be made.
 pub(super) async fn open(
-    server: &Server,
-    wire: &Wire,
+    server: &NatsServer,
+    wire: &NatsConnection,
     bucket: &str,
     make: bool,
-) -> Result<Option<Objects>> {
+) -> Result<Option<ObjectBucket>> {
     if let Some(known) = wire.object_buckets.borrow().get(bucket) {
         return Ok(Some(known.clone()));
     }
@@ -79,20 +71,20 @@ pub(super) async fn open(
             }
         }
     };
-    let name = format!("{}{bucket}", stream_prefix(Kinds::Objects));
+    let name = format!("{}{bucket}", stream_prefix(BucketKind::Objects));
     let stream = wire.jetstream.get_stream_no_info(name).await;
     let stream = stream.map_err(|error| server.fault(&error))?;
-    let opened = Objects { store, stream };
-    Wire::remember(&wire.object_buckets, bucket, &opened);
+    let opened = ObjectBucket { store, stream };
+    NatsConnection::remember(&wire.object_buckets, bucket, &opened);
     Ok(Some(opened))
 }
 
 /// Does something in a bucket. One that was known and has gone is looked for once more.
 async fn within<T, F: Future<Output = Result<T>>>(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     deadline: Instant,
-    act: impl Fn(Objects) -> F,
+    act: impl Fn(ObjectBucket) -> F,
 ) -> Result<Option<T>> {
     server
         .with(deadline, |wire| async move {
@@ -113,7 +105,7 @@ async fn within<T, F: Future<Output = Result<T>>>(
 }
 
 pub(super) async fn get(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     known: Option<EntityTag>,
@@ -192,7 +184,7 @@ async fn read(object: &mut Object, into: &mut BytesMut) -> std::io::Result<usize
 }
 
 /// The bytes of a large object, piece by piece at the reader's pace.
-fn streamed(object: Object, server: Rc<Server>, time: Duration) -> Body {
+fn streamed(object: Object, server: Rc<NatsServer>, time: Duration) -> Body {
     let size = object.info.size as u64;
     let chunks = stream::try_unfold(Some(object), move |object| {
         let server = server.clone();
@@ -222,7 +214,7 @@ fn streamed(object: Object, server: Rc<Server>, time: Duration) -> Body {
 }
 
 pub(super) async fn put(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     content: Content,
@@ -254,7 +246,7 @@ pub(super) async fn put(
         Err(error) if error.kind() == InfoErrorKind::NotFound => true,
         Err(error) => return Err(server.fault(&error)),
     };
-    let (mut reader, progress) = Reader::of(content).await?;
+    let (mut reader, progress) = ContentReader::of(content).await?;
     let metadata = ObjectMetadata { name, headers, ..ObjectMetadata::default() };
     let putting = async {
         tokio::select! {
@@ -272,7 +264,7 @@ pub(super) async fn put(
 }
 
 pub(super) async fn delete(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     bucket: &str,
     path: &str,
     deadline: Instant,

@@ -12,33 +12,33 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, ReadBuf};
 
 /// Bytes in memory or a stream.
-pub(super) struct Reader {
+pub(super) struct ContentReader {
     chunk: Bytes,
     stream: Option<ByteStream>,
-    progress: Rc<Progress>,
+    progress: Rc<ReadProgress>,
 }
 
 /// Whose turn it is, and what went wrong with the stream.
-pub(super) struct Progress {
+pub(super) struct ReadProgress {
     /// Since when the server has something to do; nothing while the stream is waited for.
     busy: Cell<Option<Instant>>,
     failure: RefCell<Option<Error>>,
 }
 
-impl Reader {
+impl ContentReader {
     /// Content to be read once.
-    pub(super) async fn of(content: Content) -> Result<(Reader, Rc<Progress>)> {
+    pub(super) async fn of(content: Content) -> Result<(ContentReader, Rc<ReadProgress>)> {
         let busy = Cell::new(Some(Instant::now()));
-        let progress = Rc::new(Progress { busy, failure: RefCell::default() });
+        let progress = Rc::new(ReadProgress { busy, failure: RefCell::default() });
         let (chunk, stream) = match content.body {
             Body::Stream(stream, _) => (Bytes::new(), Some(stream)),
             _ => (content.read(usize::MAX).await?, None),
         };
-        Ok((Reader { chunk, stream, progress: progress.clone() }, progress))
+        Ok((ContentReader { chunk, stream, progress: progress.clone() }, progress))
     }
 }
 
-impl Progress {
+impl ReadProgress {
     /// The error of the stream, which the library knows only as one of reading.
     pub(super) fn failure(&self) -> Option<Error> {
         self.failure.borrow_mut().take()
@@ -57,7 +57,7 @@ impl Progress {
     }
 }
 
-impl AsyncRead for Reader {
+impl AsyncRead for ContentReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

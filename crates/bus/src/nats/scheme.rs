@@ -2,9 +2,9 @@
 
 use super::Nats;
 use super::store::of_url;
-use crate::Options;
+use crate::BusOptions;
 use crate::address::Address;
-use crate::scheme::{Find, Found, Open, Scheme};
+use crate::scheme::{BusScheme, FindServer, OpenServers, ResolvedServer};
 use runnel_store::{Reference, Result, Store};
 use std::rc::Rc;
 
@@ -20,16 +20,16 @@ const USUAL: &str = "nats://127.0.0.1:4222";
 ///   begins with `tls:` has the connection encrypted; a server that wants it gets it anyway.
 ///
 /// See [`Nats`] for what is there. At most [`crate::SERVERS`] servers are connected at a time.
-pub fn nats_scheme(options: Options) -> Rc<dyn Store> {
-    Rc::new(Scheme { name: "nats", find: Servers { options, open: Open::new() } })
+pub fn nats_scheme(options: BusOptions) -> Rc<dyn Store> {
+    Rc::new(BusScheme { name: "nats", find: NatsServers { options, open: OpenServers::new() } })
 }
 
-struct Servers {
-    options: Options,
-    open: Open<(Address, Option<String>), Nats>,
+struct NatsServers {
+    options: BusOptions,
+    open: OpenServers<(Address, Option<String>), Nats>,
 }
 
-impl Servers {
+impl NatsServers {
     fn usual(&self) -> Result<(Address, Option<String>)> {
         let url = self.options.variable("NATS_URL").unwrap_or_else(|| USUAL.to_string());
         let (address, credentials) = of_url(&url)?;
@@ -37,8 +37,8 @@ impl Servers {
     }
 }
 
-impl Find for Servers {
-    fn find(&self, reference: &Reference) -> Result<Found> {
+impl FindServer for NatsServers {
+    fn find(&self, reference: &Reference) -> Result<ResolvedServer> {
         let path = reference.path();
         let (authority, inner) = match path.strip_prefix("//") {
             Some(rest) => rest.split_once('/').unwrap_or((rest, "")),
@@ -55,6 +55,6 @@ impl Find for Servers {
         if inner.is_empty() && prefix.starts_with("//") && !prefix[2..].contains('/') {
             prefix.push('/');
         }
-        Ok(Found { store, inner: reference.with_path(inner), prefix })
+        Ok(ResolvedServer { store, inner: reference.with_path(inner), prefix })
     }
 }

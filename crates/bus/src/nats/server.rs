@@ -1,11 +1,12 @@
 //! One server and the connection to it, which everything shares.
 
 use super::fault;
-use super::objects::Objects;
 use crate::address::Address;
-use crate::link::Link;
-use crate::{Options, tls, wait};
+use crate::shared_connection::SharedConnection;
+use crate::{BusOptions, tls, wait};
 use async_nats::connection::State;
+use async_nats::jetstream::object_store::ObjectStore;
+use async_nats::jetstream::stream::Stream;
 use async_nats::jetstream::{Context, ContextBuilder, kv};
 use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use runnel_store::{Error, Kind, Result};
@@ -31,26 +32,33 @@ const GIVEN_UP: Duration = Duration::from_secs(600);
 const BUCKETS: usize = 256;
 
 /// A server, and who we are to it.
-pub(super) struct Server {
+pub(super) struct NatsServer {
     pub(super) address: Address,
     /// A file of credentials (a JWT and a seed).
     pub(super) credentials: Option<String>,
-    pub(super) options: Options,
-    link: Link<Rc<Wire>>,
+    pub(super) options: BusOptions,
+    link: SharedConnection<Rc<NatsConnection>>,
 }
 
 /// One connection. The library connects again by itself for those who still hold it.
-pub(super) struct Wire {
+pub(super) struct NatsConnection {
     pub(super) client: Client,
     pub(super) jetstream: Context,
     /// Counts what may have lost messages: broken connections, and subscribers that were too slow.
     pub(super) gaps: watch::Receiver<u64>,
     /// The buckets that were opened here.
     pub(super) buckets: RefCell<HashMap<String, kv::Store>>,
-    pub(super) object_buckets: RefCell<HashMap<String, Objects>>,
+    pub(super) object_buckets: RefCell<HashMap<String, ObjectBucket>>,
 }
 
-impl Wire {
+/// A bucket of objects, and the stream behind it.
+#[derive(Clone)]
+pub(super) struct ObjectBucket {
+    pub(super) store: ObjectStore,
+    pub(super) stream: Stream<()>,
+}
+
+impl NatsConnection {
     /// Remembers a bucket; when there are too many, all are looked up again.
     pub(super) fn remember<T: Clone>(buckets: &RefCell<HashMap<String, T>>, name: &str, one: &T) {
         let mut buckets = buckets.borrow_mut();
@@ -61,9 +69,9 @@ impl Wire {
     }
 }
 
-impl Server {
-    pub(super) fn new(address: Address, credentials: Option<String>, options: Options) -> Self {
-        Server { address, credentials, options, link: Link::new() }
+impl NatsServer {
+    pub(super) fn new(address: Address, credentials: Option<String>, options: BusOptions) -> Self {
+        NatsServer { address, credentials, options, link: SharedConnection::new() }
     }
 
     /// Uses the connection within the deadline. A server that was not heard in all that time loses
@@ -71,7 +79,7 @@ impl Server {
     pub(super) async fn with<T, F: Future<Output = Result<T>>>(
         self: &Rc<Self>,
         deadline: Instant,
-        act: impl FnOnce(Rc<Wire>) -> F,
+        act: impl FnOnce(Rc<NatsConnection>) -> F,
     ) -> Result<T> {
         let wire = self.wire(deadline).await?;
         let heard = || wire.client.statistics().in_bytes.load(Ordering::Relaxed);
@@ -86,8 +94,8 @@ impl Server {
 
     /// The connection: one that is broken is replaced, so that a server that is away is an error
     /// at once.
-    pub(super) async fn wire(self: &Rc<Self>, deadline: Instant) -> Result<Rc<Wire>> {
-        let usable = |wire: &Rc<Wire>| wire.client.connection_state() == State::Connected;
+    pub(super) async fn wire(self: &Rc<Self>, deadline: Instant) -> Result<Rc<NatsConnection>> {
+        let usable = |wire: &Rc<NatsConnection>| wire.client.connection_state() == State::Connected;
         let connecting = self.link.get(usable, || connect(self.clone()));
         wait::by(deadline, &self.address, connecting).await
     }
@@ -98,7 +106,7 @@ impl Server {
     }
 }
 
-async fn connect(server: Rc<Server>) -> Result<Rc<Wire>> {
+async fn connect(server: Rc<NatsServer>) -> Result<Rc<NatsConnection>> {
     let by = Instant::now() + server.options.connect_time;
     let connecting = async {
         let (options, gaps) = prepared(&server).await?;
@@ -107,13 +115,13 @@ async fn connect(server: Rc<Server>) -> Result<Rc<Wire>> {
         let client = connected.map_err(|error| fault::of_connecting(&error, &server.address))?;
         let jetstream = ContextBuilder::new().timeout(GIVEN_UP).build(client.clone());
         let (buckets, object_buckets) = Default::default();
-        Ok(Rc::new(Wire { client, jetstream, gaps, buckets, object_buckets }))
+        Ok(Rc::new(NatsConnection { client, jetstream, gaps, buckets, object_buckets }))
     };
     wait::by(by, &server.address, connecting).await
 }
 
 /// What the connection is made with.
-async fn prepared(server: &Server) -> Result<(ConnectOptions, watch::Receiver<u64>)> {
+async fn prepared(server: &NatsServer) -> Result<(ConnectOptions, watch::Receiver<u64>)> {
     let address = &server.address;
     let (sender, gaps) = watch::channel(0);
     let sender = Arc::new(sender);

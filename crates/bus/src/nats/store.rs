@@ -1,9 +1,10 @@
 //! One server as a store.
 
-use super::server::Server;
+use super::names::BucketKind;
+use super::server::NatsServer;
 use super::{bucket, listing, names, objects, subjects, watch};
 use crate::address::Address;
-use crate::{Options, wait};
+use crate::{BusOptions, wait};
 use runnel_store::{
     Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result,
     Store, Verb, Verbs,
@@ -31,24 +32,17 @@ use std::rc::Rc;
 /// - A **watch** of keys and objects goes on after the connection broke, without a gap; one of
 ///   subjects is told that messages were lost.
 pub struct Nats {
-    server: Rc<Server>,
+    server: Rc<NatsServer>,
 }
 
 /// Where a path leads.
-enum Place<'a> {
+enum NatsPath<'a> {
     Root,
     /// The buckets of keys, or those of objects.
-    Buckets(Kinds),
+    Buckets(BucketKind),
     /// A bucket, and what is in it; the path is empty at its root.
-    In(Kinds, &'a str, &'a str),
+    In(BucketKind, &'a str, &'a str),
     Subject(&'a str),
-}
-
-/// The kinds of bucket.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Kinds {
-    Keys,
-    Objects,
 }
 
 impl Nats {
@@ -58,13 +52,17 @@ impl Nats {
     ///
     /// # Errors
     /// [`Kind::Invalid`] for a URL that is none of these.
-    pub fn open(url: &str, options: &Options) -> Result<Rc<Nats>> {
+    pub fn open(url: &str, options: &BusOptions) -> Result<Rc<Nats>> {
         let (address, credentials) = of_url(url)?;
         Ok(Nats::at(address, credentials, options))
     }
 
-    pub(super) fn at(address: Address, credentials: Option<String>, options: &Options) -> Rc<Nats> {
-        Rc::new(Nats { server: Rc::new(Server::new(address, credentials, options.clone())) })
+    pub(super) fn at(
+        address: Address,
+        credentials: Option<String>,
+        options: &BusOptions,
+    ) -> Rc<Nats> {
+        Rc::new(Nats { server: Rc::new(NatsServer::new(address, credentials, options.clone())) })
     }
 
     fn answer<T: 'static>(
@@ -89,25 +87,25 @@ pub(super) fn of_url(url: &str) -> Result<(Address, Option<String>)> {
     Ok((address, credentials.map(str::to_string)))
 }
 
-fn place(path: &str) -> Result<Place<'_>> {
+fn place(path: &str) -> Result<NatsPath<'_>> {
     let path = path.trim_start_matches('/');
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let rest = rest.trim_start_matches('/');
     let kinds = match first {
-        "" => return Ok(Place::Root),
-        "subjects" => return Ok(Place::Subject(rest)),
-        "kv" => Kinds::Keys,
-        "objects" => Kinds::Objects,
+        "" => return Ok(NatsPath::Root),
+        "subjects" => return Ok(NatsPath::Subject(rest)),
+        "kv" => BucketKind::Keys,
+        "objects" => BucketKind::Objects,
         _ => {
             let message = "a path begins with kv, objects or subjects, as in nats:kv/tasks/7";
             return Err(Error::new(Kind::Invalid, message));
         }
     };
     if rest.is_empty() {
-        return Ok(Place::Buckets(kinds));
+        return Ok(NatsPath::Buckets(kinds));
     }
     let (bucket, inside) = rest.split_once('/').unwrap_or((rest, ""));
-    Ok(Place::In(kinds, names::bucket(bucket)?, inside.trim_matches('/')))
+    Ok(NatsPath::In(kinds, names::bucket(bucket)?, inside.trim_matches('/')))
 }
 
 #[deny(clippy::missing_trait_methods)]
@@ -117,13 +115,13 @@ impl Store for Nats {
         let (reference_here, known) = (reference.clone(), context.known.clone());
         self.answer(Verb::Get, reference, async move {
             match place(reference_here.path())? {
-                Place::Subject(subject) if !subject.is_empty() => {
+                NatsPath::Subject(subject) if !subject.is_empty() => {
                     subjects::request(&server, subject, None, deadline).await
                 }
-                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                NatsPath::In(BucketKind::Keys, bucket, path) if !path.is_empty() => {
                     bucket::get(&server, bucket, path, known, deadline).await
                 }
-                Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
+                NatsPath::In(BucketKind::Objects, bucket, path) if !path.is_empty() => {
                     objects::get(&server, bucket, path, known, deadline).await
                 }
                 _ => Ok(None),
@@ -135,10 +133,10 @@ impl Store for Nats {
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         self.answer(Verb::Put, reference, async move {
             match place(at.path())? {
-                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                NatsPath::In(BucketKind::Keys, bucket, path) if !path.is_empty() => {
                     bucket::put(&server, bucket, path, content, &context).await.map(Outcome::put)
                 }
-                Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
+                NatsPath::In(BucketKind::Objects, bucket, path) if !path.is_empty() => {
                     context.unconditional(Verb::Put, &at)?;
                     objects::put(&server, bucket, path, content, &context).await.map(Outcome::put)
                 }
@@ -151,12 +149,12 @@ impl Store for Nats {
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         self.answer(Verb::Post, reference, async move {
             match place(at.path())? {
-                Place::Subject(subject) if !subject.is_empty() => {
+                NatsPath::Subject(subject) if !subject.is_empty() => {
                     context.unconditional(Verb::Post, &at)?;
                     let reply = at.query().is_some_and(|query| query.split('&').any(is_reply));
                     subjects::post(&server, subject, content, reply, &context).await
                 }
-                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                NatsPath::In(BucketKind::Keys, bucket, path) if !path.is_empty() => {
                     bucket::post(&server, bucket, path, content, &context).await?;
                     Ok(Outcome::changed())
                 }
@@ -169,7 +167,7 @@ impl Store for Nats {
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         self.answer(Verb::Merge, reference, async move {
             match place(at.path())? {
-                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                NatsPath::In(BucketKind::Keys, bucket, path) if !path.is_empty() => {
                     bucket::merge(&server, bucket, path, content, &context).await?;
                     Ok(Outcome::changed())
                 }
@@ -183,10 +181,10 @@ impl Store for Nats {
         let deadline = self.deadline(&context);
         self.answer(Verb::Delete, reference, async move {
             match place(at.path())? {
-                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                NatsPath::In(BucketKind::Keys, bucket, path) if !path.is_empty() => {
                     bucket::delete(&server, bucket, path, &context).await.map(Outcome::deleted)
                 }
-                Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
+                NatsPath::In(BucketKind::Objects, bucket, path) if !path.is_empty() => {
                     context.unconditional(Verb::Delete, &at)?;
                     objects::delete(&server, bucket, path, deadline).await.map(Outcome::deleted)
                 }
@@ -200,20 +198,20 @@ impl Store for Nats {
         let at = reference.clone();
         self.answer(Verb::List, reference, async move {
             match place(at.path())? {
-                Place::Root => {
+                NatsPath::Root => {
                     let entry = |name: &str| Entry { name: name.to_string(), collection: true };
                     Ok(Some(["kv", "objects", "subjects"].map(entry).into()))
                 }
-                Place::Buckets(kinds) => {
+                NatsPath::Buckets(kinds) => {
                     Ok(Some(listing::buckets(&server, kinds, deadline).await?))
                 }
-                Place::In(Kinds::Keys, bucket, path) => {
+                NatsPath::In(BucketKind::Keys, bucket, path) => {
                     listing::keys(&server, bucket, path, deadline).await
                 }
-                Place::In(Kinds::Objects, bucket, path) => {
+                NatsPath::In(BucketKind::Objects, bucket, path) => {
                     listing::objects(&server, bucket, path, deadline).await
                 }
-                Place::Subject(_) => Err(Error::not_allowed(Verb::List, &at)),
+                NatsPath::Subject(_) => Err(Error::not_allowed(Verb::List, &at)),
             }
         })
     }
@@ -223,11 +221,11 @@ impl Store for Nats {
         let at = reference.clone();
         self.answer(Verb::Watch, reference, async move {
             match place(at.path())? {
-                Place::Subject(subject) => watch::subject(&server, &at, subject, deadline).await,
-                Place::In(Kinds::Keys, bucket, path) => {
+                NatsPath::Subject(subject) => watch::subject(&server, &at, subject, deadline).await,
+                NatsPath::In(BucketKind::Keys, bucket, path) => {
                     watch::keys(&server, &at, bucket, path, deadline).await
                 }
-                Place::In(Kinds::Objects, bucket, path) => {
+                NatsPath::In(BucketKind::Objects, bucket, path) => {
                     watch::objects(&server, &at, bucket, path, deadline).await
                 }
                 _ => Err(Error::not_allowed(Verb::Watch, &at)),
@@ -239,15 +237,15 @@ impl Store for Nats {
         let none = Verbs::NONE;
         match place(reference.path()) {
             Err(_) => none,
-            Ok(Place::Root | Place::Buckets(_)) => none.with(Verb::List),
-            Ok(Place::Subject("")) => none.with(Verb::Watch),
-            Ok(Place::Subject(_)) => none.with(Verb::Get).with(Verb::Post).with(Verb::Watch),
-            Ok(Place::In(kinds, _, path)) => {
+            Ok(NatsPath::Root | NatsPath::Buckets(_)) => none.with(Verb::List),
+            Ok(NatsPath::Subject("")) => none.with(Verb::Watch),
+            Ok(NatsPath::Subject(_)) => none.with(Verb::Get).with(Verb::Post).with(Verb::Watch),
+            Ok(NatsPath::In(kinds, _, path)) => {
                 let reading = none.with(Verb::Get).with(Verb::List).with(Verb::Watch);
                 match (path.is_empty(), kinds) {
                     (true, _) => reading,
-                    (false, Kinds::Objects) => reading.with(Verb::Put).with(Verb::Delete),
-                    (false, Kinds::Keys) => {
+                    (false, BucketKind::Objects) => reading.with(Verb::Put).with(Verb::Delete),
+                    (false, BucketKind::Keys) => {
                         let writing = reading.with(Verb::Put).with(Verb::Delete);
                         writing.with(Verb::Post).with(Verb::Merge)
                     }
@@ -258,7 +256,7 @@ impl Store for Nats {
 
     fn conditions(&self, reference: &Reference) -> Conditions {
         match place(reference.path()) {
-            Ok(Place::In(Kinds::Keys, _, path)) if !path.is_empty() => Conditions::Tags,
+            Ok(NatsPath::In(BucketKind::Keys, _, path)) if !path.is_empty() => Conditions::Tags,
             _ => Conditions::None,
         }
     }

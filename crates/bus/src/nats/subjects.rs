@@ -1,7 +1,7 @@
-//! Subjects: messages to whoever listens now.
+//! SubjectNames: messages to whoever listens now.
 
 use super::bucket::plain;
-use super::server::Server;
+use super::server::NatsServer;
 use crate::wait;
 use async_nats::RequestErrorKind;
 use bytes::Bytes;
@@ -42,7 +42,7 @@ fn one_subject(path: &str) -> Result<String> {
 
 /// Sends a message and answers the first reply; nothing when nobody listens.
 pub(super) async fn request(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     path: &str,
     said: Option<Bytes>,
     deadline: Instant,
@@ -61,7 +61,7 @@ pub(super) async fn request(
 
 /// Publishes a message, or sends it and waits for a reply.
 pub(super) async fn post(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     path: &str,
     content: Content,
     reply: bool,

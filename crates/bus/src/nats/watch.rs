@@ -3,9 +3,9 @@
 //! A task for each watcher takes what the server tells into the watcher's bounded queue, so that a
 //! slow watcher is told that it missed something and nothing grows.
 
-use super::server::{Server, Wire};
+use super::server::{NatsConnection, NatsServer};
 use super::{bucket, names, objects as object, subjects};
-use crate::feed::Feed;
+use crate::feed::WatchFeed;
 use async_nats::Client;
 use async_nats::connection::State;
 use async_nats::jetstream::kv::{Entry, Operation};
@@ -20,17 +20,17 @@ use tokio::task::AbortHandle;
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Ends a task when it is dropped.
-struct Task(AbortHandle);
+struct WatchTask(AbortHandle);
 
-impl Drop for Task {
+impl Drop for WatchTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 /// Lets a task tell a watcher.
-fn told(feed: &Rc<Feed>, task: impl Future<Output = ()> + 'static) -> Changes {
-    feed.changes(Task(tokio::task::spawn_local(task).abort_handle()))
+fn told(feed: &Rc<WatchFeed>, task: impl Future<Output = ()> + 'static) -> Changes {
+    feed.changes(WatchTask(tokio::task::spawn_local(task).abort_handle()))
 }
 
 /// The place of a path in the watched reference's own words: what stands before the path.
@@ -41,7 +41,7 @@ fn beside(watched: &Reference, path: &str) -> String {
 }
 
 pub(super) async fn keys(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     watched: &Reference,
     bucket: &str,
     path: &str,
@@ -66,7 +66,7 @@ pub(super) async fn keys(
             Ok((wire, start, stream::select_all(entries)))
         })
         .await?;
-    let feed = Feed::new(watched.clone());
+    let feed = WatchFeed::new(watched.clone());
     let base = beside(watched, path);
     let named = watched.clone();
     let change = move |entry: Entry| {
@@ -85,7 +85,7 @@ pub(super) async fn keys(
 }
 
 pub(super) async fn objects(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     watched: &Reference,
     bucket: &str,
     path: &str,
@@ -100,7 +100,7 @@ pub(super) async fn objects(
             Ok((wire, infos))
         })
         .await?;
-    let feed = Feed::new(watched.clone());
+    let feed = WatchFeed::new(watched.clone());
     let base = beside(watched, path);
     let named = watched.clone();
     let change = move |info: async_nats::jetstream::object_store::ObjectInfo| {
@@ -119,8 +119,8 @@ pub(super) async fn objects(
 /// Tells of what a bucket tells. Its errors are those of a connection that broke: it goes on from
 /// where it was when there is one again.
 async fn tell<T, E>(
-    feed: Rc<Feed>,
-    _wire: Rc<Wire>,
+    feed: Rc<WatchFeed>,
+    _wire: Rc<NatsConnection>,
     mut told: impl Stream<Item = std::result::Result<T, E>> + Unpin,
     change: impl Fn(T) -> Option<Change>,
 ) {
@@ -138,7 +138,7 @@ async fn tell<T, E>(
 }
 
 pub(super) async fn subject(
-    server: &Rc<Server>,
+    server: &Rc<NatsServer>,
     watched: &Reference,
     path: &str,
     deadline: Instant,
@@ -160,8 +160,8 @@ pub(super) async fn subject(
             Ok((wire, stream::select_all(messages)))
         })
         .await?;
-    let feed = Feed::new(watched.clone());
-    let place = Subjects::new(watched, path);
+    let feed = WatchFeed::new(watched.clone());
+    let place = SubjectNames::new(watched, path);
     let mut gaps = wire.gaps.clone();
     gaps.mark_unchanged();
     let feed_of_task = feed.clone();
@@ -192,7 +192,7 @@ pub(super) async fn subject(
 }
 
 /// Waits until the server has taken all that was said before: it answers in order.
-async fn settled(server: &Server, client: &Client) -> Result<()> {
+async fn settled(server: &NatsServer, client: &Client) -> Result<()> {
     let inbox = client.new_inbox();
     let subscribed = client.subscribe(inbox.clone()).await;
     let mut echo = subscribed.map_err(|error| server.fault(&error))?;
@@ -202,20 +202,20 @@ async fn settled(server: &Server, client: &Client) -> Result<()> {
 }
 
 /// How subjects are named to one who watches.
-struct Subjects {
+struct SubjectNames {
     watched: Reference,
     /// The watched subject and what it is in the watched reference; nothing for patterns.
     known: Option<(String, String)>,
     base: String,
 }
 
-impl Subjects {
+impl SubjectNames {
     fn new(watched: &Reference, path: &str) -> Self {
         let subject = path.replace('/', ".").trim_matches('.').to_string();
         let base = beside(watched, path);
         let plain = !subject.is_empty() && !subjects::is_pattern(&subject);
         let known = plain.then(|| (subject, watched.path().trim_end_matches('/').to_string()));
-        Subjects { watched: watched.clone(), known, base }
+        SubjectNames { watched: watched.clone(), known, base }
     }
 
     fn reference(&self, subject: &str) -> Reference {

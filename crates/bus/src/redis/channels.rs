@@ -1,11 +1,10 @@
 //! Channels: what is published reaches those who watch now, and nobody later.
 
-use super::VALUE_LIMIT;
-use super::hub::{Hub, Topic};
+use super::hub::{RedisListener, Topic};
 use super::list::glob;
-use super::read;
-use super::server::{Again, Server};
-use crate::feed::Feed;
+use super::read::{self, VALUE_LIMIT};
+use super::server::{RedisServer, Resend};
+use crate::feed::WatchFeed;
 use crate::wait;
 use redis::cmd;
 use runnel_store::{
@@ -20,12 +19,12 @@ use std::rc::Rc;
 /// a change whose content is the message; a path with `*` is a pattern of Redis instead, such as
 /// `news.*`. After the connection broke, watchers are told that messages were lost.
 pub struct RedisChannels {
-    server: Rc<Server>,
-    hub: Rc<Hub>,
+    server: Rc<RedisServer>,
+    hub: Rc<RedisListener>,
 }
 
 impl RedisChannels {
-    pub(super) fn new(server: Rc<Server>, hub: Rc<Hub>) -> Self {
+    pub(super) fn new(server: Rc<RedisServer>, hub: Rc<RedisListener>) -> Self {
         RedisChannels { server, hub }
     }
 }
@@ -61,7 +60,7 @@ impl Store for RedisChannels {
             let bytes = content.read(VALUE_LIMIT).await?;
             let deadline = wait::deadline(&context, server.options.operation_time);
             let publish = cmd("PUBLISH").arg(channel).arg(bytes.as_ref()).to_owned();
-            server.ask(&publish, Again::No, deadline).await?;
+            server.ask(&publish, Resend::No, deadline).await?;
             Ok(Outcome::changed())
         };
         Answer::later(published).on(Verb::Post, reference)
@@ -78,7 +77,7 @@ impl Store for RedisChannels {
                 let content = Some(read::content(said.to_vec()));
                 Some(Change { content, ..Change::changed(named.with_path(name)) })
             };
-            let feed = Feed::new(watched);
+            let feed = WatchFeed::new(watched);
             hub.watch(feed, topics(&name), Box::new(translate), deadline).await
         };
         Answer::later(watching).on(Verb::Watch, reference)

@@ -3,9 +3,9 @@
 //! A task keeps it while somebody watches. When it breaks the task connects again, more patiently
 //! each time, and tells every watcher that changes were lost.
 
-use super::server::{Server, Transport};
+use super::server::{RedisServer, RedisStream};
 use super::{fault, notifications};
-use crate::feed::Feed;
+use crate::feed::WatchFeed;
 use crate::wait;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -35,24 +35,31 @@ pub(super) enum Topic {
     Pattern(Vec<u8>),
 }
 
+impl Topic {
+    fn name(&self) -> &[u8] {
+        let (Topic::Channel(name) | Topic::Pattern(name)) = self;
+        name
+    }
+}
+
 /// Makes a change of a message: the channel and what was said.
 pub(super) type Translate = Box<dyn Fn(&[u8], Bytes) -> Option<Change>>;
 
 /// One watcher of some topics.
-struct Watcher {
-    feed: Rc<Feed>,
+struct TopicWatcher {
+    feed: Rc<WatchFeed>,
     translate: Translate,
 }
 
 /// The watchers of one server.
-pub(super) struct Hub {
-    pub(super) server: Rc<Server>,
-    topics: RefCell<HashMap<Topic, Vec<Rc<Watcher>>>>,
+pub(super) struct RedisListener {
+    pub(super) server: Rc<RedisServer>,
+    topics: RefCell<HashMap<Topic, Vec<Rc<TopicWatcher>>>>,
     /// To the task, while there is one.
-    orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
+    orders: RefCell<Option<mpsc::UnboundedSender<ListenOrder>>>,
 }
 
-enum Order {
+enum ListenOrder {
     /// The server shall tell of these, and somebody waits until it does.
     Begin(Vec<Topic>, oneshot::Sender<Result<()>>),
     /// Nobody watches these any more.
@@ -60,13 +67,13 @@ enum Order {
 }
 
 /// Ends a watch when it is dropped.
-struct Watching {
-    hub: Rc<Hub>,
-    watcher: Rc<Watcher>,
+struct TopicWatch {
+    hub: Rc<RedisListener>,
+    watcher: Rc<TopicWatcher>,
     topics: Vec<Topic>,
 }
 
-impl Drop for Watching {
+impl Drop for TopicWatch {
     fn drop(&mut self) {
         let mut all = self.hub.topics.borrow_mut();
         let mut over = Vec::new();
@@ -81,25 +88,25 @@ impl Drop for Watching {
         drop(all);
         if let Some(orders) = &*self.hub.orders.borrow() {
             // A task that has ended needs no order.
-            let _ = orders.send(Order::End(over));
+            let _ = orders.send(ListenOrder::End(over));
         }
     }
 }
 
-impl Hub {
-    pub(super) fn new(server: Rc<Server>) -> Rc<Hub> {
-        Rc::new(Hub { server, topics: RefCell::default(), orders: RefCell::default() })
+impl RedisListener {
+    pub(super) fn new(server: Rc<RedisServer>) -> Rc<RedisListener> {
+        Rc::new(RedisListener { server, topics: RefCell::default(), orders: RefCell::default() })
     }
 
     /// Watches topics; answers when the server tells of them.
     pub(super) async fn watch(
-        self: &Rc<Hub>,
-        feed: Rc<Feed>,
+        self: &Rc<RedisListener>,
+        feed: Rc<WatchFeed>,
         topics: Vec<Topic>,
         translate: Translate,
         deadline: Instant,
     ) -> Result<Changes> {
-        let watcher = Rc::new(Watcher { feed: feed.clone(), translate });
+        let watcher = Rc::new(TopicWatcher { feed: feed.clone(), translate });
         let watchers: usize = self.topics.borrow().values().map(Vec::len).sum();
         if watchers >= WATCHERS {
             let message = format!("{} is watched {WATCHERS} times already", self.server.address);
@@ -108,16 +115,16 @@ impl Hub {
         for topic in &topics {
             self.topics.borrow_mut().entry(topic.clone()).or_default().push(watcher.clone());
         }
-        let watching = Watching { hub: self.clone(), watcher, topics: topics.clone() };
+        let watching = TopicWatch { hub: self.clone(), watcher, topics: topics.clone() };
         let (done, begun) = oneshot::channel();
-        self.order(Order::Begin(topics, done));
+        self.order(ListenOrder::Begin(topics, done));
         let ended = || Error::new(Kind::Unavailable, "the watch ended before it began");
         let begun = async { begun.await.unwrap_or_else(|_| Err(ended())) };
         wait::by(deadline, &self.server.address, begun).await?;
         Ok(feed.changes(watching))
     }
 
-    fn order(self: &Rc<Hub>, order: Order) {
+    fn order(self: &Rc<RedisListener>, order: ListenOrder) {
         let mut orders = self.orders.borrow_mut();
         let sender = orders.get_or_insert_with(|| {
             let (sender, receiver) = mpsc::unbounded_channel();
@@ -152,8 +159,8 @@ impl Hub {
         }
     }
 
-    fn each_feed(&self, act: impl Fn(&Feed)) {
-        let mut told: Vec<*const Feed> = Vec::new();
+    fn each_feed(&self, act: impl Fn(&WatchFeed)) {
+        let mut told: Vec<*const WatchFeed> = Vec::new();
         for watcher in self.topics.borrow().values().flatten() {
             let feed = Rc::as_ptr(&watcher.feed);
             if !told.contains(&feed) {
@@ -165,7 +172,7 @@ impl Hub {
 }
 
 /// The task: connects, tells, and connects again.
-async fn run(hub: Rc<Hub>, mut orders: mpsc::UnboundedReceiver<Order>) {
+async fn run(hub: Rc<RedisListener>, mut orders: mpsc::UnboundedReceiver<ListenOrder>) {
     let mut pause = PAUSES.0;
     let mut gap = false;
     while !hub.is_over() {
@@ -173,7 +180,7 @@ async fn run(hub: Rc<Hub>, mut orders: mpsc::UnboundedReceiver<Order>) {
             Ok(session) => {
                 pause = PAUSES.0;
                 if gap {
-                    hub.each_feed(Feed::lose);
+                    hub.each_feed(WatchFeed::lose);
                 }
                 session.serve(&hub, &mut orders).await;
                 gap = true;
@@ -188,8 +195,8 @@ async fn run(hub: Rc<Hub>, mut orders: mpsc::UnboundedReceiver<Order>) {
                 fail_orders(&mut orders, &error);
                 // A new watcher does not wait for the end of the pause.
                 let order = tokio::time::timeout(pause, orders.recv()).await;
-                if let Ok(Some(Order::Begin(topics, done))) = order {
-                    let again = Order::Begin(topics, done);
+                if let Ok(Some(ListenOrder::Begin(topics, done))) = order {
+                    let again = ListenOrder::Begin(topics, done);
                     if let Some(orders) = &*hub.orders.borrow() {
                         let _ = orders.send(again);
                     }
@@ -202,9 +209,9 @@ async fn run(hub: Rc<Hub>, mut orders: mpsc::UnboundedReceiver<Order>) {
 }
 
 /// Answers those who wait for the beginning of their watch.
-fn fail_orders(orders: &mut mpsc::UnboundedReceiver<Order>, error: &Error) {
+fn fail_orders(orders: &mut mpsc::UnboundedReceiver<ListenOrder>, error: &Error) {
     while let Ok(order) = orders.try_recv() {
-        if let Order::Begin(_, done) = order {
+        if let ListenOrder::Begin(_, done) = order {
             // Whoever does not wait any more needs no answer.
             let _ = done.send(Err(error.clone()));
         }
@@ -212,27 +219,27 @@ fn fail_orders(orders: &mut mpsc::UnboundedReceiver<Order>, error: &Error) {
 }
 
 /// A connection on which the server tells.
-struct Session {
+struct PubSubSession {
     sink: PubSubSink,
     messages: PubSubStream,
 }
 
 /// Connects and asks for everything that is watched.
-async fn connect(hub: &Rc<Hub>) -> Result<Session> {
+async fn connect(hub: &Rc<RedisListener>) -> Result<PubSubSession> {
     let server = &hub.server;
     let deadline = Instant::now() + server.options.connect_time;
-    if hub.topics.borrow().keys().any(notifications::is_of_keys) {
+    if hub.topics.borrow().keys().any(|topic| notifications::is_of_keys(topic.name())) {
         notifications::enable(server, deadline).await?;
     }
     wait::by(deadline, &server.address, async {
-        let stream: Box<dyn Transport> = server.stream().await?;
+        let stream: Box<dyn RedisStream> = server.stream().await?;
         let opened = PubSub::new(&server.login(), stream).await;
         let (mut sink, messages) =
             opened.map_err(|error| fault::of(&error, &server.address))?.split();
         let topics: Vec<Topic> = hub.topics.borrow().keys().cloned().collect();
         let begun = begin(&mut sink, &topics).await;
         begun.map_err(|error| fault::of(&error, &server.address))?;
-        Ok(Session { sink, messages })
+        Ok(PubSubSession { sink, messages })
     })
     .await
 }
@@ -259,9 +266,13 @@ async fn end(sink: &mut PubSubSink, topics: &[Topic]) -> RedisResult<()> {
     Ok(())
 }
 
-impl Session {
+impl PubSubSession {
     /// Tells until the connection breaks or nobody watches.
-    async fn serve(mut self, hub: &Rc<Hub>, orders: &mut mpsc::UnboundedReceiver<Order>) {
+    async fn serve(
+        mut self,
+        hub: &Rc<RedisListener>,
+        orders: &mut mpsc::UnboundedReceiver<ListenOrder>,
+    ) {
         let mut heartbeat = tokio::time::interval(HEARTBEAT);
         loop {
             let alive = tokio::select! {
@@ -289,12 +300,12 @@ impl Session {
     }
 
     /// Follows an order. Answers whether the connection can still be used.
-    async fn follow(&mut self, hub: &Rc<Hub>, order: Order) -> bool {
+    async fn follow(&mut self, hub: &Rc<RedisListener>, order: ListenOrder) -> bool {
         let address = &hub.server.address;
         let time = hub.server.options.connect_time;
         let (topics, done) = match order {
-            Order::Begin(topics, done) => (topics, Some(done)),
-            Order::End(mut topics) => {
+            ListenOrder::Begin(topics, done) => (topics, Some(done)),
+            ListenOrder::End(mut topics) => {
                 topics.retain(|topic| !hub.topics.borrow().contains_key(topic));
                 (topics, None)
             }

@@ -1,21 +1,18 @@
 //! The keys of one database as a store.
 
-use super::hub::Hub;
-use super::server::Server;
-use super::{RedisChannels, list, notifications, read, write};
+use super::hub::RedisListener;
+use super::server::RedisServer;
+use super::{RedisChannels, key_watch, list, read, write};
 use crate::address::Address;
-use crate::{Options, wait};
+use crate::{BusOptions, wait};
 use runnel_store::{
-    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome,
-    Reference, Result, Store, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result,
+    Store, Verb, Verbs,
 };
 use std::rc::Rc;
 
 /// How long a key may be, in bytes.
 pub const KEY_LIMIT: usize = 64 << 10;
-
-/// How large a value may be, in bytes, when it is read, put or merged.
-pub const VALUE_LIMIT: usize = COLLECT_LIMIT;
 
 /// The keys of one database of a Redis or Valkey server.
 ///
@@ -39,13 +36,13 @@ pub const VALUE_LIMIT: usize = COLLECT_LIMIT;
 /// - **delete** removes the key and nothing below it.
 /// - Puts, merges and deletes keep conditions: that something or nothing is there, and the tag of a
 ///   string. A put under a tag keeps the time at which the key vanishes, as INCR does.
-/// - **watch** needs keyspace notifications. They are turned on where the server allows it;
+/// - **watch** needs keyspace key_watch. They are turned on where the server allows it;
 ///   otherwise the error says how to set `notify-keyspace-events`. After the connection broke, the
 ///   watcher is told that changes were lost. Emptying a whole database (`FLUSHDB`) is not told, and
 ///   a key that expires is told when the server removes it, which may be later.
 pub struct Redis {
-    server: Rc<Server>,
-    hub: Rc<Hub>,
+    server: Rc<RedisServer>,
+    hub: Rc<RedisListener>,
 }
 
 impl Redis {
@@ -54,14 +51,14 @@ impl Redis {
     ///
     /// # Errors
     /// [`Kind::Invalid`] for a URL that is none of these.
-    pub fn open(url: &str, options: &Options) -> Result<Rc<Redis>> {
+    pub fn open(url: &str, options: &BusOptions) -> Result<Rc<Redis>> {
         let (address, database) = of_url(url)?;
         Ok(Redis::at(address, database, options))
     }
 
-    pub(super) fn at(address: Address, database: i64, options: &Options) -> Rc<Redis> {
-        let server = Rc::new(Server::new(address, database, options.clone()));
-        Rc::new(Redis { hub: Hub::new(server.clone()), server })
+    pub(super) fn at(address: Address, database: i64, options: &BusOptions) -> Rc<Redis> {
+        let server = Rc::new(RedisServer::new(address, database, options.clone()));
+        Rc::new(Redis { hub: RedisListener::new(server.clone()), server })
     }
 
     /// The channels of the same server, over the same connections.
@@ -79,7 +76,7 @@ impl Redis {
         &self,
         verb: Verb,
         reference: &Reference,
-        act: impl FnOnce(Rc<Server>, String) -> F,
+        act: impl FnOnce(Rc<RedisServer>, String) -> F,
     ) -> Answer<T> {
         match checked(reference.relative_path()) {
             Ok(key) => Answer::later(act(self.server.clone(), key.to_string())).on(verb, reference),
@@ -177,7 +174,7 @@ impl Store for Redis {
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         let deadline = wait::deadline(context, self.server.options.operation_time);
         let (hub, watched) = (self.hub.clone(), reference.clone());
-        let watching = async move { notifications::watch(&hub, watched, deadline).await };
+        let watching = async move { key_watch::watch(&hub, watched, deadline).await };
         Answer::later(watching).on(Verb::Watch, reference)
     }
 

@@ -1,6 +1,6 @@
 //! The names below a key.
 
-use super::server::{Again, Server};
+use super::server::{RedisServer, Resend};
 use crate::LISTING_LIMIT;
 use redis::{FromRedisValue, cmd};
 use runnel_store::{Entry, Error, Kind, Result};
@@ -14,7 +14,7 @@ const STEP: usize = 1000;
 /// The children of a key, bytewise ordered. The server looks through all its keys for them, step by
 /// step, so that others are answered in between.
 pub(super) async fn list(
-    server: &Rc<Server>,
+    server: &Rc<RedisServer>,
     above: &str,
     deadline: Instant,
 ) -> Result<Option<Vec<Entry>>> {
@@ -26,7 +26,7 @@ pub(super) async fn list(
     loop {
         let step =
             cmd("SCAN").arg(&cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(STEP).to_owned();
-        let reply = server.ask(&step, Again::Yes, deadline).await?;
+        let reply = server.ask(&step, Resend::Yes, deadline).await?;
         let step = <(Vec<u8>, Vec<Vec<u8>>)>::from_redis_value(reply);
         let (next, keys) = step.map_err(|error| {
             Error::new(Kind::Failed, format!("{} answered no list of keys", server.address))

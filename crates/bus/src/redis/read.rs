@@ -1,19 +1,21 @@
 //! Reading a key, whatever is there.
 
-use super::VALUE_LIMIT;
-use super::server::{Again, Server};
+use super::server::{RedisServer, Resend};
 use redis::{FromRedisValue, Value as Reply, cmd};
-use runnel_store::{Content, EntityTag, Error, Kind, Result, Text, Value};
+use runnel_store::{COLLECT_LIMIT, Content, EntityTag, Error, Kind, Result, Text, Value};
 use std::hash::{DefaultHasher, Hasher};
 use std::rc::Rc;
 use std::time::Instant;
+
+/// How large a value may be, in bytes, when it is read, put or merged.
+pub const VALUE_LIMIT: usize = COLLECT_LIMIT;
 
 /// Elements that are read of a list, a hash, a set or a stream. Larger ones are
 /// [`Kind::TooLarge`].
 pub const ELEMENTS_LIMIT: usize = 65_536;
 
 /// What is at a key.
-pub(super) enum Found {
+pub(super) enum StoredValue {
     Nothing,
     Text(Vec<u8>),
     /// Something with a structure, by the name that `TYPE` gives it.
@@ -22,40 +24,44 @@ pub(super) enum Found {
 
 /// The content at a key.
 pub(super) async fn get(
-    server: &Rc<Server>,
+    server: &Rc<RedisServer>,
     key: &str,
     deadline: Instant,
 ) -> Result<Option<Content>> {
     match find(server, key, deadline).await? {
-        Found::Nothing => Ok(None),
-        Found::Text(bytes) => {
+        StoredValue::Nothing => Ok(None),
+        StoredValue::Text(bytes) => {
             let entity_tag = Some(entity_tag(&bytes));
             Ok(Some(Content { entity_tag, ..content(bytes) }))
         }
-        Found::Structure(kind) => {
+        StoredValue::Structure(kind) => {
             Ok(structure(server, key, &kind, deadline).await?.map(Content::value))
         }
     }
 }
 
 /// The string at a key, or what else is there.
-pub(super) async fn find(server: &Rc<Server>, key: &str, deadline: Instant) -> Result<Found> {
+pub(super) async fn find(
+    server: &Rc<RedisServer>,
+    key: &str,
+    deadline: Instant,
+) -> Result<StoredValue> {
     // A range is bounded, and tells an empty string from none only by a second question.
     let range = cmd("GETRANGE").arg(key).arg(0).arg(VALUE_LIMIT).to_owned();
-    match server.ask_for(&range, Again::Yes, deadline).await? {
+    match server.ask_for(&range, Resend::Yes, deadline).await? {
         Ok(Reply::BulkString(bytes)) if bytes.len() > VALUE_LIMIT => {
             Err(too_large("bytes", VALUE_LIMIT))
         }
-        Ok(Reply::BulkString(bytes)) if !bytes.is_empty() => Ok(Found::Text(bytes)),
-        Ok(_) => match server.ask(cmd("TYPE").arg(key), Again::Yes, deadline).await? {
-            Reply::SimpleString(kind) if kind == "string" => Ok(Found::Text(Vec::new())),
-            _ => Ok(Found::Nothing),
+        Ok(Reply::BulkString(bytes)) if !bytes.is_empty() => Ok(StoredValue::Text(bytes)),
+        Ok(_) => match server.ask(cmd("TYPE").arg(key), Resend::Yes, deadline).await? {
+            Reply::SimpleString(kind) if kind == "string" => Ok(StoredValue::Text(Vec::new())),
+            _ => Ok(StoredValue::Nothing),
         },
         Err(error) if error.code() == Some("WRONGTYPE") => {
-            match server.ask(cmd("TYPE").arg(key), Again::Yes, deadline).await? {
-                Reply::SimpleString(kind) if kind == "none" => Ok(Found::Nothing),
-                Reply::SimpleString(kind) => Ok(Found::Structure(kind)),
-                _ => Ok(Found::Nothing),
+            match server.ask(cmd("TYPE").arg(key), Resend::Yes, deadline).await? {
+                Reply::SimpleString(kind) if kind == "none" => Ok(StoredValue::Nothing),
+                Reply::SimpleString(kind) => Ok(StoredValue::Structure(kind)),
+                _ => Ok(StoredValue::Nothing),
             }
         }
         Err(error) => Err(super::fault::of(&error, &server.address)),
@@ -83,7 +89,7 @@ pub(super) fn content(bytes: Vec<u8>) -> Content {
 }
 
 async fn structure(
-    server: &Rc<Server>,
+    server: &Rc<RedisServer>,
     key: &str,
     kind: &str,
     deadline: Instant,
@@ -100,7 +106,7 @@ async fn structure(
         }
     };
     if let Some(count) = count {
-        match server.ask(cmd(count).arg(key), Again::Yes, deadline).await? {
+        match server.ask(cmd(count).arg(key), Resend::Yes, deadline).await? {
             Reply::Int(count) if count > ELEMENTS_LIMIT as i64 => {
                 return Err(too_large("elements", ELEMENTS_LIMIT));
             }
@@ -114,7 +120,7 @@ async fn structure(
         "list" => cmd("LRANGE").arg(key).arg(0).arg(ELEMENTS_LIMIT).to_owned(),
         _ => cmd("XRANGE").arg(key).arg("-").arg("+").arg("COUNT").arg(ELEMENTS_LIMIT).to_owned(),
     };
-    let Reply::Array(elements) = server.ask(&read, Again::Yes, deadline).await? else {
+    let Reply::Array(elements) = server.ask(&read, Resend::Yes, deadline).await? else {
         return Err(Error::new(Kind::Failed, format!("{} answered no list", server.address)));
     };
     if elements.is_empty() {

@@ -2,9 +2,9 @@
 
 use super::Redis;
 use super::keys::{database, of_url};
-use crate::Options;
+use crate::BusOptions;
 use crate::address::Address;
-use crate::scheme::{Find, Found, Open, Scheme};
+use crate::scheme::{BusScheme, FindServer, OpenServers, ResolvedServer};
 use runnel_store::{Reference, Result, Store};
 use std::rc::Rc;
 
@@ -21,23 +21,23 @@ const USUAL: &str = "redis://127.0.0.1:6379/0";
 ///   ([`crate::RedisChannels`]): no key can be in their place, because a database is a number.
 ///
 /// See [`Redis`] for what keys do. At most [`crate::SERVERS`] databases are connected at a time.
-pub fn redis_scheme(options: Options) -> Rc<dyn Store> {
-    Rc::new(Scheme { name: "redis", find: Servers { options, open: Open::new() } })
+pub fn redis_scheme(options: BusOptions) -> Rc<dyn Store> {
+    Rc::new(BusScheme { name: "redis", find: RedisServers { options, open: OpenServers::new() } })
 }
 
-struct Servers {
-    options: Options,
-    open: Open<(Address, i64), Redis>,
+struct RedisServers {
+    options: BusOptions,
+    open: OpenServers<(Address, i64), Redis>,
 }
 
-impl Servers {
+impl RedisServers {
     fn usual(&self) -> Result<(Address, i64)> {
         of_url(&self.options.variable("REDIS_URL").unwrap_or_else(|| USUAL.to_string()))
     }
 }
 
-impl Find for Servers {
-    fn find(&self, reference: &Reference) -> Result<Found> {
+impl FindServer for RedisServers {
+    fn find(&self, reference: &Reference) -> Result<ResolvedServer> {
         let path = reference.path();
         let Some(rest) = path.strip_prefix("//") else {
             let (address, database) = self.usual()?;
@@ -45,7 +45,7 @@ impl Find for Servers {
             let prefix = path[..path.len() - inner.path().len()].to_string();
             let key = (address.clone(), database);
             let store = self.open.get(key, || Ok(Redis::at(address, database, &self.options)))?;
-            return Ok(Found { store, inner, prefix });
+            return Ok(ResolvedServer { store, inner, prefix });
         };
         let (authority, rest) = rest.split_once('/').unwrap_or((rest, ""));
         let (first, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -63,6 +63,10 @@ impl Find for Servers {
         let store: Rc<dyn Store> = if channels { redis.channels() } else { redis };
         let slash = if first.is_empty() { "" } else { "/" };
         let prefix = format!("//{authority}/{first}{slash}");
-        Ok(Found { store, inner: reference.with_path(rest.trim_start_matches('/')), prefix })
+        Ok(ResolvedServer {
+            store,
+            inner: reference.with_path(rest.trim_start_matches('/')),
+            prefix,
+        })
     }
 }

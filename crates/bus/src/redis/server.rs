@@ -2,8 +2,8 @@
 
 use super::fault;
 use crate::address::Address;
-use crate::link::Link;
-use crate::{Options, tls, wait};
+use crate::shared_connection::SharedConnection;
+use crate::{BusOptions, tls, wait};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Cmd, Pipeline, RedisConnectionInfo, RedisResult, Value};
 use runnel_store::{Error, Kind, Result};
@@ -25,50 +25,50 @@ const PENDING: usize = 1024;
 const UNWRITTEN: usize = 64;
 
 /// A server and one of its databases.
-pub(super) struct Server {
+pub(super) struct RedisServer {
     pub(super) address: Address,
     pub(super) database: i64,
-    pub(super) options: Options,
-    link: Link<Rc<Wire>>,
+    pub(super) options: BusOptions,
+    link: SharedConnection<Rc<RedisConnection>>,
 }
 
 /// One connection. Dropping it closes it, whoever still waits for an answer.
-struct Wire {
+struct RedisConnection {
     connection: MultiplexedConnection,
     open: Rc<Cell<bool>>,
     answered: Cell<Instant>,
     driver: AbortHandle,
 }
 
-impl Drop for Wire {
+impl Drop for RedisConnection {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
 /// A stream to a server: plain or encrypted.
-pub(super) trait Transport: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Transport for T {}
+pub(super) trait RedisStream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> RedisStream for T {}
 
 /// Whether a command may be sent again when the connection broke before its answer came.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Again {
+pub(super) enum Resend {
     /// Doing it twice is the same as doing it once.
     Yes,
     /// It is not known whether it was done.
     No,
 }
 
-impl Server {
-    pub(super) fn new(address: Address, database: i64, options: Options) -> Self {
-        Server { address, database, options, link: Link::new() }
+impl RedisServer {
+    pub(super) fn new(address: Address, database: i64, options: BusOptions) -> Self {
+        RedisServer { address, database, options, link: SharedConnection::new() }
     }
 
     /// Sends one command and waits for its answer, no longer than until the deadline.
     pub(super) async fn ask(
         self: &Rc<Self>,
         command: &Cmd,
-        again: Again,
+        again: Resend,
         deadline: Instant,
     ) -> Result<Value> {
         let asked = self.attempt(deadline, again, |mut connection| async move {
@@ -77,11 +77,11 @@ impl Server {
         asked.await?.map_err(|error| fault::of(&error, &self.address))
     }
 
-    /// As [`Server::ask`], where the server's own errors matter.
+    /// As [`RedisServer::ask`], where the server's own errors matter.
     pub(super) async fn ask_for(
         self: &Rc<Self>,
         command: &Cmd,
-        again: Again,
+        again: Resend,
         deadline: Instant,
     ) -> Result<std::result::Result<Value, redis::RedisError>> {
         let asked = self.attempt(deadline, again, |mut connection| async move {
@@ -94,7 +94,7 @@ impl Server {
     pub(super) async fn ask_all(
         self: &Rc<Self>,
         commands: &Pipeline,
-        again: Again,
+        again: Resend,
         deadline: Instant,
     ) -> Result<Vec<Value>> {
         let asked = self.attempt(deadline, again, |mut connection| async move {
@@ -108,7 +108,7 @@ impl Server {
     async fn attempt<T, F: Future<Output = RedisResult<T>>>(
         self: &Rc<Self>,
         deadline: Instant,
-        again: Again,
+        again: Resend,
         act: impl Fn(MultiplexedConnection) -> F,
     ) -> Result<RedisResult<T>> {
         let mut first = true;
@@ -127,7 +127,7 @@ impl Server {
                 Err(error) if fault::is_broken(&error) => {
                     self.link.forget(|current| Rc::ptr_eq(current, &wire));
                     let fault = fault::of(&error, &self.address);
-                    if again == Again::Yes && first && fault.temporary {
+                    if again == Resend::Yes && first && fault.temporary {
                         first = false;
                         continue;
                     }
@@ -141,13 +141,13 @@ impl Server {
         }
     }
 
-    async fn wire(self: &Rc<Self>, deadline: Instant) -> Result<Rc<Wire>> {
+    async fn wire(self: &Rc<Self>, deadline: Instant) -> Result<Rc<RedisConnection>> {
         let connecting = self.link.get(|wire| wire.open.get(), || connect(self.clone()));
         wait::by(deadline, &self.address, connecting).await
     }
 
     /// A new stream to the server, nothing said on it yet.
-    pub(super) async fn stream(&self) -> Result<Box<dyn Transport>> {
+    pub(super) async fn stream(&self) -> Result<Box<dyn RedisStream>> {
         let address = &self.address;
         let failed = |error: std::io::Error| fault::of_stream(&error, address);
         let plain = TcpStream::connect((address.host.as_str(), address.port));
@@ -178,7 +178,7 @@ impl Server {
 }
 
 /// A new connection, or an error within the time that connecting may take.
-async fn connect(server: Rc<Server>) -> Result<Rc<Wire>> {
+async fn connect(server: Rc<RedisServer>) -> Result<Rc<RedisConnection>> {
     let by = Instant::now() + server.options.connect_time;
     wait::by(by, &server.address, async {
         let stream = server.stream().await?;
@@ -199,7 +199,8 @@ async fn connect(server: Rc<Server>) -> Result<Rc<Wire>> {
         });
         let driver = driver.abort_handle();
         let mut connection_to_greet = connection.clone();
-        let wire = Wire { connection, open, answered: Cell::new(Instant::now()), driver };
+        let wire =
+            RedisConnection { connection, open, answered: Cell::new(Instant::now()), driver };
         // A server that says nothing, or nonsense, is found out here and not by the first verb.
         let greeting = connection_to_greet.send_packed_command(&redis::cmd("PING")).await;
         match greeting.and_then(Value::extract_error) {
@@ -211,8 +212,8 @@ async fn connect(server: Rc<Server>) -> Result<Rc<Wire>> {
 }
 
 /// A fault of something that may have been done, and must not simply be done again.
-fn unknown(mut fault: Error, again: Again) -> Error {
-    if again == Again::No && fault.kind == Kind::Unavailable {
+fn unknown(mut fault: Error, again: Resend) -> Error {
+    if again == Resend::No && fault.kind == Kind::Unavailable {
         fault.kind = Kind::InDoubt;
         fault.message.push_str("; whether it did this is not known");
         fault.temporary = false;

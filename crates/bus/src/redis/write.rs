@@ -1,9 +1,9 @@
 //! Changing a key.
 
-use super::read::{Found, entity_tag, find};
-use super::server::{Again, Server};
-use super::{VALUE_LIMIT, fault};
-use crate::merge::Part;
+use super::fault;
+use super::read::{StoredValue, VALUE_LIMIT, entity_tag, find};
+use super::server::{RedisServer, Resend};
+use crate::merge::MergePatch;
 use crate::wait;
 use redis::{Cmd, Value as Reply, cmd};
 use runnel_store::{
@@ -54,7 +54,7 @@ pub(super) fn expiry(reference: &Reference) -> Result<Option<u64>> {
 }
 
 pub(super) async fn put(
-    server: &Rc<Server>,
+    server: &Rc<RedisServer>,
     key: &str,
     content: Content,
     expiry: Option<u64>,
@@ -72,7 +72,7 @@ pub(super) async fn put(
         let mut script = cmd("EVAL");
         script.arg(if expiry.is_some() { REPLACE_UNTIL } else { REPLACE });
         script.arg(1).arg(key).arg(before).arg(bytes.as_ref()).arg(expiry);
-        return match server.ask(&script, Again::No, deadline).await? {
+        return match server.ask(&script, Resend::No, deadline).await? {
             Reply::Int(1) => Ok(false),
             _ => Err(condition.failed()),
         };
@@ -87,26 +87,26 @@ pub(super) async fn put(
     if let Some(milliseconds) = expiry {
         commands.arg("PX").arg(milliseconds);
     }
-    let replies = server.ask_all(&commands, Again::Yes, wait::deadline(context, usual)).await?;
+    let replies = server.ask_all(&commands, Resend::Yes, wait::deadline(context, usual)).await?;
     Ok(matches!(replies.first(), Some(Reply::Int(0))))
 }
 
 /// The string at a key, if it has this tag.
 async fn tagged(
-    server: &Rc<Server>,
+    server: &Rc<RedisServer>,
     key: &str,
     tag: &EntityTag,
     deadline: Instant,
 ) -> Result<Vec<u8>> {
     match find(server, key, deadline).await? {
-        Found::Text(bytes) if !tag.weak && entity_tag(&bytes) == *tag => Ok(bytes),
+        StoredValue::Text(bytes) if !tag.weak && entity_tag(&bytes) == *tag => Ok(bytes),
         _ => Err(Condition::Tag(tag.clone()).failed()),
     }
 }
 
 /// SET looks and writes as one step.
 async fn put_if(
-    server: &Rc<Server>,
+    server: &Rc<RedisServer>,
     key: &str,
     bytes: &[u8],
     expiry: Option<u64>,
@@ -120,40 +120,40 @@ async fn put_if(
         command.arg("PX").arg(milliseconds);
     }
     // Sent again after its answer was lost, it would not find what it relies on.
-    match server.ask(&command, Again::No, deadline).await? {
+    match server.ask(&command, Resend::No, deadline).await? {
         Reply::Nil => Err(condition.failed()),
         _ => Ok(is_new),
     }
 }
 
-pub(super) async fn delete(server: &Rc<Server>, key: &str, context: &Context) -> Result<bool> {
+pub(super) async fn delete(server: &Rc<RedisServer>, key: &str, context: &Context) -> Result<bool> {
     let deadline = wait::deadline(context, server.options.operation_time);
     match &context.only_if {
         Some(condition @ Condition::Absent) => {
-            let reply = server.ask(cmd("EXISTS").arg(key), Again::Yes, deadline).await?;
+            let reply = server.ask(cmd("EXISTS").arg(key), Resend::Yes, deadline).await?;
             if reply == Reply::Int(0) { Ok(false) } else { Err(condition.failed()) }
         }
         Some(condition @ Condition::Tag(tag)) => {
             let before = tagged(server, key, tag, deadline).await?;
             let script = cmd("EVAL").arg(REMOVE).arg(1).arg(key).arg(before).to_owned();
-            match server.ask(&script, Again::No, deadline).await? {
+            match server.ask(&script, Resend::No, deadline).await? {
                 Reply::Int(1) => Ok(true),
                 _ => Err(condition.failed()),
             }
         }
         Some(condition) => {
-            let reply = server.ask(cmd("UNLINK").arg(key), Again::No, deadline).await?;
+            let reply = server.ask(cmd("UNLINK").arg(key), Resend::No, deadline).await?;
             if reply == Reply::Int(0) { Err(condition.failed()) } else { Ok(true) }
         }
         None => {
-            let reply = server.ask(cmd("UNLINK").arg(key), Again::Yes, deadline).await?;
+            let reply = server.ask(cmd("UNLINK").arg(key), Resend::Yes, deadline).await?;
             Ok(reply != Reply::Int(0))
         }
     }
 }
 
 pub(super) async fn post(
-    server: &Rc<Server>,
+    server: &Rc<RedisServer>,
     key: &str,
     content: Content,
     context: &Context,
@@ -166,12 +166,12 @@ pub(super) async fn post(
     let deadline = wait::deadline(context, server.options.operation_time);
     let mut command = cmd("RPUSH").arg(key).arg(bytes.as_ref()).to_owned();
     for _ in 0..ATTEMPTS {
-        match server.ask_for(&command, Again::No, deadline).await? {
+        match server.ask_for(&command, Resend::No, deadline).await? {
             Ok(_) => return Ok(()),
             Err(error) if error.code() == Some("WRONGTYPE") => {}
             Err(error) => return Err(fault::of(&error, &server.address)),
         }
-        let kind = server.ask(cmd("TYPE").arg(key), Again::Yes, deadline).await?;
+        let kind = server.ask(cmd("TYPE").arg(key), Resend::Yes, deadline).await?;
         let Reply::SimpleString(kind) = kind else { continue };
         command = match kind.as_str() {
             "string" => cmd("APPEND").arg(key).arg(bytes.as_ref()).to_owned(),
@@ -200,36 +200,36 @@ fn added_entry(key: &str, fields: Option<&[(String, Value)]>) -> Result<Cmd> {
 }
 
 pub(super) async fn merge(
-    server: &Rc<Server>,
+    server: &Rc<RedisServer>,
     key: &str,
     content: Content,
     context: &Context,
 ) -> Result<()> {
-    let part = Part::of(content, VALUE_LIMIT).await?;
+    let part = MergePatch::of(content, VALUE_LIMIT).await?;
     let deadline = wait::deadline(context, server.options.operation_time);
     for _ in 0..ATTEMPTS {
         let found = find(server, key, deadline).await?;
         if let Some(condition) = &context.only_if {
             let tag = match &found {
-                Found::Text(before) => Some(entity_tag(before)),
+                StoredValue::Text(before) => Some(entity_tag(before)),
                 _ => None,
             };
-            condition.check((!matches!(found, Found::Nothing)).then_some(tag.as_ref()))?;
+            condition.check((!matches!(found, StoredValue::Nothing)).then_some(tag.as_ref()))?;
         }
         let (change, again) = match (found, &part) {
-            (Found::Nothing, _) => {
+            (StoredValue::Nothing, _) => {
                 let message = "there is nothing to merge into; put creates it";
                 return Err(Error::new(Kind::NotFound, message));
             }
-            (Found::Text(before), part) => {
+            (StoredValue::Text(before), part) => {
                 let after = part.applied_to(&before);
                 let script = cmd("EVAL").arg(REPLACE).arg(1).arg(key).to_owned();
-                (script.clone().arg(before).arg(after.as_ref()).to_owned(), Again::No)
+                (script.clone().arg(before).arg(after.as_ref()).to_owned(), Resend::No)
             }
-            (Found::Structure(kind), Part::Fields(fields)) if kind == "hash" => {
-                (set_fields(key, fields), Again::Yes)
+            (StoredValue::Structure(kind), MergePatch::Fields(fields)) if kind == "hash" => {
+                (set_fields(key, fields), Resend::Yes)
             }
-            (Found::Structure(kind), _) => {
+            (StoredValue::Structure(kind), _) => {
                 let message = format!(
                     "only fields can be merged into a hash, and nothing into \
                                        another {kind} of Redis; put replaces it"

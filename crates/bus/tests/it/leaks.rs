@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use crate::wrong::*;
-use runnel_bus::Options;
+use runnel_bus::BusOptions;
 use runnel_scratch::{alone, usage};
 use runnel_store::Reference;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn thousands_of_failures() {
     const AT_ONCE: usize = 64;
     run(async {
         let time = Duration::from_millis(20);
-        let options = Options { operation_time: time, connect_time: time, ..options() };
+        let options = BusOptions { operation_time: time, connect_time: time, ..options() };
         let mut before = None;
         let ports = [
             listener(Manner::Silent).await,

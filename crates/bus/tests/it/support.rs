@@ -1,7 +1,7 @@
 //! What the tests of this crate share.
 
 use futures_util::StreamExt;
-use runnel_bus::Options;
+use runnel_bus::BusOptions;
 use runnel_scratch::{Server, Service};
 use runnel_store::{Change, ChangeKind, Changes, Content, Context, Reference, Store, Value};
 use std::future::Future;
@@ -35,21 +35,21 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
 }
 
 /// Without the variables of the process around the tests.
-pub(crate) fn options() -> Options {
-    Options { variable: Rc::new(|_| None), ..Options::default() }
+pub(crate) fn options() -> BusOptions {
+    BusOptions { variable: Rc::new(|_| None), ..BusOptions::default() }
 }
 
-/// Options that give up quickly.
-pub(crate) fn quick() -> Options {
+/// BusOptions that give up quickly.
+pub(crate) fn quick() -> BusOptions {
     let time = Duration::from_millis(200);
-    Options { operation_time: time, connect_time: time, ..options() }
+    BusOptions { operation_time: time, connect_time: time, ..options() }
 }
 
 /// With one variable.
-pub(crate) fn with_variable(name: &'static str, value: String) -> Options {
-    Options {
+pub(crate) fn with_variable(name: &'static str, value: String) -> BusOptions {
+    BusOptions {
         variable: Rc::new(move |asked| (asked == name).then(|| value.clone())),
-        ..Options::default()
+        ..BusOptions::default()
     }
 }
 

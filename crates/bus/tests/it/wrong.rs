@@ -1,6 +1,6 @@
 //! Servers that do everything wrong.
 
-use runnel_bus::{Options, nats_scheme, redis_scheme};
+use runnel_bus::{BusOptions, nats_scheme, redis_scheme};
 use runnel_store::{Content, Context, Error, Kind, Reference, Store};
 use std::rc::Rc;
 use tokio::io::AsyncWriteExt;
@@ -45,7 +45,7 @@ pub(crate) async fn listener(manner: Manner) -> u16 {
     port
 }
 
-pub(crate) fn schemes(options: Options) -> [(Rc<dyn Store>, &'static str, &'static str); 2] {
+pub(crate) fn schemes(options: BusOptions) -> [(Rc<dyn Store>, &'static str, &'static str); 2] {
     [(redis_scheme(options.clone()), "redis", "0/key"), (nats_scheme(options), "nats", "kv/b/key")]
 }
 

@@ -1,14 +1,14 @@
 //! What can be said about an element literal while compiling: errors, and names that are nearly known.
 
-use crate::elements::element::{Literal, constant};
+use crate::elements::element::{ElementLiteral, constant};
 use crate::elements::html::{self, Attribute};
 use crate::generator::Generator;
-use crate::lua::names::nearest;
 use runnel_syntax::{Diagnostic, Span};
+use runnel_text::distance::nearest;
 
 impl Generator<'_> {
     /// Those that write only their children have no attributes.
-    pub(crate) fn refuse_attributes(&mut self, literal: &Literal<'_>) {
+    pub(crate) fn refuse_attributes(&mut self, literal: &ElementLiteral<'_>) {
         if let Some(pair) = literal.pairs.first() {
             let title = format!("`#{}` has no attributes", literal.tag.text);
             self.error(
@@ -19,7 +19,7 @@ impl Generator<'_> {
     }
 
     /// Errors and warnings about one element of HTML.
-    pub(crate) fn look_at(&mut self, literal: &Literal<'_>) {
+    pub(crate) fn look_at(&mut self, literal: &ElementLiteral<'_>) {
         let tag = &literal.tag.text;
         if let (true, Some(child)) = (html::is_void(tag), literal.children.first()) {
             self.error(
@@ -40,8 +40,9 @@ impl Generator<'_> {
         }
         if !html::elements().any(|known| known == tag) {
             // Names of SVG and MathML are not known here: only what is nearly a name of HTML.
-            let near = nearest(tag, html::elements())
-                .filter(|near| near.len() > 2 && crate::lua::names::distance(near, tag) == 1);
+            let near = nearest(tag, html::elements()).filter(|near| {
+                near.len() > 2 && runnel_text::distance::edit_distance(near, tag) == 1
+            });
             if let Some(near) = near.filter(|_| !tag.contains('-') && !html::is_foreign(tag)) {
                 let title = format!("there is no element `{tag}`");
                 self.warn(literal.tag.span, title, near);
@@ -53,8 +54,9 @@ impl Generator<'_> {
             if name.contains(['-', ':', '.', '@']) || html::attributes().any(|one| one == name) {
                 continue;
             }
-            let near = nearest(&name, html::attributes())
-                .filter(|near| crate::lua::names::distance(near, &name) <= 2 && near.len() > 2);
+            let near = nearest(&name, html::attributes()).filter(|near| {
+                runnel_text::distance::edit_distance(near, &name) <= 2 && near.len() > 2
+            });
             let span = literal.pairs.iter().find(|pair| constant(&pair.key) == Some(key));
             if let (Some(near), Some(pair)) = (near, span)
                 && html::attribute(&name) == Attribute::Plain

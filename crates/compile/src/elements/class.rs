@@ -3,7 +3,7 @@
 
 use crate::generator::Generator;
 use runnel_syntax::ast::{
-    AssignOperator, Expression, ExpressionKind, Message, Statement, StatementKind,
+    AssignOperator, Expression, ExpressionKind, SentMessage, Statement, StatementKind,
 };
 use std::collections::BTreeMap;
 
@@ -56,8 +56,8 @@ impl Generator<'_> {
                 let query = matches!(index.kind, ExpressionKind::Block(_));
                 query.then(|| self.element_class(receiver, depth))?
             }
-            ExpressionKind::Send { receiver, message: Message::Keyword(parts) }
-            | ExpressionKind::Pipe { left: receiver, message: Message::Keyword(parts) } => {
+            ExpressionKind::Send { receiver, message: SentMessage::Keyword(parts) }
+            | ExpressionKind::Pipe { left: receiver, message: SentMessage::Keyword(parts) } => {
                 let [(word, argument)] = parts.as_slice() else { return None };
                 match (&argument.kind, word.text.as_str()) {
                     (ExpressionKind::Name(class), "table") => {
@@ -95,6 +95,6 @@ fn collect_in<'a>(expression: &'a Expression, assigned: &mut Assigned<'a>) {
             }
             _ => {}
         }
-        crate::scope::children(expression, &mut pending);
+        crate::walk::children(expression, &mut pending);
     }
 }

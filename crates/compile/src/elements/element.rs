@@ -6,33 +6,22 @@
 //! write where they stand, too. The page that a `get` of a property path answers is written where the
 //! kernel can send what is already there.
 
-use crate::elements::html::{self, Attribute, Context};
-use crate::expression::Code;
+use crate::code::{Code, MarkupTarget, Tail};
+use crate::elements::html::{self, Attribute, MarkupContext};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use crate::scope::{Scope, Variable, implicit_parameters, walk};
-use crate::statement::Tail;
+use crate::scope::{Scope, Variable, implicit_parameters};
+use crate::walk::walk;
 use runnel_syntax::ast::{
-    Block, Expression, ExpressionKind, Message, Pair, StatementKind, TextPart, Word,
+    Block, Expression, ExpressionKind, Pair, SentMessage, StatementKind, TextPart, Word,
 };
 use runnel_syntax::{Diagnostic, Span};
 
 /// Bytes of a block's source up to which it stands where it is run as well as in a function.
 const SHORT: u32 = 2_000;
 
-/// Where markup is written.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
-    /// The variable that holds the buffer, and the function whose variable it is.
-    buffer: String,
-    owner: Option<usize>,
-    context: Context,
-    /// By the rules of XML instead of those of HTML.
-    xml: bool,
-}
-
 /// An element literal in its parts.
-pub(crate) struct Literal<'a> {
+pub(crate) struct ElementLiteral<'a> {
     pub(crate) tag: &'a Word,
     pub(crate) pairs: &'a [Pair],
     pub(crate) children: &'a [Expression],
@@ -55,8 +44,9 @@ pub(crate) fn constant(expression: &Expression) -> Option<&str> {
 
 /// `receiver collect: { :one | … }` in its parts.
 fn collected(expression: &Expression) -> Option<(&Expression, &Block)> {
-    let (ExpressionKind::Send { receiver, message: Message::Keyword(parts) }
-    | ExpressionKind::Pipe { left: receiver, message: Message::Keyword(parts) }) = &expression.kind
+    let (ExpressionKind::Send { receiver, message: SentMessage::Keyword(parts) }
+    | ExpressionKind::Pipe { left: receiver, message: SentMessage::Keyword(parts) }) =
+        &expression.kind
     else {
         return None;
     };
@@ -106,13 +96,13 @@ fn nature(expression: &Expression) -> (bool, bool) {
 }
 
 impl Generator<'_> {
-    fn literal<'a>(&self, expression: &'a Expression) -> Option<Literal<'a>> {
+    fn literal<'a>(&self, expression: &'a Expression) -> Option<ElementLiteral<'a>> {
         let ExpressionKind::Object { class: tag, pairs, children } = &bare(expression).kind else {
             return None;
         };
         let is_tag = tag.text.starts_with(|first: char| first.is_ascii_lowercase())
             && !self.is_class(&tag.text);
-        is_tag.then(|| Literal {
+        is_tag.then(|| ElementLiteral {
             tag,
             pairs: pairs.as_deref().unwrap_or_default(),
             children: children.as_deref().unwrap_or_default(),
@@ -135,10 +125,10 @@ impl Generator<'_> {
         let start = self.code.len();
         let mark = self.mark(expression.span);
         let buffer = self.new_variable("markup", function);
-        let place = Place {
+        let place = MarkupTarget {
             buffer: buffer.code.clone(),
             owner: Some(function),
-            context: Context::Text,
+            context: MarkupContext::Text,
             xml: false,
         };
         self.helper("K");
@@ -158,7 +148,7 @@ impl Generator<'_> {
         Code { prefix: true, ..Code::constant(kept) }
     }
 
-    /// The page that a `get` answers. For a client it is written at once, where what is there of it
+    /// The page that a `get` answers. For a client it is written at once, where the part written so far
     /// can be sent; for others it becomes a function that writes it when it is wanted. Answers whether
     /// the expression was one.
     pub(crate) fn page(&mut self, expression: &Expression, tail: &Tail) -> bool {
@@ -175,7 +165,7 @@ impl Generator<'_> {
         self.helper("K");
         let outer = std::mem::take(&mut self.markup);
         self.page_at_once(&literal, &client, &media, &mark);
-        let writer = self.writer(None, Context::Text, false, |this, place| {
+        let writer = self.writer(None, MarkupContext::Text, false, |this, place| {
             this.element_into(&literal, place);
             this.flush(place);
         });
@@ -186,13 +176,20 @@ impl Generator<'_> {
 
     /// The page for a client: it needs no function of its own, so that LuaJIT compiles it together
     /// with what is around it.
-    fn page_at_once(&mut self, literal: &Literal<'_>, client: &Variable, media: &str, mark: &str) {
+    fn page_at_once(
+        &mut self,
+        literal: &ElementLiteral<'_>,
+        client: &Variable,
+        media: &str,
+        mark: &str,
+    ) {
         let client = self.variable_code(client);
         let owner = self.functions.last().map(|function| function.id);
         let buffer = self.new_variable("markup", owner.unwrap_or_default());
         let code = buffer.code.clone();
         let local = if code.contains('.') { "" } else { "local " };
-        let place = Place { buffer: buffer.code, owner, context: Context::Text, xml: false };
+        let place =
+            MarkupTarget { buffer: buffer.code, owner, context: MarkupContext::Text, xml: false };
         self.code.push_str(&format!("if {client} then {local}{code}={mark}K.beginPage({media}) "));
         self.scoped(Scope::default(), |this| {
             this.count_locals(1);
@@ -208,13 +205,14 @@ impl Generator<'_> {
     fn writer(
         &mut self,
         parameter: Option<&str>,
-        context: Context,
+        context: MarkupContext,
         xml: bool,
-        fill: impl FnOnce(&mut Self, &Place),
+        fill: impl FnOnce(&mut Self, &MarkupTarget),
     ) -> String {
         let function = self.coming_function();
         let buffer = self.new_variable("markup", function);
-        let place = Place { buffer: buffer.code.clone(), owner: Some(function), context, xml };
+        let place =
+            MarkupTarget { buffer: buffer.code.clone(), owner: Some(function), context, xml };
         let mut scope = Scope::default();
         let mut parameters = vec![("markup".to_string(), buffer)];
         if let Some(name) = parameter {
@@ -234,7 +232,7 @@ impl Generator<'_> {
     }
 
     /// A block that writes: what its last statement answers is written.
-    fn writing_block(&mut self, block: &Block, place: &Place) -> String {
+    fn writing_block(&mut self, block: &Block, place: &MarkupTarget) -> String {
         let parameter = block.parameters.first().map(|parameter| parameter.name.text.as_str());
         let outer = std::mem::take(&mut self.markup);
         let writer = self.writer(parameter, place.context, place.xml, |this, place| {
@@ -246,7 +244,7 @@ impl Generator<'_> {
     }
 
     /// Writes the constant markup that has come together.
-    fn flush(&mut self, place: &Place) {
+    fn flush(&mut self, place: &MarkupTarget) {
         if self.markup.is_empty() {
             return;
         }
@@ -256,35 +254,35 @@ impl Generator<'_> {
         self.code.push_str(&format!("put({buffer},{text}) "));
     }
 
-    fn buffer(&mut self, place: &Place) -> String {
+    fn buffer(&mut self, place: &MarkupTarget) -> String {
         self.variable_code(&Variable { code: place.buffer.clone(), owner: place.owner })
     }
 
     /// An expression whose value is written.
-    pub(crate) fn write_expression(&mut self, expression: &Expression, place: &Place) {
+    pub(crate) fn write_expression(&mut self, expression: &Expression, place: &MarkupTarget) {
         self.child(expression, place);
         self.flush(place);
     }
 
     /// A value is written according to where it stands.
-    pub(crate) fn write_value(&mut self, value: &Code, place: &Place) {
-        if value.text == "nil" && place.context == Context::Text {
+    pub(crate) fn write_value(&mut self, value: &Code, place: &MarkupTarget) {
+        if value.text == "nil" && place.context == MarkupContext::Text {
             return;
         }
         self.flush(place);
         let buffer = self.buffer(place);
         let function = match (place.context, place.xml) {
-            (Context::Text, _) => "child",
-            (Context::Script, _) => "K.scriptData",
-            (Context::Style, _) => "K.styleWord",
+            (MarkupContext::Text, _) => "child",
+            (MarkupContext::Script, _) => "K.scriptData",
+            (MarkupContext::Style, _) => "K.styleWord",
         };
         self.helper(function.split('.').next().unwrap_or("K"));
         self.code.push_str(&format!("{function}({buffer},{}) ", value.text));
     }
 
-    fn element_into(&mut self, literal: &Literal<'_>, place: &Place) {
+    fn element_into(&mut self, literal: &ElementLiteral<'_>, place: &MarkupTarget) {
         let tag = literal.tag.text.as_str();
-        let mut inner = Place { context: Context::Text, ..place.clone() };
+        let mut inner = MarkupTarget { context: MarkupContext::Text, ..place.clone() };
         if tag == "fragment" || tag == "xml" {
             inner.xml |= tag == "xml";
             self.refuse_attributes(literal);
@@ -293,9 +291,9 @@ impl Generator<'_> {
         if !place.xml {
             self.look_at(literal);
             inner.context = match tag {
-                "script" => Context::Script,
-                "style" => Context::Style,
-                _ => Context::Text,
+                "script" => MarkupContext::Script,
+                "style" => MarkupContext::Style,
+                _ => MarkupContext::Text,
             };
             if tag == "html" {
                 self.markup.push_str("<!DOCTYPE html>");
@@ -319,10 +317,10 @@ impl Generator<'_> {
         self.markup.push('>');
     }
 
-    fn child(&mut self, expression: &Expression, place: &Place) {
+    fn child(&mut self, expression: &Expression, place: &MarkupTarget) {
         let expression = bare(expression);
         if let Some(literal) = self.literal(expression) {
-            if place.context != Context::Text {
+            if place.context != MarkupContext::Text {
                 self.error(
                     Diagnostic::error(expression.span, "an element cannot stand here", "only text")
                         .hint("write the code of a script or a style as text"),
@@ -340,7 +338,7 @@ impl Generator<'_> {
                 self.constant_text(text, expression.span, place);
             }
             ExpressionKind::Integer(digits)
-                if digits.len() <= 15 && place.context == Context::Text =>
+                if digits.len() <= 15 && place.context == MarkupContext::Text =>
             {
                 let number = digits.parse::<i64>().unwrap_or(0);
                 self.markup.push_str(&number.to_string());
@@ -348,12 +346,14 @@ impl Generator<'_> {
             ExpressionKind::Interpolated(parts) => {
                 self.interpolated_into(parts, expression.span, place)
             }
-            ExpressionKind::Array { class: None, elements } if place.context == Context::Text => {
+            ExpressionKind::Array { class: None, elements }
+                if place.context == MarkupContext::Text =>
+            {
                 elements.iter().for_each(|element| self.child(element, place));
             }
             ExpressionKind::Array { class: Some(class), elements }
                 if class.text == "Raw"
-                    && place.context == Context::Text
+                    && place.context == MarkupContext::Text
                     && !self.classes.contains_key("Raw")
                     && elements.iter().all(|element| constant(element).is_some()) =>
             {
@@ -382,14 +382,14 @@ impl Generator<'_> {
         }
     }
 
-    fn constant_text(&mut self, text: &str, span: Span, place: &Place) {
+    fn constant_text(&mut self, text: &str, span: Span, place: &MarkupTarget) {
         let closes = match place.context {
-            Context::Text => return html::escape(text, &mut self.markup),
-            Context::Script => "</script",
-            Context::Style => "</style",
+            MarkupContext::Text => return runnel_text::escape::html_into(text, &mut self.markup),
+            MarkupContext::Script => "</script",
+            MarkupContext::Style => "</style",
         };
         let folded = text.to_ascii_lowercase();
-        let comment = place.context == Context::Script && folded.contains("<!--");
+        let comment = place.context == MarkupContext::Script && folded.contains("<!--");
         if folded.contains(closes) || comment {
             let found = if comment { "<!--" } else { closes };
             self.error(
@@ -400,7 +400,7 @@ impl Generator<'_> {
         self.markup.push_str(text);
     }
 
-    fn interpolated_into(&mut self, parts: &[TextPart], span: Span, place: &Place) {
+    fn interpolated_into(&mut self, parts: &[TextPart], span: Span, place: &MarkupTarget) {
         for part in parts {
             match part {
                 TextPart::Text(text) => self.constant_text(text, span, place),
@@ -408,7 +408,7 @@ impl Generator<'_> {
                     self.flush(place);
                     let code = self.expression(inner);
                     let text = match place.context {
-                        Context::Text => {
+                        MarkupContext::Text => {
                             self.helper("str");
                             Code::call(format!("str({})", code.text))
                         }
@@ -421,7 +421,7 @@ impl Generator<'_> {
     }
 
     /// `list collect: { … }` as a child: each element is written where it stands.
-    fn each(&mut self, receiver: &Expression, block: &Block, place: &Place) {
+    fn each(&mut self, receiver: &Expression, block: &Block, place: &MarkupTarget) {
         self.flush(place);
         let list = self.expression(receiver);
         let list = self.keep(list);
@@ -456,7 +456,7 @@ impl Generator<'_> {
     /// Whether a block may stand twice in the code: it is short, and none of its children is a loop.
     fn is_leaf(&self, block: &Block) -> bool {
         let mut nested = false;
-        crate::scope::walk_statements(&block.statements, &mut |inner| {
+        crate::walk::walk_statements(&block.statements, &mut |inner| {
             nested |= collected(inner).is_some();
         });
         !nested && block.span.end - block.span.start <= SHORT
@@ -464,7 +464,7 @@ impl Generator<'_> {
 
     // Attributes -------------------------------------------------------------------------------
 
-    fn attribute(&mut self, pair: &Pair, place: &Place) {
+    fn attribute(&mut self, pair: &Pair, place: &MarkupTarget) {
         let Some(key) = constant(&pair.key) else {
             self.flush(place);
             let codes = self.expressions(&[&pair.key, &pair.value]);
@@ -494,7 +494,7 @@ impl Generator<'_> {
             }
             ExpressionKind::Interpolated(parts) if is_settled(parts, kind) => {
                 self.markup.push_str(&format!(" {name}=\""));
-                let text = Place { context: Context::Text, ..place.clone() };
+                let text = MarkupTarget { context: MarkupContext::Text, ..place.clone() };
                 self.interpolated_into(parts, pair.value.span, &text);
                 self.markup.push('"');
             }
@@ -506,7 +506,7 @@ impl Generator<'_> {
         }
     }
 
-    fn attribute_call(&mut self, name: &str, value: &str, span: Span, place: &Place) {
+    fn attribute_call(&mut self, name: &str, value: &str, span: Span, place: &MarkupTarget) {
         let buffer = self.buffer(place);
         self.helper("K");
         let mark = self.mark(span);
@@ -529,7 +529,7 @@ impl Generator<'_> {
             );
         }
         self.markup.push_str(&format!(" {name}=\""));
-        html::escape(text, &mut self.markup);
+        runnel_text::escape::html_into(text, &mut self.markup);
         self.markup.push('"');
     }
 }
@@ -547,7 +547,7 @@ fn is_settled(parts: &[TextPart], kind: Attribute) -> bool {
 }
 
 /// The media type of a document of XML, as Lua: `nil` for HTML.
-fn media_type(literal: &Literal<'_>) -> String {
+fn media_type(literal: &ElementLiteral<'_>) -> String {
     if literal.tag.text != "xml" {
         return "nil".into();
     }

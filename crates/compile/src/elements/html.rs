@@ -44,7 +44,7 @@ const ATTRIBUTES: &str = "abbr accept accept-charset accesskey action allow allo
 
 /// Where a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Context {
+pub(crate) enum MarkupContext {
     /// Between tags.
     Text,
     /// In a `script`: text of the program is code, values are JSON.
@@ -69,7 +69,7 @@ pub(crate) fn is_void(tag: &str) -> bool {
     VOID.contains(&tag)
 }
 
-/// Whether an element is one of SVG or MathML, as far as they are known here.
+/// Whether an element is a known one of SVG or MathML.
 pub(crate) fn is_foreign(tag: &str) -> bool {
     FOREIGN.split_ascii_whitespace().any(|known| known == tag)
 }
@@ -123,20 +123,6 @@ pub(crate) fn is_dangerous(address: &str) -> bool {
     start.starts_with("javascript:")
         || start.starts_with("vbscript:")
         || (start.starts_with("data:") && !picture)
-}
-
-/// Escapes a text for a place between tags or in a quoted attribute.
-pub(crate) fn escape(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
 }
 
 #[cfg(test)]

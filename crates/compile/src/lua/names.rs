@@ -107,59 +107,6 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// How many single edits (insert, delete, replace, swap of neighbours) lie between two words:
-/// optimal string alignment, with words of up to 40 characters; longer ones count as far apart.
-pub fn distance(left: &str, right: &str) -> usize {
-    let left: Vec<char> = left.chars().collect();
-    let right: Vec<char> = right.chars().collect();
-    if left.len() > 40 || right.len() > 40 {
-        return usize::MAX;
-    }
-    let width = right.len() + 1;
-    let mut table = vec![0; (left.len() + 1) * width];
-    for row in 0..=left.len() {
-        for column in 0..=right.len() {
-            table[row * width + column] = if row == 0 || column == 0 {
-                row + column
-            } else {
-                let replaced = usize::from(left[row - 1] != right[column - 1]);
-                let mut best = (table[(row - 1) * width + column] + 1)
-                    .min(table[row * width + column - 1] + 1)
-                    .min(table[(row - 1) * width + column - 1] + replaced);
-                let swapped = row > 1
-                    && column > 1
-                    && left[row - 1] == right[column - 2]
-                    && left[row - 2] == right[column - 1];
-                if swapped {
-                    best = best.min(table[(row - 2) * width + column - 2] + 1);
-                }
-                best
-            };
-        }
-    }
-    table[left.len() * width + right.len()]
-}
-
-/// The known name nearest to an unknown one, when one is near enough to be meant.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let reach = match name.chars().count() {
-        0..=2 => 1,
-        3..=5 => 2,
-        _ => 3,
-    };
-    let folded = name.to_lowercase();
-    known
-        .filter(|candidate| *candidate != name)
-        .map(|candidate| {
-            let far = distance(&folded, &candidate.to_lowercase());
-            // A name that differs in case only is nearer than any other.
-            (far, distance(name, candidate), candidate)
-        })
-        .filter(|(far, _, candidate)| *far <= reach && *far < candidate.chars().count())
-        .min()
-        .map(|(_, _, candidate)| candidate)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,13 +125,5 @@ mod tests {
     fn text_is_quoted_for_lua() {
         assert_eq!(quoted("a\"b\\\n\u{0}1"), "\"a\\\"b\\\\\\n\\0001\"");
         assert_eq!(quoted("é"), "\"\\195\\169\"");
-    }
-
-    #[test]
-    fn the_nearest_name_is_found() {
-        let known = ["title", "titles", "done", "stdout"];
-        assert_eq!(nearest("tilte", known.into_iter()), Some("title"));
-        assert_eq!(nearest("sdtout", known.into_iter()), Some("stdout"));
-        assert_eq!(nearest("zebra", known.into_iter()), None);
     }
 }

@@ -7,7 +7,7 @@
 const LEVELS: usize = 190;
 
 /// Something that is open.
-struct Open {
+struct OpenConstruct {
     /// A block of statements, not brackets.
     is_block: bool,
     /// The level outside of it.
@@ -17,7 +17,7 @@ struct Open {
 /// The line of the generated code, which is that of the source, where it is nested too deeply.
 pub(crate) fn too_deep(lua: &str) -> Option<u32> {
     let bytes = lua.as_bytes();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenConstruct> = Vec::new();
     let (mut at, mut line, mut level) = (0, 1, 1);
     while at < bytes.len() {
         let start = at;
@@ -27,7 +27,7 @@ pub(crate) fn too_deep(lua: &str) -> Option<u32> {
             b'"' => at = end_of_text(bytes, start),
             b'(' | b'[' | b'{' => {
                 let in_block = open.last().is_none_or(|last| last.is_block);
-                open.push(Open { is_block: false, outside: level });
+                open.push(OpenConstruct { is_block: false, outside: level });
                 // The statement's own expression, and the one in the brackets.
                 level += 1 + usize::from(in_block);
             }
@@ -43,7 +43,7 @@ pub(crate) fn too_deep(lua: &str) -> Option<u32> {
                     "function" | "do" | "then" | "repeat" => {
                         let in_block = open.last().is_none_or(|last| last.is_block);
                         let is_value = in_block && &lua[start..at] == "function";
-                        open.push(Open { is_block: true, outside: level });
+                        open.push(OpenConstruct { is_block: true, outside: level });
                         level += 1 + usize::from(is_value);
                     }
                     "end" | "until" | "elseif" => {

@@ -3,18 +3,18 @@
 //! `var:`, `this:`, `class:` and `scheme:` are known to the compiler; every other scheme is looked
 //! up by the kernel when the reference is used.
 
-use crate::expression::Code;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
-use crate::lua::names::{field, nearest, quoted};
+use crate::lua::names::{field, quoted};
 use crate::scope::Variable;
-use crate::statement::Tail;
-use runnel_syntax::ast::{Expression, ExpressionKind, Message, Path, Statement, StatementKind};
+use runnel_syntax::ast::{Expression, ExpressionKind, Path, SentMessage, Statement, StatementKind};
 use runnel_syntax::{Diagnostic, Span};
+use runnel_text::distance::nearest;
 use std::collections::BTreeSet;
 
 /// The schemes that a program installs by `scheme:name ← store`.
 pub(crate) fn installed_schemes(statements: &[Statement], schemes: &mut BTreeSet<String>) {
-    crate::scope::walk_statements(statements, &mut |expression| {
+    crate::walk::walk_statements(statements, &mut |expression| {
         let inside = match &expression.kind {
             ExpressionKind::Block(block) => Some(&block.statements),
             ExpressionKind::Assign { target, .. } => {
@@ -35,7 +35,7 @@ pub(crate) fn installed_schemes(statements: &[Statement], schemes: &mut BTreeSet
     for statement in statements {
         match &statement.kind {
             StatementKind::Test { body, .. } => installed_schemes(&body.statements, schemes),
-            StatementKind::Class(class) => crate::class::bodies(class, &mut |block| {
+            StatementKind::Class(class) => crate::walk::bodies(class, &mut |block| {
                 installed_schemes(&block.statements, schemes);
             }),
             _ => {}
@@ -46,8 +46,8 @@ pub(crate) fn installed_schemes(statements: &[Statement], schemes: &mut BTreeSet
 /// Whether a program loads others by `ref:… load`: what those define is not known when compiling.
 pub(crate) fn loads_others(statements: &[Statement]) -> bool {
     let mut loads = false;
-    crate::scope::walk_statements(statements, &mut |expression| {
-        if let ExpressionKind::Send { message: Message::Unary(word), .. } = &expression.kind {
+    crate::walk::walk_statements(statements, &mut |expression| {
+        if let ExpressionKind::Send { message: SentMessage::Unary(word), .. } = &expression.kind {
             loads |= word.text == "load";
         }
     });
@@ -72,7 +72,7 @@ impl Generator<'_> {
                 let client = self.client()?;
                 Some(self.read_for(path, Some(&client)))
             }
-            ExpressionKind::Send { receiver, message: Message::Keyword(parts) } => {
+            ExpressionKind::Send { receiver, message: SentMessage::Keyword(parts) } => {
                 let [(word, argument)] = &parts[..] else { return None };
                 let is_super =
                     matches!(&receiver.kind, ExpressionKind::Name(name) if name == "super");

@@ -2,14 +2,14 @@
 //!
 //! A query block is compiled twice: as a function of the element, and, where it only compares the
 //! element's fields with values, as data that a store can run itself. Where it cannot become data,
-//! the part that stands in the way takes the place of the data, for the message that says so.
+//! the part that no query expresses replaces the data, for the error message.
 
-use crate::expression::Code;
+use crate::code::{BracketContext, Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use crate::scope::{Scope, walk};
-use crate::statement::Tail;
-use runnel_syntax::ast::{Block, Expression, ExpressionKind, Message, StatementKind, Word};
+use crate::scope::Scope;
+use crate::walk::walk;
+use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage, StatementKind, Word};
 use runnel_syntax::{Diagnostic, Span};
 use std::collections::BTreeSet;
 
@@ -25,23 +25,8 @@ const VALUES: [&str; 4] = ["collect", "map", "sum", "average"];
 /// The longest part of a source that a message shows.
 const LONGEST_PART: usize = 60;
 
-/// The query brackets whose block is compiled.
-#[derive(Debug)]
-pub(crate) struct Brackets {
-    /// The Lua variable that holds the element.
-    pub(crate) element: String,
-    /// Whether bare names may be fields: the block declares no parameter.
-    pub(crate) bare: bool,
-    /// Scopes around the brackets.
-    depth: usize,
-    /// The class of the elements, where it is known.
-    class: Option<String>,
-    /// Variables from outside that are read by their bare names: none may be a field.
-    outside: BTreeSet<String>,
-}
-
 /// How a query block names its element.
-enum Element<'a> {
+enum QueryElement<'a> {
     /// Between brackets: bare names are fields, unless a variable of that name is visible, and
     /// messages to the parameter.
     Brackets(&'a str),
@@ -56,7 +41,7 @@ impl Generator<'_> {
         let receiver = self.expression(receiver);
         let receiver = self.keep(receiver);
         let declared = block.parameters.first().map(|parameter| parameter.name.text.clone());
-        let data = match self.query_data(block, &Element::Brackets(parameter(block, 0))) {
+        let data = match self.query_data(block, &QueryElement::Brackets(parameter(block, 0))) {
             Ok(data) => data,
             Err(part) => self.reason(part),
         };
@@ -69,7 +54,7 @@ impl Generator<'_> {
         if let Some(name) = declared {
             scope.names.push((name, element.clone()));
         }
-        let outer = self.brackets.replace(Brackets {
+        let outer = self.brackets.replace(BracketContext {
             element: element.code.clone(),
             bare,
             depth: self.scopes.len(),
@@ -99,7 +84,7 @@ impl Generator<'_> {
     /// The code of a variable that is read by its bare name: between query brackets it must not be
     /// a field of the element too.
     pub(crate) fn in_brackets(&mut self, name: &str, code: String, span: Span) -> Code {
-        let inside = |brackets: &Brackets| {
+        let inside = |brackets: &BracketContext| {
             self.scopes[brackets.depth..].iter().any(|scope| scope.get(name).is_some())
         };
         let (element, class) = match &self.brackets {
@@ -135,7 +120,7 @@ impl Generator<'_> {
         }
         let ExpressionKind::Block(block) = &argument.kind else { return None };
         if CONDITIONS.contains(&name) && block.parameters.len() <= 1 {
-            let data = self.query_data(block, &Element::Parameter(parameter(block, 0)));
+            let data = self.query_data(block, &QueryElement::Parameter(parameter(block, 0)));
             return Some(match data {
                 Ok(data) => (data, true),
                 Err(part) => (self.reason(part), false),
@@ -170,17 +155,17 @@ impl Generator<'_> {
 
     /// `{ :task | task title }`: the name of the field.
     fn column(&self, block: &Block) -> Option<String> {
-        self.field_of(single(block)?, &Element::Parameter(parameter(block, 0)))
+        self.field_of(single(block)?, &QueryElement::Parameter(parameter(block, 0)))
     }
 
     /// `{ :a :b | a rank > b rank }`: the name of the field, with `-` for the largest first.
     fn comparison(&self, block: &Block) -> Option<String> {
-        let ExpressionKind::Send { receiver, message: Message::Binary(word, argument) } =
+        let ExpressionKind::Send { receiver, message: SentMessage::Binary(word, argument) } =
             &single(block)?.kind
         else {
             return None;
         };
-        let of = |at| Element::Parameter(parameter(block, at));
+        let of = |at| QueryElement::Parameter(parameter(block, at));
         let descending = match word.text.as_str() {
             "<" | "≤" | "<=" => false,
             ">" | "≥" | ">=" => true,
@@ -197,7 +182,7 @@ impl Generator<'_> {
         Some(if descending { format!("-{name}") } else { name })
     }
 
-    fn query_data(&mut self, block: &Block, element: &Element<'_>) -> Result<String, Span> {
+    fn query_data(&mut self, block: &Block, element: &QueryElement<'_>) -> Result<String, Span> {
         let condition = single(block).ok_or(block.span)?;
         let mut deferred = false;
         let data = self.condition_data(condition, element, &mut deferred)?;
@@ -208,7 +193,7 @@ impl Generator<'_> {
     fn condition_data(
         &mut self,
         condition: &Expression,
-        element: &Element<'_>,
+        element: &QueryElement<'_>,
         deferred: &mut bool,
     ) -> Result<String, Span> {
         if let Some(name) = self.field_of(condition, element) {
@@ -221,11 +206,13 @@ impl Generator<'_> {
                 self.condition_data(inner, element, deferred)
             }
             ExpressionKind::Send { receiver, message } => match message {
-                Message::Unary(word) => self.unary_data(receiver, &word.text, element, deferred),
-                Message::Binary(word, argument) => {
+                SentMessage::Unary(word) => {
+                    self.unary_data(receiver, &word.text, element, deferred)
+                }
+                SentMessage::Binary(word, argument) => {
                     self.binary_data(receiver, &word.text, argument, element, deferred)
                 }
-                Message::Keyword(parts) => match parts.as_slice() {
+                SentMessage::Keyword(parts) => match parts.as_slice() {
                     [(word, argument)] => {
                         self.keyword_data(receiver, &word.text, argument, element, deferred)
                     }
@@ -242,7 +229,7 @@ impl Generator<'_> {
         &mut self,
         receiver: &Expression,
         name: &str,
-        element: &Element<'_>,
+        element: &QueryElement<'_>,
         deferred: &mut bool,
     ) -> Option<Result<String, Span>> {
         if name == "not" {
@@ -273,7 +260,7 @@ impl Generator<'_> {
         left: &Expression,
         operator: &str,
         right: &Expression,
-        element: &Element<'_>,
+        element: &QueryElement<'_>,
         deferred: &mut bool,
     ) -> Option<Result<String, Span>> {
         let operators = ["=", "≠", "<", ">", "≤", "≥"];
@@ -306,7 +293,7 @@ impl Generator<'_> {
         receiver: &Expression,
         name: &str,
         argument: &Expression,
-        element: &Element<'_>,
+        element: &QueryElement<'_>,
         deferred: &mut bool,
     ) -> Option<Result<String, Span>> {
         match name {
@@ -332,17 +319,17 @@ impl Generator<'_> {
         }
     }
 
-    fn field_of(&self, expression: &Expression, element: &Element<'_>) -> Option<String> {
+    fn field_of(&self, expression: &Expression, element: &QueryElement<'_>) -> Option<String> {
         match (&expression.kind, element) {
-            (ExpressionKind::Name(name), Element::Brackets(parameter)) => {
+            (ExpressionKind::Name(name), QueryElement::Brackets(parameter)) => {
                 let known = name == parameter
                     || self.find(name).is_some()
                     || matches!(name.as_str(), "true" | "false" | "nil" | "self");
                 (!known).then(|| name.clone())
             }
             (
-                ExpressionKind::Send { receiver, message: Message::Unary(word) },
-                Element::Parameter(parameter) | Element::Brackets(parameter),
+                ExpressionKind::Send { receiver, message: SentMessage::Unary(word) },
+                QueryElement::Parameter(parameter) | QueryElement::Brackets(parameter),
             ) => {
                 let is_element = match &receiver.kind {
                     ExpressionKind::Name(name) => name == parameter,
@@ -363,15 +350,17 @@ impl Generator<'_> {
     fn outside_value(
         &mut self,
         value: &Expression,
-        element: &Element<'_>,
+        element: &QueryElement<'_>,
         deferred: &mut bool,
     ) -> Option<String> {
         let mut depends = self.needs_statements(value);
         walk(value, &mut |inner| {
             depends |= match (&inner.kind, element) {
                 (ExpressionKind::Block(_) | ExpressionKind::Implicit(_), _) => true,
-                (ExpressionKind::Name(name), Element::Parameter(parameter)) => name == parameter,
-                (ExpressionKind::Name(name), Element::Brackets(parameter)) => {
+                (ExpressionKind::Name(name), QueryElement::Parameter(parameter)) => {
+                    name == parameter
+                }
+                (ExpressionKind::Name(name), QueryElement::Brackets(parameter)) => {
                     name == parameter || self.field_of(inner, element).is_some()
                 }
                 _ => false,

@@ -3,7 +3,7 @@
 //! The kernel encodes (`segment.lua`); here is decided what: one segment of a path, a value behind
 //! `?`, a part of an authority, or, right behind the scheme, a path of the program's own.
 
-use crate::expression::Code;
+use crate::code::Code;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::Diagnostic;
@@ -14,7 +14,7 @@ const VALUE: char = '\0';
 
 /// What a value is encoded as.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SegmentPosition {
     /// Right behind the scheme: the beginning of the reference, as a program would write it.
     Whole,
     /// The beginning of a segment; `true` where more of that segment follows.
@@ -57,7 +57,7 @@ impl Generator<'_> {
     }
 
     /// The places of the values of a path, in order.
-    fn places(&mut self, scheme: &str, path: &Path) -> Vec<Place> {
+    fn places(&mut self, scheme: &str, path: &Path) -> Vec<SegmentPosition> {
         let mut before = String::new();
         let mut places = Vec::new();
         for (number, part) in path.parts.iter().enumerate() {
@@ -66,7 +66,12 @@ impl Generator<'_> {
                 PathPart::Text(text) => before.push_str(text),
                 PathPart::Expression(expression) | PathPart::Segments(expression) => {
                     let place = place(scheme, &before, &path.parts[number + 1..], several);
-                    if several && matches!(place, Place::Authority(_) | Place::Piece(_)) {
+                    if several
+                        && matches!(
+                            place,
+                            SegmentPosition::Authority(_) | SegmentPosition::Piece(_)
+                        )
+                    {
                         self.misplaced(expression);
                     }
                     places.push(place);
@@ -110,28 +115,28 @@ fn value(part: &PathPart) -> Option<&Expression> {
 }
 
 /// The place of a value, by what stands before it and after it.
-fn place(scheme: &str, before: &str, after: &[PathPart], several: bool) -> Place {
+fn place(scheme: &str, before: &str, after: &[PathPart], several: bool) -> SegmentPosition {
     if before.contains('?') {
-        return if several { Place::Parameters } else { Place::Parameter };
+        return if several { SegmentPosition::Parameters } else { SegmentPosition::Parameter };
     }
     if let Some(authority) = before.strip_prefix("//").filter(|rest| !rest.contains('/'))
         && scheme != "file"
     {
-        return Place::Authority(part_of_authority(authority, after));
+        return SegmentPosition::Authority(part_of_authority(authority, after));
     }
     let begins = before.is_empty() || before.ends_with('/');
     if several {
-        return if begins { Place::Segments } else { Place::Piece(true) };
+        return if begins { SegmentPosition::Segments } else { SegmentPosition::Piece(true) };
     }
     if before.is_empty() {
-        return Place::Whole;
+        return SegmentPosition::Whole;
     }
     let ends = match after.first() {
         None => true,
         Some(PathPart::Text(text)) => text.starts_with(['/', '?']),
         Some(_) => false,
     };
-    if begins { Place::Segment(!ends) } else { Place::Piece(ends) }
+    if begins { SegmentPosition::Segment(!ends) } else { SegmentPosition::Piece(ends) }
 }
 
 /// What a value between `//` and the next slash may be.
@@ -175,15 +180,15 @@ fn climbs(path: &str) -> bool {
 }
 
 /// The call that encodes a value.
-fn encoded(place: Place, code: &Code, scheme: &str, more: bool) -> String {
+fn encoded(place: SegmentPosition, code: &Code, scheme: &str, more: bool) -> String {
     let (value, scheme) = (&code.text, quoted(scheme));
     match place {
-        Place::Whole => format!("K.wholePath({value},{scheme},{more})"),
-        Place::Segment(piece) => format!("K.segment({value},{scheme},{piece})"),
-        Place::Piece(ends) => format!("K.piece({value},{ends})"),
-        Place::Segments => format!("K.segments({value},{scheme})"),
-        Place::Parameter => format!("K.parameter({value},{scheme})"),
-        Place::Parameters => format!("K.parameters({value},{scheme})"),
-        Place::Authority(kind) => format!("K.authority({value},{})", quoted(kind)),
+        SegmentPosition::Whole => format!("K.wholePath({value},{scheme},{more})"),
+        SegmentPosition::Segment(piece) => format!("K.segment({value},{scheme},{piece})"),
+        SegmentPosition::Piece(ends) => format!("K.piece({value},{ends})"),
+        SegmentPosition::Segments => format!("K.segments({value},{scheme})"),
+        SegmentPosition::Parameter => format!("K.parameter({value},{scheme})"),
+        SegmentPosition::Parameters => format!("K.parameters({value},{scheme})"),
+        SegmentPosition::Authority(kind) => format!("K.authority({value},{})", quoted(kind)),
     }
 }

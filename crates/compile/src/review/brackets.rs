@@ -2,9 +2,9 @@
 //! variable around it.
 
 use super::names::Names;
-use crate::scope::walk_statements;
+use crate::walk::walk_statements;
 use runnel_syntax::Diagnostic;
-use runnel_syntax::ast::{Block, Expression, ExpressionKind, Message};
+use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage};
 
 const COMPARISONS: [&str; 8] = ["=", "==", "!=", "~=", "<", ">", "<=", ">="];
 
@@ -13,7 +13,7 @@ pub(super) fn warnings(block: &Block, names: &Names, found: &mut Vec<Diagnostic>
         return;
     }
     walk_statements(&block.statements, &mut |expression| {
-        let ExpressionKind::Send { receiver, message: Message::Binary(word, argument) } =
+        let ExpressionKind::Send { receiver, message: SentMessage::Binary(word, argument) } =
             &expression.kind
         else {
             return;

@@ -2,7 +2,7 @@
 
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{
-    Block, Expression, ExpressionKind, Message, Program, PropertyPath, Segment, StatementKind,
+    Block, Expression, ExpressionKind, Program, PropertyPath, Segment, SentMessage, StatementKind,
     TextPart,
 };
 
@@ -31,7 +31,7 @@ pub(super) fn warning(path: &PropertyPath, body: &Block) -> Option<Diagnostic> {
 /// Whether a program has all its texts sent as HTML.
 pub(super) fn is_chosen(program: &Program) -> bool {
     let mut chosen = false;
-    super::walk_deep(&program.statements, &mut |expression| {
+    crate::walk::walk_deep(&program.statements, &mut |expression| {
         if let ExpressionKind::Object { class, pairs: Some(pairs), .. } = &expression.kind {
             chosen |= class.text == "HTTPServer"
                 && pairs.iter().any(
@@ -45,7 +45,7 @@ pub(super) fn is_chosen(program: &Program) -> bool {
 /// Whether a handler writes the header `Content-Type`.
 fn sets_type(body: &Block) -> bool {
     let mut sets = false;
-    super::walk_deep(&body.statements, &mut |expression| {
+    crate::walk::walk_deep(&body.statements, &mut |expression| {
         if let ExpressionKind::Assign { target, .. } = &expression.kind
             && let ExpressionKind::Reference(path) = &target.kind
         {
@@ -61,7 +61,7 @@ fn leftmost(mut value: &Expression) -> &Expression {
     loop {
         value = match &value.kind {
             ExpressionKind::Parenthesized(inner) => inner,
-            ExpressionKind::Send { receiver, message: Message::Binary(word, _) }
+            ExpressionKind::Send { receiver, message: SentMessage::Binary(word, _) }
                 if matches!(word.text.as_str(), "," | "+") =>
             {
                 receiver

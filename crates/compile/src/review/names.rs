@@ -1,7 +1,6 @@
 //! What the names around an expression hold.
 
-use super::walk_deep;
-use crate::scope::walk;
+use crate::walk::{walk, walk_deep};
 use runnel_syntax::ast::{
     AssignOperator, Block, Expression, ExpressionKind, Method, PropertyPath, Segment, Statement,
     TextPart,
@@ -47,7 +46,7 @@ impl Names {
     }
 
     pub(super) fn of_method(method: &Method) -> Self {
-        let parameters = crate::class::parameters(&method.selector);
+        let parameters = crate::walk::parameters(&method.selector);
         let all = parameters.map(|parameter| parameter.name.text.clone()).collect();
         Names { all, ..Names::default() }
     }

@@ -3,14 +3,14 @@
 
 use super::names::reads_request;
 use runnel_syntax::Diagnostic;
-use runnel_syntax::ast::{Expression, ExpressionKind, Message};
+use runnel_syntax::ast::{Expression, ExpressionKind, SentMessage};
 
 pub(super) fn warning(
     whole: &Expression,
     receiver: &Expression,
-    message: &Message,
+    message: &SentMessage,
 ) -> Option<Diagnostic> {
-    let Message::Binary(word, argument) = message else { return None };
+    let SentMessage::Binary(word, argument) = message else { return None };
     if !["=", "==", "!=", "~=", "≠"].contains(&word.text.as_str()) {
         return None;
     }

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use runnel_compile::{Known, compile};
-use runnel_syntax::{Level, parse};
+use runnel_syntax::{Severity, parse};
 
 /// A world of a few names.
 struct Few;
@@ -132,7 +132,7 @@ proptest! {
     #[test]
     fn compiling_is_total_and_keeps_lines(source in text()) {
         let parsed = parse(&source);
-        if parsed.diagnostics.iter().any(|one| one.level == Level::Error) {
+        if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Ok(());
         }
         match compile(&parsed.program, &source, &Few) {
@@ -143,7 +143,7 @@ proptest! {
                 prop_assert!(chunk.lua.lines().count() <= lines, "{}\n{}", source, chunk.lua);
             }
             Err(diagnostics) => {
-                prop_assert!(diagnostics.iter().any(|one| one.level == Level::Error));
+                prop_assert!(diagnostics.iter().any(|one| one.level == Severity::Error));
             }
         }
     }

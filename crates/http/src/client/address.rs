@@ -6,10 +6,10 @@ use hyper::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use runnel_store::{Error, Kind, Reference, Result};
 
-/// What is escaped in a query; an escape that stands in it already stays.
+/// Characters escaped in a query; an existing escape stays.
 const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>');
 
-/// What a URL has beside the parts of a reference: a colon and two slashes, a slash, a question mark.
+/// Bytes of a URL beyond the parts of a reference: `://`, a slash, a question mark.
 const SPARE: usize = 5;
 
 /// The URL of a reference.
@@ -49,7 +49,7 @@ pub(crate) fn target(reference: &Reference) -> Result<Uri> {
     }
 }
 
-/// Whether a byte of a path is what it is in a URL as well, as all are of most paths.
+/// Whether a byte of a path needs no escaping. Most paths consist of such bytes.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~')
 }
@@ -69,7 +69,7 @@ pub(crate) fn reference(uri: &Uri) -> Option<Reference> {
     })
 }
 
-/// Where a `Location` leads, seen from the URL that answered it.
+/// The target of a `Location`, resolved against the URL of the request.
 pub(crate) fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next().unwrap_or_default();
     let scheme = base.scheme_str()?;
@@ -103,7 +103,7 @@ fn has_scheme(text: &str) -> bool {
     })
 }
 
-/// Whether two URLs are of one origin: the same scheme, host and port.
+/// Whether two URLs have the same origin: scheme, host and port.
 pub(crate) fn same_origin(one: &Uri, other: &Uri) -> bool {
     let port = |uri: &Uri| {
         uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })

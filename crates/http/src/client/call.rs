@@ -1,4 +1,4 @@
-//! One verb on its way: connections, time limits, redirects, and the second attempt.
+//! One verb as requests: connection, timeouts, redirects, and the retry after a closed connection.
 
 use crate::client::connection::dial::Connector;
 use crate::client::connection::request_head::RequestHead;
@@ -18,16 +18,16 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How much of an answer that nobody wants is read, so that the connection can be used again.
+/// Bytes of an unwanted response body that are drained so that the connection can be reused.
 const DISCARDED: usize = 64 * 1024;
-/// How long that may take.
+/// Timeout of that drain.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
-/// Headers that only the host for which they were meant may see.
+/// Headers that are removed before a redirect to another origin.
 const SECRET: [HeaderName; 3] =
     [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
 
-/// The connections of one client.
+/// The connections and options of one client.
 pub(crate) struct HttpClient {
     dial: Connector,
     hosts: Hosts,
@@ -44,7 +44,7 @@ impl HttpClient {
     }
 }
 
-/// What came, and the rest of it.
+/// The head of a response, and the round trip that reads its body.
 pub(crate) type Answered = (ReceivedHead, Box<RoundTrip<RequestPayload>>);
 
 /// One verb.
@@ -53,19 +53,19 @@ pub(crate) struct VerbCall {
     pub(crate) method: Method,
     pub(crate) target: Uri,
     pub(crate) headers: Rc<HeaderMap>,
-    /// What goes out; nothing when the answer has come.
+    /// The content to send; empty once the response head has arrived.
     pub(crate) body: OutgoingContent,
     pub(crate) deadline: Option<Instant>,
-    /// Whether it has a condition: then doing it twice is not the same as once.
+    /// Whether the verb has a condition: repeating it is then not idempotent.
     pub(crate) conditional: bool,
-    /// The request for which this is done: its trace goes on in the other server.
+    /// The request that caused this call: its trace continues in the other server.
     pub(crate) followed: Option<Rc<dyn Exchange>>,
     pub(crate) verb: Verb,
     pub(crate) reference: Reference,
 }
 
 impl VerbCall {
-    /// Sends the request and follows redirects, up to an answer of another kind.
+    /// Sends the request and follows redirects, up to a response that is no redirect.
     pub(crate) async fn send(&mut self) -> Result<Answered> {
         let calling = self.begin_trace();
         let result = self.follow().await;
@@ -75,7 +75,7 @@ impl VerbCall {
         result.map_err(|error| error.on(self.verb, &self.reference))
     }
 
-    /// Tells whoever follows the request of this call, which carries its place in the trace.
+    /// Starts a span of the causing request's trace; the headers carry it to the other server.
     fn begin_trace(&mut self) -> Option<Box<dyn Calling>> {
         let target = &self.target;
         let host = target.authority().map_or("", |authority| authority.as_str());
@@ -93,7 +93,7 @@ impl VerbCall {
 
     async fn follow(&mut self) -> Result<Answered> {
         for _ in 0..=self.client.options.redirects {
-            let (head, trip) = self.attempts().await?;
+            let (head, trip) = self.send_in_turn().await?;
             let Some(next) = self.redirect(&head)? else { return Ok((head, trip)) };
             discard(trip).await;
             if !address::same_origin(&self.target, &next) {
@@ -113,8 +113,8 @@ impl VerbCall {
         ))
     }
 
-    /// Sends the request, once it is its turn.
-    async fn attempts(&mut self) -> Result<Answered> {
+    /// Sends the request as soon as the host has a free slot.
+    async fn send_in_turn(&mut self) -> Result<Answered> {
         let Some(host) = self.client.hosts.of(&self.target) else {
             return Err(Error::new(Kind::Invalid, "the address names no host"));
         };
@@ -123,7 +123,7 @@ impl VerbCall {
             none.error(&what)
         })?;
         host.counters.add(Count::Requests, 1);
-        let result = self.answered(&host).await;
+        let result = self.send_with_retry(&host).await;
         if !result.as_ref().is_ok_and(|(head, _)| !head.status.is_server_error()) {
             host.counters.add(Count::Failures, 1);
         }
@@ -132,21 +132,21 @@ impl VerbCall {
         Ok((head, trip))
     }
 
-    /// Sends the request; once more, and not again, where one that may be repeated (RFC 9110 section
-    /// 9.2.2) met a connection that died, kept or new. A stream cannot be sent again.
-    async fn answered(&mut self, host: &Host) -> Result<Answered> {
+    /// Sends the request, and retries once when an idempotent one (RFC 9110 section 9.2.2) meets a
+    /// closed connection, pooled or new. A stream cannot be sent twice.
+    async fn send_with_retry(&mut self, host: &Host) -> Result<Answered> {
         let mut is_first = true;
         loop {
             let (payload, kind, feed) = self.body.payload().await?;
             match self.attempt(host, payload, kind.as_ref(), feed).await? {
                 Ok(answered) => return Ok(answered),
                 Err(failure) if is_first && self.may_repeat() && fault::was_closed(&failure) => {
-                    tracing::debug!(target_uri = %self.target, "closed without an answer: once more");
+                    tracing::debug!(target_uri = %self.target, "closed without a response: retrying");
                     host.counters.add(Count::Retries, 1);
                     is_first = false;
                 }
                 Err(failure) => {
-                    let error = fault::of_wire(&failure, &self.target);
+                    let error = fault::no_response(&failure, &self.target);
                     let is_sent = fault::was_closed(&failure);
                     let repeatable = ![Method::POST, Method::PATCH].contains(&self.method);
                     return Err(if is_sent && !repeatable {
@@ -181,18 +181,18 @@ impl VerbCall {
             let Some(until) = until else { return Ok(answer.await) };
             match tokio::time::timeout_at(until.into(), answer.as_mut()).await {
                 Ok(Err(failure)) => {
-                    // A stream that failed is its own cause.
+                    // The error of a failed stream takes precedence over that of the connection.
                     let own = feed.and_then(|feed| feed.error.borrow_mut().take());
                     return own.map_or(Ok(Err(failure)), Err);
                 }
                 Ok(Ok(answered)) => return Ok(Ok(answered)),
                 Err(_) => match &feed {
-                    // As long as the content is being sent, the time has not begun.
+                    // The timeout starts when the content has been sent.
                     Some(feed) if feed.last.get() > start && self.is_before_deadline() => {
                         start = feed.last.get();
                     }
                     _ => {
-                        let message = fault::too_long(&self.target, "answer");
+                        let message = fault::timed_out(&self.target, "answer");
                         return Err(Error::new(Kind::Timeout, message));
                     }
                 },
@@ -204,7 +204,7 @@ impl VerbCall {
         self.deadline.is_none_or(|deadline| deadline > Instant::now())
     }
 
-    /// Where a redirect leads, with the method that is used there (Fetch standard, section 4.4).
+    /// The target of a redirect; also sets the method used there (Fetch standard, section 4.4).
     fn redirect(&mut self, head: &ReceivedHead) -> Result<Option<Uri>> {
         let status = head.status;
         let becomes_get = match status {
@@ -229,14 +229,14 @@ impl VerbCall {
     }
 }
 
-/// Reads and forgets a body, within limits. Beyond them the connection is given up.
+/// Drains a body within limits. Beyond them the connection closes.
 pub(crate) async fn discard(mut trip: Box<RoundTrip<RequestPayload>>) {
     if !trip.is_over() {
         start_of(&mut trip, DISCARDED).await;
     }
 }
 
-/// The first bytes of a body, as far as they come in time.
+/// The first bytes of a body, as many as arrive within [`DISCARD_TIME`].
 pub(crate) async fn start_of(trip: &mut RoundTrip<RequestPayload>, most: usize) -> Bytes {
     let until = Instant::now() + DISCARD_TIME;
     let mut start = BytesMut::new();

@@ -1,31 +1,31 @@
-//! Why a request got no whole answer.
+//! Reasons why a request got no complete response.
 
 use crate::protocol::framing::Malformed;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
-/// What others fail with.
+/// The error type of bodies.
 pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
 
-/// Why a request got no whole answer.
+/// Why a request got no complete response.
 #[derive(Debug)]
 pub(crate) enum RoundTripFailure {
-    /// The host's name leads nowhere.
+    /// DNS lookup of the host failed.
     Name(io::Error),
-    /// There was no connection, so nothing was sent.
+    /// Connecting failed: nothing was sent.
     Connect(io::Error),
-    /// The connection ended, in order, before the answer was whole.
+    /// The server closed the connection before the response was complete.
     Closed,
-    /// Something went wrong with the connection.
+    /// An I/O error on the connection.
     Broken(io::Error),
-    /// The other side does not speak HTTP.
+    /// The server does not speak HTTP.
     Malformed(&'static str),
-    /// The content that was to be sent broke off.
+    /// The request body failed.
     Content(BoxedError),
 }
 
-/// What the innermost cause of a failure is about.
+/// The innermost cause of a failure.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FailureCause {
     Io(io::ErrorKind),
@@ -37,7 +37,7 @@ pub(crate) enum FailureCause {
 }
 
 impl RoundTripFailure {
-    /// What reading from a connection failed with. Servers that end TLS without saying so are many.
+    /// The failure of a read. Many servers close TLS without close_notify.
     pub(crate) fn of_reading(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => RoundTripFailure::Closed,
@@ -45,12 +45,12 @@ impl RoundTripFailure {
         }
     }
 
-    /// Whether there was no connection: the server has seen nothing of the request.
+    /// Whether connecting failed: the server has seen nothing of the request.
     pub(crate) fn is_connect(&self) -> bool {
         matches!(self, RoundTripFailure::Name(_) | RoundTripFailure::Connect(_))
     }
 
-    /// What it comes from.
+    /// The innermost cause.
     pub(crate) fn root(&self) -> FailureCause {
         match self {
             RoundTripFailure::Name(_) => FailureCause::Name,
@@ -67,8 +67,7 @@ impl RoundTripFailure {
     }
 }
 
-/// TLS's own error, which those of input and output wrap, at times twice. Their `source` does not
-/// show it.
+/// The TLS error inside an I/O error, which may be wrapped twice. Its `source` does not show it.
 fn tls_cause(error: &io::Error) -> Option<&rustls::Error> {
     let inner = error.get_ref()?;
     match inner.downcast_ref::<io::Error>() {
@@ -83,7 +82,7 @@ impl From<Malformed> for RoundTripFailure {
     }
 }
 
-/// For the log.
+/// The text for the log.
 impl fmt::Display for RoundTripFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

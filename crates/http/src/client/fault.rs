@@ -1,11 +1,12 @@
-//! What can go wrong on the way to a server and back, in one sentence.
+//! Errors of the client, each as one sentence.
 
 use crate::client::failure::{FailureCause, RoundTripFailure};
+use crate::client::transport::TransportError;
 use hyper::{StatusCode, Uri};
 use runnel_store::{Error, Kind};
 use std::io;
 
-/// The error of a status that means no success.
+/// The error of a status that is no success.
 pub(crate) fn of_status(status: StatusCode) -> Error {
     let kind = Kind::of_status(status.as_u16());
     let reason = status.canonical_reason().unwrap_or_default();
@@ -13,58 +14,33 @@ pub(crate) fn of_status(status: StatusCode) -> Error {
     Error::new(kind, text.trim_end())
 }
 
-/// The error of a request that got no answer.
-pub(crate) fn of_wire(failure: &RoundTripFailure, target: &Uri) -> Error {
+/// The error of a request without a response.
+pub(crate) fn no_response(failure: &RoundTripFailure, target: &Uri) -> Error {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     let (kind, message, temporary) = match failure.root() {
-        FailureCause::Io(io::ErrorKind::ConnectionRefused) => {
-            (Kind::Unavailable, format!("{host} refused the connection"), true)
+        FailureCause::Io(io::ErrorKind::NotFound) => {
+            let message = format!("there is no socket for {host}");
+            (Kind::Unavailable, message, true)
         }
-        FailureCause::Io(io::ErrorKind::NotFound) => (
-            Kind::Unavailable,
-            format!("there is no socket on which {host} is to be reached"),
-            true,
-        ),
         FailureCause::Io(io::ErrorKind::PermissionDenied) => {
             (Kind::Denied, format!("the socket of {host} is not for this user"), false)
         }
-        FailureCause::Io(io::ErrorKind::TimedOut) => {
-            (Kind::Timeout, too_long(target, "connect"), true)
-        }
-        FailureCause::Io(
-            io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe
-            | io::ErrorKind::UnexpectedEof,
-        )
-        | FailureCause::Closed => {
-            (Kind::Unavailable, format!("{host} closed the connection without an answer"), true)
-        }
-        FailureCause::Tls(reason) => {
-            (Kind::Denied, format!("{host} has no trustworthy secure connection: {reason}"), false)
-        }
         FailureCause::Name => (Kind::Unavailable, format!("the host {host} cannot be found"), true),
-        FailureCause::Malformed => {
-            (Kind::Failed, format!("{host} answered something else than HTTP"), false)
-        }
         FailureCause::Content => {
             (Kind::Failed, format!("the content for {host} could not be sent"), false)
         }
-        FailureCause::Io(_) => {
-            let verb = if failure.is_connect() { "reached" } else { "used" };
-            (Kind::Unavailable, format!("{host} cannot be {verb}"), true)
-        }
+        _ => return TransportError::of(failure, host).into(),
     };
     Error::new(kind, message).with_temporary(temporary).with_detail(failure.to_string())
 }
 
-/// The sentence about a server that takes too long.
-pub(crate) fn too_long(target: &Uri, what: &str) -> String {
+/// The message of a timeout.
+pub(crate) fn timed_out(target: &Uri, what: &str) -> String {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     format!("{host} took too long to {what}")
 }
 
-/// The error of a write that was sent and that the server may have done, or not.
+/// The error of a write that was sent: whether the server executed it is unknown.
 pub(crate) fn in_doubt(mut error: Error) -> Error {
     error.kind = Kind::InDoubt;
     error.temporary = false;
@@ -72,7 +48,7 @@ pub(crate) fn in_doubt(mut error: Error) -> Error {
     error
 }
 
-/// Whether the connection ended without an answer: the server may have seen the request or not.
+/// Whether the connection closed without a response: the server may have seen the request.
 pub(crate) fn was_closed(failure: &RoundTripFailure) -> bool {
     !failure.is_connect()
         && matches!(

@@ -1,5 +1,4 @@
-//! The hosts that a client talks to: the connections of each, how many it gets, and what is counted
-//! of it.
+//! The hosts of a client: connection pool, slots and counters of each.
 
 use crate::client::connection::dial::Connector;
 use crate::client::connection::pool::IdleConnections;
@@ -18,21 +17,21 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
-/// Hosts that are remembered though nobody talks to them now. Those beyond are forgotten: the next
-/// request to one begins anew.
+/// The most remembered hosts. Beyond, hosts without requests are evicted; the next request starts
+/// anew.
 const REMEMBERED: usize = 1024;
 
-/// The kind under which clients are counted.
+/// The kind of these counters in metrics.
 const KIND: &str = "http";
 
-/// All hosts that a client talks to.
+/// All hosts of a client.
 pub(crate) struct Hosts {
     limits: SlotLimits,
-    /// How many idle connections are kept for each.
+    /// The most idle connections of each host.
     idle: usize,
-    /// Where all connections go, whatever the host.
+    /// The Unix socket for all connections, whatever the host.
     socket: Option<Arc<Host>>,
-    /// Those without TLS, and those with it.
+    /// By authority: without TLS, and with TLS.
     hosts: Mutex<[HashMap<Authority, Arc<Host>>; 2]>,
 }
 
@@ -50,12 +49,11 @@ impl Host {
         Arc::new(Host { slots, counters, pool: IdleConnections::new(idle) })
     }
 
-    /// Sends a request, on an idle connection where there is one, and answers when the head of the
-    /// answer has come. The content goes out and comes in as whoever waits for it wants it; dropping
-    /// the future or the answer gives the request up.
+    /// Sends a request on an idle or new connection and waits for the head of the response. The
+    /// caller drives both bodies; dropping the future or the response cancels the request.
     ///
     /// # Errors
-    /// There is no answer.
+    /// There was no response.
     pub(crate) async fn send<B>(
         &self,
         dial: &Connector,
@@ -83,7 +81,7 @@ impl Hosts {
         Hosts { limits, idle, socket, hosts: Mutex::default() }
     }
 
-    /// The host of an address; `None` when it names none.
+    /// The host of a URL; `None` when it names none.
     pub(crate) fn of(&self, target: &Uri) -> Option<Arc<Host>> {
         if let Some(socket) = &self.socket {
             return Some(socket.clone());
@@ -98,14 +96,14 @@ impl Hosts {
         if hosts.len() >= REMEMBERED {
             hosts.retain(|_, host| !host.slots.is_idle());
         }
-        let made = Host::new(self.limits, self.idle, &place(authority));
+        let made = Host::new(self.limits, self.idle, &host_and_port(authority));
         hosts.insert(authority.clone(), made.clone());
         Some(made)
     }
 }
 
-/// A host and its port, without a user and a password.
-fn place(authority: &Authority) -> String {
+/// The host and port, without credentials.
+fn host_and_port(authority: &Authority) -> String {
     match authority.port() {
         Some(port) => format!("{}:{port}", authority.host()),
         None => authority.host().to_string(),
@@ -160,8 +158,8 @@ mod tests {
         assert!(hosts.of(&at("http://first.example/")).unwrap().slots.is_full());
     }
 
-    /// A server that answers so many requests of each connection and then ends it in order, and
-    /// what trusts it.
+    /// A TLS server that closes each connection cleanly after `requests` requests, and a connector
+    /// that trusts it.
     async fn secure_server(requests: usize) -> (SocketAddr, TlsConnector) {
         let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
         let certificate = made.cert.der().clone();
@@ -194,7 +192,7 @@ mod tests {
                     stream.flush().await.unwrap();
                 }
                 stream.shutdown().await.unwrap();
-                // The other side says in order that it is over, too.
+                // The client sends close_notify, too.
                 assert_eq!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
             }
         });

@@ -1,4 +1,4 @@
-//! The answer of a server as content.
+//! The response of a server as content.
 
 use crate::client::call::{VerbCall, discard, start_of};
 use crate::client::connection::response_head::ReceivedHead;
@@ -18,19 +18,19 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// How much of an error's text is kept for the log.
+/// Bytes of an error response's text that are kept for the log.
 const ERROR_TEXT: usize = 2 * 1024;
 
-/// An answer whose head has come.
+/// A response whose head has arrived.
 pub(crate) struct ReceivedResponse {
     pub(crate) call: Box<VerbCall>,
     pub(crate) head: ReceivedHead,
-    /// The rest of it.
+    /// Reads its body.
     pub(crate) trip: Box<RoundTrip<RequestPayload>>,
 }
 
 impl ReceivedResponse {
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of the response.
     pub(crate) async fn of(mut call: Box<VerbCall>) -> Result<Self> {
         let (head, trip) = call.send().await?;
         Ok(ReceivedResponse { call, head, trip })
@@ -40,8 +40,8 @@ impl ReceivedResponse {
         self.head.status
     }
 
-    /// Goes on with a success (and with 304, which only a caller with a tag gets); every other
-    /// status is an error.
+    /// Passes a success on (and 304, which only a caller with a tag gets); every other status is an
+    /// error.
     pub(crate) async fn accepted(mut self) -> Result<Self> {
         let status = self.status();
         if status.is_success() || status == StatusCode::NOT_MODIFIED {
@@ -53,7 +53,7 @@ impl ReceivedResponse {
         Err(if text.is_empty() { error } else { error.with_detail(text) })
     }
 
-    /// The outcome of a write: what was created and where, and what the server answers.
+    /// The outcome of a write: what was created and where, and the content of the response.
     pub(crate) async fn outcome(self) -> Result<Outcome> {
         let outcome = Outcome::put(self.status() == StatusCode::CREATED);
         let reference = self.location();
@@ -63,7 +63,7 @@ impl ReceivedResponse {
         Ok(Outcome { reference, entity_tag, content, ..outcome })
     }
 
-    /// Where the answer says that the new thing is.
+    /// The reference in `Location`.
     fn location(&self) -> Option<Reference> {
         let location = self.header(header::LOCATION)?;
         address::reference(&address::resolve(&self.call.target, location)?)
@@ -73,12 +73,12 @@ impl ReceivedResponse {
         self.head.headers.get(name)?.to_str().ok()
     }
 
-    /// Reads and forgets the rest, so that the connection can be used again.
+    /// Drains the body, so that the connection can be reused.
     pub(crate) async fn discard(self) {
         discard(self.trip).await;
     }
 
-    /// The answer as content: collected when it is small, a stream when it is not.
+    /// The response as content: collected when small, a stream when large.
     pub(crate) async fn content(self) -> Result<Content> {
         let media_type = self.header(header::CONTENT_TYPE).map(media_type::named);
         let entity_tag = self.header(header::ETAG).and_then(conditions::parse_tag);
@@ -92,7 +92,7 @@ impl ReceivedResponse {
             StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED => {
                 (Body::Empty, media_type)
             }
-            // Events come when they come.
+            // An event stream has no idle timeout.
             _ if is_endless => (Body::Stream(self.stream(None), None), media_type),
             _ => match self.collected(length).await? {
                 Collected::Whole(bytes) => media_type::text_or_bytes(bytes, media_type),
@@ -117,7 +117,7 @@ impl ReceivedResponse {
                 Some(deadline) => {
                     match tokio::time::timeout_at(deadline.into(), pieces.next()).await {
                         Ok(next) => next,
-                        // However steadily it drips: the caller waits no longer.
+                        // A deadline also ends a steady drip.
                         Err(_) => return Err(pieces.late()),
                     }
                 }
@@ -136,7 +136,7 @@ impl ReceivedResponse {
         }
     }
 
-    /// The body, piece by piece, with at most so much time between two.
+    /// The body as a stream, with an idle timeout between two pieces.
     fn stream(self, idle: Option<Duration>) -> ByteStream {
         Box::pin(self.pieces(idle))
     }
@@ -147,7 +147,7 @@ impl ReceivedResponse {
     }
 }
 
-/// The pieces of a body. It ends with its first error.
+/// The pieces of a response body. The stream ends with its first error.
 struct ResponsePieces {
     call: Box<VerbCall>,
     content: TimedBody<RequestPayload>,
@@ -155,13 +155,13 @@ struct ResponsePieces {
 
 impl ResponsePieces {
     fn late(&self) -> Error {
-        let message = fault::too_long(&self.call.target, "send its answer");
+        let message = fault::timed_out(&self.call.target, "send its response");
         Error::new(Kind::Timeout, message).on(self.call.verb, &self.call.reference)
     }
 
     fn broken_off(&self, failure: &RoundTripFailure) -> Error {
         let host = self.call.target.authority().map_or("the server", |host| host.as_str());
-        Error::new(Kind::Unavailable, format!("{host} broke its answer off"))
+        Error::new(Kind::Unavailable, format!("{host} ended its response early"))
             .with_detail(failure.to_string())
             .on(self.call.verb, &self.call.reference)
     }
@@ -181,7 +181,7 @@ impl Stream for ResponsePieces {
     }
 }
 
-/// A body that was small enough, or not.
+/// A body that fits into [`crate::ClientOptions::collect`], or a stream.
 enum Collected {
     Whole(Bytes),
     Stream(ByteStream),

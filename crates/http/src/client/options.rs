@@ -3,41 +3,41 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How the client behaves.
+/// Options of the client.
 #[derive(Clone)]
 pub struct ClientOptions {
-    /// From the first attempt to a connection. Default 10 s.
+    /// Connect timeout, over all addresses of the host. Default 10 s.
     pub connect_time: Duration,
-    /// From the whole request to the head of the answer, the connection included; a deadline of
-    /// the context counts when it is earlier. Default 30 s.
+    /// Timeout from the end of the request to the head of the response, connecting included; an
+    /// earlier deadline of the context wins. Default 30 s.
     pub answer_time: Duration,
-    /// Between two pieces of an answer, but for streams of events. Default 30 s.
+    /// Idle timeout between two pieces of a response body; event streams have none. Default 30 s.
     pub body_idle: Duration,
-    /// How many redirects are followed. Default 10.
+    /// The most consecutive redirects. Default 10.
     pub redirects: usize,
-    /// Answers up to this size are collected, in bytes; larger ones are streams, so that no
-    /// answer is ever held in memory as a whole without the caller asking. Default 1 MiB.
+    /// Size up to which responses are collected, in bytes; larger ones are streams, so that no
+    /// large response is held in memory unasked. Default 1 MiB.
     pub collect: u64,
-    /// How many idle connections are kept for each host. Default 1,024.
+    /// The most idle connections of each host. Default 1,024.
     pub idle_connections: usize,
-    /// How many connections each host gets, idle ones not counted. One is in use until all of its
-    /// answer has come. Default 1,024.
+    /// The most connections of each host in use. A connection is in use until its response is
+    /// complete. Default 1,024.
     pub connections: usize,
-    /// How many requests to a host wait for one of them; more are refused. Default 4,096.
+    /// The most requests to a host that wait for a connection; more are refused. Default 4,096.
     pub waiting: usize,
-    /// How long each of them waits, in the order of asking; a deadline of the context counts when
-    /// it is earlier. Default 5 s.
+    /// The longest wait for a connection, in FIFO order; an earlier deadline of the context wins.
+    /// Default 5 s.
     pub wait: Duration,
-    /// A Unix socket that all connections are made to; the host of an address is then only said in
-    /// the request. None by default.
+    /// A Unix socket for all connections; the host of a URL then only appears in the request.
+    /// Default none.
     pub socket: Option<PathBuf>,
-    /// Headers of every request, such as `Authorization`. One that a redirect to another host
-    /// must not see (`Authorization`, `Cookie`, `Proxy-Authorization`) is left out there.
+    /// Headers of every request, such as `Authorization`. `Authorization`, `Cookie` and
+    /// `Proxy-Authorization` are removed on a redirect to another origin.
     pub headers: Vec<(String, String)>,
 }
 
 impl std::fmt::Debug for ClientOptions {
-    /// Of headers only the names: their values may be secret.
+    /// Shows only the names of headers: their values may be secret.
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         out.debug_struct("ClientOptions")

@@ -1,4 +1,4 @@
-//! The body of a request that goes out.
+//! The body of an outgoing request.
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -12,33 +12,33 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-/// What goes out with a request.
+/// The content of a request.
 pub(crate) enum OutgoingContent {
     Nothing,
     Content(Content),
-    /// Encoded: can be sent again where a redirect asks for it.
+    /// Encoded content: can be sent again after a redirect.
     Bytes(Bytes, HeaderValue),
-    /// Read to its end by the first attempt.
+    /// A stream that the first attempt has consumed.
     Spent,
 }
 
-/// A body as it is sent.
+/// The body of one attempt.
 pub(crate) enum RequestPayload {
     Whole(Option<Bytes>),
-    /// A stream with its length, where that is known: the network's pace is its own.
+    /// A stream, its length if known, and its progress: the network sets the pace.
     Stream(ByteStream, Option<u64>, Rc<StreamProgress>),
 }
 
-/// What is known of a stream while the request is under way.
+/// The progress of a stream while the request is active.
 pub(crate) struct StreamProgress {
     /// When the last piece was taken.
     pub(crate) last: Cell<Instant>,
-    /// Why the stream failed, where it did.
+    /// The error of the stream.
     pub(crate) error: RefCell<Option<Error>>,
 }
 
 impl OutgoingContent {
-    /// The payload of the next attempt with its media type; what remains in place is for another
+    /// The payload of the next attempt and its media type. What stays in place serves another
     /// attempt.
     pub(crate) async fn payload(
         &mut self,

@@ -1,4 +1,4 @@
-//! The content of an answer as somebody waits for it, with a limit for the time between two pieces.
+//! A response body with an idle timeout between two pieces.
 
 use crate::client::connection::round_trip::RoundTrip;
 use crate::client::failure::{BoxedError, RoundTripFailure};
@@ -10,19 +10,19 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// The pieces of an answer. The time counts only while somebody waits for the next one.
+/// The pieces of a response body. The timeout runs only while a reader waits.
 pub(crate) struct TimedBody<B> {
     trip: Box<RoundTrip<B>>,
-    /// How long the next piece may take.
+    /// The idle timeout.
     idle: Option<Duration>,
-    /// Made when a piece is waited for.
+    /// Created on the first wait.
     timer: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
 }
 
-/// Why the next piece does not come.
+/// Why there is no next piece.
 pub(crate) enum BodyFailure {
-    /// It took too long; the connection is closed.
+    /// The idle timeout expired; the connection is closed.
     Late,
     Failed(RoundTripFailure),
 }
@@ -36,7 +36,7 @@ where
         TimedBody { trip, idle, timer: None, is_waiting: false }
     }
 
-    /// Whether nothing more will come.
+    /// Whether the body is complete.
     pub(crate) fn is_over(&self) -> bool {
         self.trip.is_over()
     }

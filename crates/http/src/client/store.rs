@@ -13,8 +13,8 @@ use runnel_store::{
 };
 use std::rc::Rc;
 
-/// A store of all that HTTP reaches. A reference is a URL: its scheme is `http` or `https`
-/// (`http` when there is none), its path is `//host:port/path`.
+/// The web as a store. A reference is a URL: its scheme is `http` or `https` (default `http`), its
+/// path is `//host:port/path`.
 ///
 /// | verb | method | answer |
 /// | --- | --- | --- |
@@ -24,14 +24,14 @@ use std::rc::Rc;
 /// | merge | PATCH | |
 /// | delete | DELETE | `false` for 404 and 410 |
 ///
-/// An answer of text (`text/…`, JSON, XML; in UTF-8) is text, everything else is bytes; larger
-/// than [`ClientOptions::collect`] it is a stream. Records and lists go out as JSON, text and
-/// numbers as `text/plain`, unless the content says otherwise. In a path, what looks like an
-/// escape stays one (unless it stands for a letter or digit), and what has to be escaped is. TLS
-/// certificates are always verified, against the roots that Mozilla trusts.
+/// A response in text (`text/…`, JSON, XML; in UTF-8) is text, any other is bytes; beyond
+/// [`ClientOptions::collect`] it is a stream. Records and lists are sent as JSON, text and numbers
+/// as `text/plain`, unless the content has a media type. In a path, an existing escape stays
+/// (unless it stands for a letter or digit), and other characters are escaped where necessary. TLS
+/// certificates are always verified against Mozilla's root certificates.
 ///
-/// The conditions of writes go out as `If-Match` and `If-None-Match`; whether they are kept is the
-/// server's affair.
+/// Conditions of writes are sent as `If-Match` and `If-None-Match`; the server decides whether it
+/// honours them.
 ///
 /// Connections are kept and used again, but for those that the server has closed meanwhile. A get,
 /// put or delete whose connection was closed without an answer, be it a kept or a new one, is sent
@@ -52,7 +52,7 @@ pub fn client(options: ClientOptions) -> Rc<dyn Store> {
 
 struct HttpStore {
     client: Rc<HttpClient>,
-    /// What every request says; an error when an option cannot stand in a header.
+    /// The headers of every request; an error when an option is no valid header.
     headers: Result<Rc<HeaderMap>>,
 }
 
@@ -75,7 +75,7 @@ fn request_headers(options: &ClientOptions) -> Result<HeaderMap> {
 const USER_AGENT: &str = concat!("runnel/", env!("CARGO_PKG_VERSION"));
 
 impl HttpStore {
-    /// What is needed for one verb.
+    /// The call of one verb.
     fn call(
         &self,
         method: Method,

@@ -1,4 +1,4 @@
-//! Requests as they are to somewhere else: for stores whose protocol travels over HTTP.
+//! Unchanged requests for stores whose protocol runs over HTTP.
 
 use crate::client::connection::dial::Connector;
 use crate::client::connection::request_head::RequestHead;
@@ -18,24 +18,24 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many requests to a host wait for a connection; more are refused.
+/// The most requests to a host that wait for a connection; more are refused.
 const WAITING: usize = 4096;
 
 type TransportBody = UnsyncBoxBody<Bytes, BoxedError>;
 
-/// How a [`Transport`] behaves.
+/// Options of a [`Transport`].
 #[derive(Clone, Debug)]
 pub struct TransportOptions {
-    /// From the first attempt to a connection. Default 10 s.
+    /// Connect timeout. Default 10 s.
     pub connect_time: Duration,
-    /// Between two pieces of an answer's body that somebody waits for. Default 30 s.
+    /// Idle timeout between two pieces of a response body, while a reader waits. Default 30 s.
     pub body_idle: Duration,
-    /// How many idle connections are kept for each host. Default 1,024.
+    /// The most idle connections of each host. Default 1,024.
     pub idle_connections: usize,
-    /// How many connections each host gets, idle ones not counted. One is in use until all of its
-    /// answer has come. Default 1,024.
+    /// The most connections of each host in use. A connection is in use until its response is
+    /// complete. Default 1,024.
     pub connections: usize,
-    /// How long a request waits for one of them; 4,096 wait at most. Default 5 s.
+    /// The longest wait for a connection; at most 4,096 requests wait. Default 5 s.
     pub wait: Duration,
 }
 
@@ -55,8 +55,7 @@ impl Default for TransportOptions {
 /// [`crate::client`] it sends and answers what it is given: no redirects, no media types, no second
 /// attempts. TLS certificates are always verified, against the roots that Mozilla trusts.
 ///
-/// A clone shares the connections. Its futures are `Send`, because protocols that others have
-/// written ask for that.
+/// Clones share the connections. The futures are `Send`, as libraries for other protocols require.
 #[derive(Clone)]
 pub struct Transport {
     dial: Arc<Connector>,
@@ -65,7 +64,7 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Without a connection yet.
+    /// A transport without connections.
     pub fn new(options: TransportOptions) -> Self {
         let dial = Arc::new(Connector::new(None, options.connect_time));
         let limits =
@@ -74,12 +73,11 @@ impl Transport {
         Transport { dial, hosts, body_idle: options.body_idle }
     }
 
-    /// Sends a request and answers when the head of the answer has come, at the latest at `until`.
-    /// The body of the answer is read as it is wanted. Dropping the future or the body gives the
-    /// request up.
+    /// Sends a request and waits for the head of the response, at most until `until`. The caller
+    /// drives the response body. Dropping the future or the body cancels the request.
     ///
     /// # Errors
-    /// What went wrong on the way; a status is never an error.
+    /// The failure of the transport; a status is never an error.
     pub async fn send<B>(
         &self,
         request: Request<B>,
@@ -89,7 +87,7 @@ impl Transport {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxedError>,
     {
-        let place = place_of(request.uri());
+        let place = authority_of(request.uri());
         let Some(host) = self.hosts.of(request.uri()) else {
             let message = "the address names no host".to_string();
             let fault = TransportFault::Connect;
@@ -133,12 +131,12 @@ impl fmt::Debug for Transport {
     }
 }
 
-fn place_of(target: &Uri) -> String {
+fn authority_of(target: &Uri) -> String {
     target.authority().map_or("the server", |authority| authority.as_str()).to_string()
 }
 
 /// The body of an answer. It ends with an error when nothing comes for the time that
-/// [`TransportOptions::body_idle`] says, counted only while somebody waits for it.
+/// [`TransportOptions::body_idle`] says, counted only while a reader waits.
 pub struct Received {
     content: TimedBody<TransportBody>,
     place: String,
@@ -149,9 +147,9 @@ impl Received {
     pub async fn next(&mut self) -> Option<Result<Bytes, TransportError>> {
         let piece = poll_fn(|context| self.content.poll_piece(context)).await?;
         Some(piece.map_err(|gap| match gap {
-            BodyFailure::Late => TransportError::late(&self.place, "go on with its answer"),
+            BodyFailure::Late => TransportError::late(&self.place, "continue its response"),
             BodyFailure::Failed(failure) => TransportError {
-                message: format!("{} broke its answer off", self.place),
+                message: format!("{} ended its response early", self.place),
                 ..TransportError::of(&failure, &self.place)
             },
         }))
@@ -164,27 +162,27 @@ impl fmt::Debug for Received {
     }
 }
 
-/// What went wrong on the way.
+/// The kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportFault {
-    /// There was no connection, so the request was not sent.
+    /// Connecting failed: the request was not sent.
     Connect,
-    /// Too many wait for a connection already, or none was free in time.
+    /// Too many requests wait for a connection, or none became free in time.
     Crowded,
-    /// It took too long.
+    /// A timeout expired.
     Timeout,
-    /// The connection ended in the middle.
+    /// The connection closed during the exchange.
     Closed,
-    /// The certificate is not to be trusted, or the other side speaks no TLS.
+    /// The certificate is not trusted, or the server speaks no TLS.
     Untrusted,
-    /// The other side does not speak HTTP.
+    /// The server does not speak HTTP.
     Malformed,
 }
 
-/// One request that got no whole answer.
+/// A request without a complete response.
 #[derive(Clone, Debug)]
 pub struct TransportError {
-    /// What went wrong.
+    /// The kind of failure.
     pub fault: TransportFault,
     /// One sentence for people, with the host.
     pub message: String,
@@ -201,7 +199,7 @@ impl TransportError {
         }
     }
 
-    fn of(failure: &RoundTripFailure, host: &str) -> Self {
+    pub(crate) fn of(failure: &RoundTripFailure, host: &str) -> Self {
         let detail = failure.to_string();
         let (fault, message) = match failure.root() {
             FailureCause::Tls(reason) => {
@@ -209,7 +207,7 @@ impl TransportError {
                 (TransportFault::Untrusted, message)
             }
             FailureCause::Malformed => {
-                let message = format!("{host} answered something else than HTTP");
+                let message = format!("{host} does not speak HTTP");
                 (TransportFault::Malformed, message)
             }
             FailureCause::Io(io::ErrorKind::ConnectionRefused) => {
@@ -230,7 +228,7 @@ impl TransportError {
             }
             _ => (TransportFault::Closed, format!("{host} cannot be used")),
         };
-        // A connection that ended before there was one is safe to try again.
+        // A connection that failed before the request is safe to retry.
         let is_early = failure.is_connect() && fault == TransportFault::Closed;
         let fault = if is_early { TransportFault::Connect } else { fault };
         TransportError { fault, message, detail }
@@ -238,7 +236,7 @@ impl TransportError {
 }
 
 fn closed(host: &str) -> (TransportFault, String) {
-    (TransportFault::Closed, format!("{host} closed the connection without an answer"))
+    (TransportFault::Closed, format!("{host} closed the connection without a response"))
 }
 
 impl fmt::Display for TransportError {

@@ -1,4 +1,5 @@
-//! A certificate for development: made once, kept in a folder of its owner, for this machine alone.
+//! A self-signed certificate for development: created once, kept in a private folder, for this
+//! machine alone.
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
 use runnel_store::{Error, Kind, Reference, Result, Verb};
@@ -8,31 +9,31 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long one is used: browsers refuse those that are valid for much more than a year.
+/// Lifetime in use: browsers reject certificates that are valid for much more than a year.
 const USED_FOR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// How much longer it is valid, so that a running server never has one that has expired.
+/// Validity beyond that, so that a running server never has an expired one.
 const LONGER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// A clock may be behind.
+/// Tolerance for clocks that are behind.
 const EARLIER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The names of the two files.
 const CERTIFICATE: &str = "local-certificate.pem";
 const KEY: &str = "local-key.pem";
 
-/// The files of the certificate in a folder, made where they are missing or too old.
+/// The certificate files in a folder, created when missing or too old.
 ///
 /// # Errors
 /// The folder cannot be written.
 pub(crate) fn in_folder(folder: &Path) -> Result<(PathBuf, PathBuf)> {
     let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
-    if !is_good(&certificate) || !is_good(&key) {
+    if !is_recent(&certificate) || !is_recent(&key) {
         make(folder, &certificate, &key)?;
     }
     Ok((certificate, key))
 }
 
-/// Whether there is such a file, and it is not too old.
-fn is_good(path: &Path) -> bool {
+/// Whether the file exists and is recent enough.
+fn is_recent(path: &Path) -> bool {
     let written = std::fs::metadata(path).and_then(|about| about.modified());
     written.is_ok_and(|written| written.elapsed().is_ok_and(|age| age < USED_FOR))
 }
@@ -73,7 +74,7 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// As a whole: another program that starts at the same time sees the old file or the new one.
+/// Writes atomically: a process that starts at the same time sees the old file or the new one.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let mut options = OpenOptions::new();

@@ -1,4 +1,4 @@
-//! TLS of a server: certificates from files, read again when they change, or one for development.
+//! TLS of the server: certificates from files, reloaded when they change, or one for development.
 
 use crate::network::local_certificate;
 use crate::network::wire::NetworkStream;
@@ -19,36 +19,34 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-/// How often, at most, it is looked whether the files of a certificate have changed: when a
-/// connection comes.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
-/// The largest file of certificates or of a key, in bytes.
+/// Shortest interval between two checks of the files for changes; checked on a new connection.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(10);
+/// The largest certificate or key file, in bytes.
 const LARGEST_FILE: u64 = 1024 * 1024;
 
-/// Where the certificate of a server comes from.
+/// The certificate of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Certificate {
-    /// Two files in PEM: the certificate with those above it, and its private key. When they
-    /// change, new connections get the new ones; files that cannot be used then are logged, and
-    /// the old ones stay.
+    /// Two PEM files: the certificate chain and its private key. When they change, new connections
+    /// use the new ones; unusable new files are logged and the old ones stay.
     Files {
-        /// The certificate, then those that vouch for it.
+        /// The certificate, then its intermediates.
         certificate: PathBuf,
         /// The private key: PKCS#8, PKCS#1 or SEC1.
         key: PathBuf,
     },
-    /// A certificate for `localhost`, `127.0.0.1` and `::1` that nobody vouches for, kept in this
-    /// folder and made where it is not there. Only for addresses of the machine itself.
+    /// A self-signed certificate for `localhost`, `127.0.0.1` and `::1`, kept in this folder and
+    /// created when missing. Only for loopback addresses.
     Local {
-        /// The folder; made where it is missing, readable by its owner alone.
+        /// The folder; created when missing, readable by its owner alone.
         folder: PathBuf,
     },
 }
 
-/// A client and the server agreeing on TLS.
-pub(crate) type Agreement = Pin<Box<dyn Future<Output = io::Result<NetworkStream>>>>;
+/// A TLS handshake with a client.
+pub(crate) type TlsHandshake = Pin<Box<dyn Future<Output = io::Result<NetworkStream>>>>;
 
-/// The files of a certificate.
+/// The certificate files and the protocols they serve.
 #[derive(Clone)]
 struct CertificateFiles {
     certificate: PathBuf,
@@ -56,10 +54,10 @@ struct CertificateFiles {
     http2: bool,
 }
 
-/// When the two files were last written.
+/// When the two files were last modified.
 type Written = Option<(SystemTime, SystemTime)>;
 
-/// What a server needs for TLS.
+/// The TLS acceptor of a server.
 pub(crate) struct ServerTls(Rc<LoadedCertificate>);
 
 struct LoadedCertificate {
@@ -88,38 +86,38 @@ impl ServerTls {
             Certificate::Local { folder } => local_certificate::in_folder(folder)?,
         };
         let files = CertificateFiles { certificate, key, http2 };
-        let written = files.written();
+        let written = files.modified();
         let settings = RefCell::new(files.read()?);
         let (written, looked) = (Cell::new(written), Cell::new(Instant::now()));
         Ok(ServerTls(Rc::new(LoadedCertificate { files, settings, written, looked })))
     }
 
-    /// Agrees with a client.
-    pub(crate) fn agree(&self, stream: TcpStream) -> Agreement {
-        self.look_again();
+    /// Starts a handshake with a client.
+    pub(crate) fn accept(&self, stream: TcpStream) -> TlsHandshake {
+        self.reload_if_changed();
         let acceptor = TlsAcceptor::from(self.0.settings.borrow().clone());
         Box::pin(async move {
-            Ok(NetworkStream::Secure(Box::new(acceptor.accept(stream).await?.into())))
+            Ok(NetworkStream::Right(Box::new(acceptor.accept(stream).await?.into())))
         })
     }
 
-    /// Reads changed files, beside everything else.
-    fn look_again(&self) {
+    /// Reloads changed files in the background.
+    fn reload_if_changed(&self) {
         let now = Instant::now();
-        if now.duration_since(self.0.looked.get()) < LOOK_AGAIN {
+        if now.duration_since(self.0.looked.get()) < RELOAD_INTERVAL {
             return;
         }
         self.0.looked.set(now);
         let (kept, files) = (self.0.clone(), self.0.files.clone());
         let before = kept.written.get();
         let read = tokio::task::spawn_blocking(move || {
-            let written = files.written();
+            let written = files.modified();
             (written != before).then(|| (written, files.read().map_err(|error| error.to_string())))
         });
         tokio::task::spawn_local(async move {
             match read.await {
                 Ok(Some((written, Ok(settings)))) => {
-                    tracing::info!("the certificate was read again");
+                    tracing::info!("the certificate was reloaded");
                     kept.settings.replace(settings);
                     kept.written.set(written);
                 }
@@ -134,25 +132,25 @@ impl ServerTls {
 }
 
 impl CertificateFiles {
-    fn written(&self) -> Written {
+    fn modified(&self) -> Written {
         let of = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
         Some((of(&self.certificate)?, of(&self.key)?))
     }
 
     fn read(&self) -> Result<Arc<ServerConfig>> {
-        let text = file(&self.certificate)?;
+        let text = read_file(&self.certificate)?;
         let certificates: std::result::Result<Vec<_>, _> =
             CertificateDer::pem_slice_iter(&text).collect();
         let certificates = certificates.unwrap_or_default();
         if certificates.is_empty() {
-            return Err(wrong(&self.certificate, "has no certificate in PEM"));
+            return Err(invalid_file(&self.certificate, "has no certificate in PEM"));
         }
-        let key = PrivateKeyDer::from_pem_slice(&file(&self.key)?)
-            .map_err(|_| wrong(&self.key, "has no private key in PEM"))?;
+        let key = PrivateKeyDer::from_pem_slice(&read_file(&self.key)?)
+            .map_err(|_| invalid_file(&self.key, "has no private key in PEM"))?;
         let provider = ring::default_provider();
         let unusable = |error: rustls::Error| {
             let pair = "and its key cannot be used together";
-            wrong(&self.certificate, pair).with_detail(error.to_string())
+            invalid_file(&self.certificate, pair).with_detail(error.to_string())
         };
         let mut settings = ServerConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
@@ -160,7 +158,7 @@ impl CertificateFiles {
             .with_no_client_auth()
             .with_single_cert(certificates, key)
             .map_err(unusable)?;
-        // A client that comes again needs no new agreement (RFC 8446 section 2.2).
+        // Session tickets: a returning client needs no full handshake (RFC 8446 section 2.2).
         settings.ticketer = ring::Ticketer::new().map_err(unusable)?;
         settings.alpn_protocols = match self.http2 {
             true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
@@ -170,16 +168,16 @@ impl CertificateFiles {
     }
 }
 
-fn wrong(path: &Path, what: &str) -> Error {
+fn invalid_file(path: &Path, what: &str) -> Error {
     Error::new(Kind::Invalid, format!("the file {} {what}", path.display()))
 }
 
-fn file(path: &Path) -> Result<Vec<u8>> {
+fn read_file(path: &Path) -> Result<Vec<u8>> {
     let on = Reference::from_path(path.to_string_lossy().into_owned());
     let unread = |error| Error::from_io(error, Verb::Get, &on);
     let length = std::fs::metadata(path).map_err(unread)?.len();
     if length > LARGEST_FILE {
-        return Err(wrong(path, "is too large for certificates or a key"));
+        return Err(invalid_file(path, "is too large for certificates or a key"));
     }
     std::fs::read(path).map_err(unread)
 }

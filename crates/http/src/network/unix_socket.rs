@@ -1,4 +1,4 @@
-//! Listening on a Unix socket: a file that a proxy on the same machine connects to (unix(7)).
+//! Listening on a Unix socket: a file for a proxy on the same machine (unix(7)).
 
 use runnel_store::{Error, Kind, Result};
 use std::io;
@@ -8,35 +8,35 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// The address of every client that comes through a Unix socket: they have none.
+/// The address of every client of a Unix socket: they have none.
 pub const UNIX_PEER: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
 
-/// The longest path of a socket, in bytes: that of `sockaddr_un`, less what its name needs while it
-/// is made.
+/// The longest path of a socket, in bytes: that of `sockaddr_un`, less the suffix of its temporary
+/// name.
 const LONGEST: usize = 90;
 
-/// Where a server listens.
+/// The address of a Unix socket.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnixAddress {
     /// The file.
     pub path: PathBuf,
-    /// Who may connect: the file's permissions, as chmod(1) has them.
+    /// The permissions of the file, as in chmod(1).
     pub mode: u32,
 }
 
-/// The file of a socket that listens. It is removed with this, unless somebody has put another one
-/// in its place.
+/// The file of a listening socket. Dropping this removes the file, unless another one has replaced
+/// it.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
-    /// Its device and its number there.
+    /// Its device and inode.
     identity: (u64, u64),
 }
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|found| found == self.identity) {
-            // Whoever removed it meanwhile wanted the same.
+            // A missing file is fine, too.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -46,11 +46,11 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     std::fs::symlink_metadata(path).map(|facts| (facts.dev(), facts.ino()))
 }
 
-/// Opens a socket. It appears at its path with its permissions set, at once; one that a program has
-/// left behind at its end is replaced.
+/// Opens a socket. It appears at its path atomically, with its permissions set; a stale one of an
+/// ended program is replaced.
 ///
 /// # Errors
-/// [`Kind::Conflict`] when somebody listens there, or something else is there; [`Kind::Invalid`]
+/// [`Kind::Conflict`] when another program listens there, or the path is no socket; [`Kind::Invalid`]
 /// for a path that is too long; [`Kind::Denied`] without the rights.
 pub fn bind_unix(address: &UnixAddress) -> Result<(UnixListener, SocketFile)> {
     let path = &address.path;
@@ -63,7 +63,7 @@ pub fn bind_unix(address: &UnixAddress) -> Result<(UnixListener, SocketFile)> {
     let mut making = path.clone().into_os_string();
     making.push(format!(".{}", std::process::id()));
     let making = PathBuf::from(making);
-    // What a program with our number left behind while it made its own.
+    // A leftover of an ended program with our process id.
     let _ = std::fs::remove_file(&making);
     let listener = UnixListener::bind(&making).map_err(failed)?;
     let made = std::fs::set_permissions(&making, PermissionsExt::from_mode(address.mode))
@@ -73,14 +73,14 @@ pub fn bind_unix(address: &UnixAddress) -> Result<(UnixListener, SocketFile)> {
     Ok((listener, SocketFile { path: path.clone(), identity }))
 }
 
-/// Whether there is nothing, or a socket on which nobody listens.
+/// Whether the path is free, or holds a stale socket.
 fn is_free(path: &Path) -> Result<()> {
     let shown = path.display();
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(explain(&error, path)),
         Ok(facts) if !facts.file_type().is_socket() => {
-            let message = format!("{shown} is there already and is no socket: choose another path");
+            let message = format!("{shown} exists and is no socket: choose another path");
             return Err(Error::new(Kind::Conflict, message));
         }
         Ok(_) => {}
@@ -100,7 +100,7 @@ fn explain(error: &io::Error, path: &Path) -> Error {
     let shown = path.display();
     let (kind, message) = match error.kind() {
         io::ErrorKind::NotFound => {
-            (Kind::NotFound, format!("the folder of {shown} is not there: make it first"))
+            (Kind::NotFound, format!("the folder of {shown} does not exist: create it first"))
         }
         io::ErrorKind::PermissionDenied => (
             Kind::Denied,
@@ -111,14 +111,14 @@ fn explain(error: &io::Error, path: &Path) -> Error {
     Error::new(kind, message).with_detail(error.to_string())
 }
 
-/// A connection to a Unix socket as the server has them all. What it does with one, receiving,
-/// sending and shutting down, are the same calls of the system for both kinds; only addresses and
-/// the options of TCP are not there.
+/// A connection to a Unix socket in the type that the server uses for all connections. Receiving,
+/// sending and shutting down are the same system calls for both kinds; only addresses and TCP
+/// options are missing.
 pub(crate) fn connection(stream: UnixStream) -> TcpStream {
     TcpStream::from(OwnedFd::from(stream))
 }
 
-/// The next connection of a listener, as [`crate::Handed`].
+/// Accepts the next connection of a listener, as [`crate::Handed`].
 ///
 /// # Errors
 /// Those of accept(2).

@@ -5,39 +5,39 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{Condition, EntityTag, Error};
 use std::time::{Duration, SystemTime};
 
-/// What is added to the strong tag of content when it is packed: other bytes, another tag. It is
-/// taken off again where a client shows it in a condition.
+/// The suffix of the strong tag of content when it is compressed: other bytes, another tag. It is
+/// removed from tags in conditions.
 pub(crate) const GZIP_SUFFIX: &str = "--gzip";
 
-/// What is known about the present content, as far as conditions look at it.
+/// The validators of the current content.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Validators {
     pub(crate) tag: Option<EntityTag>,
     pub(crate) modified: Option<SystemTime>,
 }
 
-/// What the conditions of a request come to.
+/// The result of evaluating the conditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Go on.
+    /// The conditions hold.
     Proceed,
-    /// The client has the present content: 304.
+    /// The client has the current content: 304.
     Unchanged,
-    /// What the client relies on is not so: 412.
+    /// A precondition failed: 412.
     Failed,
 }
 
-/// The tag that a read tells its store about: the first that the client has.
-pub(crate) fn known(headers: &HeaderMap) -> Option<EntityTag> {
+/// The tag that a read passes to its store: the first one in `If-None-Match`.
+pub(crate) fn known_tag(headers: &HeaderMap) -> Option<EntityTag> {
     match Tags::of(headers, &header::IF_NONE_MATCH)? {
         Tags::Any => None,
         Tags::List(tags) => tags.into_iter().next(),
     }
 }
 
-/// Judges the conditions in the order of RFC 9110 section 13.2.2. `present` is `None` where
-/// nothing is there; `reads` says that the method is GET or HEAD.
-pub(crate) fn judge(headers: &HeaderMap, present: Option<&Validators>, reads: bool) -> Verdict {
+/// Evaluates the conditions in the order of RFC 9110 section 13.2.2. `present` is `None` where no
+/// content exists; `reads` means GET or HEAD.
+pub(crate) fn evaluate(headers: &HeaderMap, present: Option<&Validators>, reads: bool) -> Verdict {
     let tag = present.and_then(|validators| validators.tag.as_ref());
     let modified = present.and_then(|validators| validators.modified).map(whole_seconds);
     if let Some(wanted) = Tags::of(headers, &header::IF_MATCH) {
@@ -62,8 +62,8 @@ pub(crate) fn judge(headers: &HeaderMap, present: Option<&Validators>, reads: bo
     Verdict::Proceed
 }
 
-/// The conditions of a write as one that a store can look at in the same step: `If-Match` with one
-/// tag or `*`, or `If-None-Match` with `*`. Others, and several together, are judged before.
+/// The conditions of a write as a single condition for the store to check atomically: `If-Match` with one tag or
+/// `*`, or `If-None-Match` with `*`. Others, and several together, are evaluated before the write.
 pub(crate) fn for_store(headers: &HeaderMap) -> Option<Condition> {
     if headers.contains_key(header::IF_UNMODIFIED_SINCE) {
         return None;
@@ -83,7 +83,7 @@ pub(crate) fn for_store(headers: &HeaderMap) -> Option<Condition> {
 /// The header of a condition.
 ///
 /// # Errors
-/// [`Kind::Precondition`] for a tag that never matches: a weak one, and one that no header can say.
+/// [`Kind::Precondition`] for a tag that never matches: a weak tag, or a tag with invalid characters.
 ///
 /// [`Kind::Precondition`]: runnel_store::Kind::Precondition
 pub(crate) fn of_condition(condition: &Condition) -> Result<(HeaderName, HeaderValue), Error> {
@@ -110,7 +110,7 @@ enum EntityTagComparison {
     Weak,
 }
 
-/// The most tags of one request that are looked at.
+/// The most tags of one request that are read.
 const MOST_TAGS: usize = 64;
 
 impl Tags {
@@ -140,7 +140,7 @@ impl Tags {
     }
 }
 
-/// Reads `W/"a", "b"`; stops at the first thing that is no tag.
+/// Reads `W/"a", "b"`; stops at the first malformed tag.
 fn parse_list(mut text: &str, tags: &mut Vec<EntityTag>) {
     loop {
         text = text.trim_start_matches([' ', '\t', ',']);
@@ -153,7 +153,7 @@ fn parse_list(mut text: &str, tags: &mut Vec<EntityTag>) {
     }
 }
 
-/// The tag of the content itself, where a client shows that of its packed form.
+/// The tag of the content itself, from the tag of its compressed form.
 fn of_content(tag: EntityTag) -> EntityTag {
     match tag.text.strip_suffix(GZIP_SUFFIX) {
         Some(text) => EntityTag { text: text.into(), weak: tag.weak },
@@ -161,9 +161,8 @@ fn of_content(tag: EntityTag) -> EntityTag {
     }
 }
 
-/// Whether a client has content in its packed form: the answer that nothing has changed then names
-/// that.
-pub(crate) fn has_packed(headers: &HeaderMap, tag: &EntityTag) -> bool {
+/// Whether a client has the compressed form: the 304 then carries the compressed form's tag.
+pub(crate) fn has_compressed(headers: &HeaderMap, tag: &EntityTag) -> bool {
     let packed = format!("\"{}{GZIP_SUFFIX}\"", &*tag.text);
     let lines = headers.get_all(header::IF_NONE_MATCH).iter();
     !tag.weak && lines.filter_map(|line| line.to_str().ok()).any(|line| line.contains(&packed))
@@ -184,15 +183,15 @@ pub(crate) fn parse_tag(text: &str) -> Option<EntityTag> {
     rest.is_empty().then_some(tag)
 }
 
-/// A tag as it stands in a header; `None` when a store made one that cannot stand there.
+/// The header value of a tag; `None` when it contains characters that no header may have.
 pub(crate) fn tag_header(tag: &EntityTag) -> Option<HeaderValue> {
-    // Looks at every byte, so that the compiler can look at many at once.
+    // Checks every byte without an early exit, so that the compiler vectorizes the loop.
     let odd = tag.text.bytes().fold(false, |odd, byte| odd | (byte <= b' ') | (byte == b'"'));
     if odd {
         return None;
     }
     let start: &[u8] = if tag.weak { b"W/\"" } else { b"\"" };
-    // The exact capacity: the buffer is then taken over without another allocation.
+    // The exact capacity: the buffer is taken over without another allocation.
     let mut text = Vec::with_capacity(start.len() + tag.text.len() + 1);
     text.extend_from_slice(start);
     text.extend_from_slice(tag.text.as_bytes());
@@ -200,8 +199,7 @@ pub(crate) fn tag_header(tag: &EntityTag) -> Option<HeaderValue> {
     HeaderValue::from_maybe_shared(Bytes::from(text)).ok()
 }
 
-/// A date as it stands in a header. Dates that this form cannot write (before 1970, after 9999)
-/// are left out.
+/// The header value of a date. Dates before 1970 and after 9999 have none.
 pub(crate) fn date_header(time: SystemTime) -> Option<HeaderValue> {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
     if seconds >= YEAR_10000 {
@@ -217,7 +215,7 @@ fn date(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
     httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
 }
 
-/// HTTP's dates have whole seconds: what a file system says beyond that must not count.
+/// Truncates to whole seconds, the resolution of HTTP dates.
 fn whole_seconds(time: SystemTime) -> SystemTime {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(since) => SystemTime::UNIX_EPOCH + Duration::from_secs(since.as_secs()),
@@ -266,7 +264,11 @@ mod tests {
             ("if-unmodified-since", DATE, Verdict::Proceed),
             ("if-unmodified-since", "Thu, 01 Jan 1970 00:01:39 GMT", Verdict::Failed),
         ] {
-            assert_eq!(judge(&headers(&[(field, value)]), Some(&there), true), verdict, "{value}");
+            assert_eq!(
+                evaluate(&headers(&[(field, value)]), Some(&there), true),
+                verdict,
+                "{value}"
+            );
         }
     }
 
@@ -274,31 +276,31 @@ mod tests {
     fn a_tag_outranks_a_date() {
         let there = present("\"a\"", 100);
         let asked = headers(&[("if-none-match", "\"b\""), ("if-modified-since", DATE)]);
-        assert_eq!(judge(&asked, Some(&there), true), Verdict::Proceed);
+        assert_eq!(evaluate(&asked, Some(&there), true), Verdict::Proceed);
     }
 
     #[test]
     fn packed_content_is_the_same_content() {
         let there = present("\"a\"", 100);
         let asked = headers(&[("if-none-match", "\"b\", \"a--gzip\"")]);
-        assert_eq!(judge(&asked, Some(&there), true), Verdict::Unchanged);
-        assert!(has_packed(&asked, there.tag.as_ref().unwrap()));
+        assert_eq!(evaluate(&asked, Some(&there), true), Verdict::Unchanged);
+        assert!(has_compressed(&asked, there.tag.as_ref().unwrap()));
         let asked = headers(&[("if-match", "\"a--gzip\"")]);
-        assert_eq!(judge(&asked, Some(&there), false), Verdict::Proceed);
-        assert!(!has_packed(&asked, there.tag.as_ref().unwrap()));
+        assert_eq!(evaluate(&asked, Some(&there), false), Verdict::Proceed);
+        assert!(!has_compressed(&asked, there.tag.as_ref().unwrap()));
     }
 
     #[test]
     fn writes() {
         let there = present("\"a\"", 100);
         let star = headers(&[("if-none-match", "*")]);
-        assert_eq!(judge(&star, Some(&there), false), Verdict::Failed);
-        assert_eq!(judge(&star, None, false), Verdict::Proceed);
+        assert_eq!(evaluate(&star, Some(&there), false), Verdict::Failed);
+        assert_eq!(evaluate(&star, None, false), Verdict::Proceed);
         let any = headers(&[("if-match", "*")]);
-        assert_eq!(judge(&any, None, false), Verdict::Failed);
-        assert_eq!(judge(&any, Some(&Validators::default()), false), Verdict::Proceed);
+        assert_eq!(evaluate(&any, None, false), Verdict::Failed);
+        assert_eq!(evaluate(&any, Some(&Validators::default()), false), Verdict::Proceed);
         let dated = headers(&[("if-modified-since", DATE)]);
-        assert_eq!(judge(&dated, Some(&there), false), Verdict::Proceed);
+        assert_eq!(evaluate(&dated, Some(&there), false), Verdict::Proceed);
     }
 
     #[test]
@@ -343,6 +345,9 @@ mod tests {
         assert_eq!(tag_header(&EntityTag::strong("a\"b")), None);
         assert_eq!(date_header(SystemTime::UNIX_EPOCH + Duration::from_secs(100)).unwrap(), DATE);
         assert_eq!(date_header(SystemTime::UNIX_EPOCH + Duration::from_secs(YEAR_10000)), None);
-        assert_eq!(known(&headers(&[("if-none-match", "\"b\", \"a\"")])).unwrap().text, "b".into());
+        assert_eq!(
+            known_tag(&headers(&[("if-none-match", "\"b\", \"a\"")])).unwrap().text,
+            "b".into()
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! The fields of a head of HTTP/1.1, read and written: those of requests that are served, and of answers
-//! that the client gets (RFC 9110 section 5, RFC 9112 section 5).
+//! Header fields of HTTP/1.1, read and written, for server and client (RFC 9110 section 5, RFC 9112
+//! section 5).
 
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName};
 
-/// A head, copied once: all that is kept of it are parts of that one piece of memory.
+/// A head, copied once: all values are slices of that one buffer.
 pub(crate) struct Copied<'a> {
     original: &'a [u8],
     copy: Bytes,
@@ -17,7 +17,7 @@ impl<'a> Copied<'a> {
         Copied { original, copy }
     }
 
-    /// What was found in the original, in the copy. What does not lie there is taken for empty.
+    /// The slice of the copy for a slice of the original; empty for bytes outside of it.
     pub(crate) fn part(&self, text: &[u8]) -> Bytes {
         let start = text.as_ptr().addr().wrapping_sub(self.original.as_ptr().addr());
         match start.checked_add(text.len()) {
@@ -27,24 +27,24 @@ impl<'a> Copied<'a> {
     }
 }
 
-/// The words of a value that lists them.
+/// The comma-separated words of a value.
 pub(crate) fn words(value: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Whether the lines of a field list a word, in any case.
+/// Whether a list field contains a word, ignoring case.
 pub(crate) fn list(headers: &HeaderMap, name: HeaderName, word: &[u8]) -> bool {
     let mut lines = headers.get_all(name).iter();
     lines.any(|line| words(line.as_bytes()).any(|one| one.eq_ignore_ascii_case(word)))
 }
 
-/// A number of digits and nothing else; `None` where it is none, or too large.
+/// A decimal number of digits only; `None` for anything else, or when too large.
 pub(crate) fn number(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// Writes a field behind what is there.
+/// Appends a field.
 pub(crate) fn write(name: &str, value: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(name.as_bytes());
     into.extend_from_slice(b": ");

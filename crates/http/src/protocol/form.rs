@@ -5,15 +5,15 @@ use bytes::Bytes;
 use runnel_store::{Error, Kind, Result, Value};
 use runnel_text::form;
 
-/// Bytes of a URL-encoded form. Longer ones reach a handler as `newValue` alone.
+/// The largest URL-encoded form, in bytes. Longer ones reach a handler as `newValue` alone.
 pub(crate) const LARGEST_FORM: u64 = 1024 * 1024;
-/// Bytes of a `multipart/form-data` body whose fields and files are read into memory.
+/// The largest `multipart/form-data` body that is read into memory, in bytes.
 pub(crate) const LARGEST_MULTIPART: u64 = 8 * 1024 * 1024;
-/// Fields of a URL-encoded form that are listed.
+/// The most fields of a URL-encoded form.
 const MOST_FIELDS: usize = 4096;
 
-/// How many bytes of a form of a media type are collected; `None` for what is no form.
-pub(crate) fn room(media_type: &str) -> Option<u64> {
+/// The size limit of a form of this media type, in bytes; `None` for other types.
+pub(crate) fn size_limit(media_type: &str) -> Option<u64> {
     if is_form(media_type) {
         return Some(LARGEST_FORM);
     }
@@ -39,7 +39,7 @@ pub(crate) fn fields(body: &Bytes, media_type: &str) -> Result<Vec<FormPart>> {
     }
 }
 
-/// All fields as a record; a name that stands more than once has a list.
+/// All fields as a record; a repeated name has a list.
 pub(crate) fn record(fields: Vec<FormPart>) -> Value {
     let mut record: Vec<(String, Value)> = Vec::with_capacity(fields.len());
     let mut places = std::collections::HashMap::new();

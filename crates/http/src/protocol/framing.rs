@@ -1,69 +1,67 @@
-//! Where the content of a message of HTTP/1.1 ends (RFC 9112 section 6): requests that are served, and
-//! answers that the client gets.
+//! The framing of HTTP/1.1 content (RFC 9112 section 6), for server and client.
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// The longest line that says how long a chunk is, with its extensions, in bytes.
+/// The longest chunk size line with its extensions, in bytes.
 const CHUNK_LINE: usize = 4 * 1024;
-/// The most that may follow the last chunk, in bytes.
+/// The longest trailer section, in bytes.
 const TRAILERS: usize = 16 * 1024;
-/// The most that is read at a time, in bytes: with less, large answers cost more, by a third with a
-/// quarter of it.
+/// The largest read, in bytes: with a quarter of it, large responses cost a third more.
 const PIECE: usize = 256 * 1024;
-/// The same, where it is not known how much is to come: streams of events wait with it for long.
+/// The largest read of content of unknown length: event streams keep this buffer for long.
 const UNKNOWN: usize = 16 * 1024;
 
-/// What is wrong with a message.
+/// A violation of the framing rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(pub(crate) &'static str);
 
-/// A chunk says that it is longer than anything that is taken.
+/// A chunk larger than the body limit.
 pub(crate) const HUGE_CHUNK: Malformed = Malformed("a chunk is too large");
 const BAD_SIZE: Malformed = Malformed("the length of a chunk is no number");
 const BAD_EXTENSION: Malformed = Malformed("an extension of a chunk is malformed");
 const BAD_TRAILER: Malformed = Malformed("a trailer field is malformed");
 
-/// Where the content ends.
+/// The framing of a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// After so many bytes more.
+    /// After this many bytes.
     Length(u64),
-    /// Where its pieces say so.
+    /// Chunked.
     Chunked(ChunkState),
-    /// Where the connection does.
+    /// With the connection.
     Close,
 }
 
-/// What comes next of content that says its lengths piece by piece (RFC 9112 section 7.1).
+/// The state of the chunk decoder (RFC 9112 section 7.1).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ChunkState {
-    /// A length.
+    /// A chunk size line.
     Size,
-    /// So many bytes more.
+    /// This many bytes of chunk data.
     Data(u64),
-    /// The end of the line after them.
+    /// The line end after the data.
     AfterData,
-    /// The lines after the last one; so many bytes of them were read.
+    /// The trailer section, of which this many bytes were read.
     Trailers(usize),
     Over,
 }
 
-/// What could be made of what has come.
+/// The result of one decoding step.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FramingStep {
     Piece(Bytes),
-    /// More has to come first.
+    /// More input is needed.
     More,
     End,
 }
 
 impl Framing {
-    /// Whether all of it was taken.
+    /// Whether the content is complete.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self, Framing::Length(0) | Framing::Chunked(ChunkState::Over))
     }
 
-    /// How much more content the chunk under way announces.
+    /// The bytes of the current chunk that are still to come.
     pub(crate) fn announces(&self) -> u64 {
         match self {
             Framing::Chunked(ChunkState::Data(left)) => *left,
@@ -71,12 +69,12 @@ impl Framing {
         }
     }
 
-    /// How much room reading needs.
-    pub(crate) fn room(&self) -> usize {
+    /// The size of the next read.
+    pub(crate) fn read_size(&self) -> usize {
         match self {
             Framing::Length(left) => {
-                // One byte is left over at the end: a read that fills its room says that there may
-                // be more, and the next one would have to find out that there is not.
+                // One spare byte: a read that fills its buffer suggests more input, and the next
+                // one would have to find out that there is none.
                 usize::try_from(*left).map_or(PIECE, |left| left.saturating_add(1).min(PIECE))
             }
             Framing::Chunked(ChunkState::Data(left)) => {
@@ -86,10 +84,10 @@ impl Framing {
         }
     }
 
-    /// The next piece of what has come.
+    /// Decodes the next piece of the input.
     ///
     /// # Errors
-    /// Lengths that are none.
+    /// Invalid sizes.
     pub(crate) fn next(&mut self, input: &mut BytesMut) -> Result<FramingStep, Malformed> {
         match self {
             Framing::Length(0) => Ok(FramingStep::End),
@@ -138,7 +136,7 @@ impl ChunkState {
     }
 }
 
-/// At most so many bytes of what has come.
+/// Takes at most this many bytes of the input.
 fn piece(input: &mut BytesMut, left: &mut u64) -> FramingStep {
     let count = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
     if count == 0 {
@@ -151,7 +149,7 @@ fn piece(input: &mut BytesMut, left: &mut u64) -> FramingStep {
     })
 }
 
-/// A line without its end, which is taken out; `None` as long as it is not whole.
+/// Takes a line without its end; `None` while it is incomplete.
 fn line(input: &mut BytesMut, longest: usize) -> Result<Option<Bytes>, Malformed> {
     let too_long = Err(Malformed("a line of a chunk is too long"));
     match memchr::memchr(b'\n', input) {
@@ -169,8 +167,8 @@ fn line(input: &mut BytesMut, longest: usize) -> Result<Option<Bytes>, Malformed
     }
 }
 
-/// The length of a chunk, with nothing but well-formed extensions behind it: what two servers could
-/// read differently there is how requests are smuggled (RFC 9112 sections 7.1.1 and 11.2).
+/// The size of a chunk, with well-formed extensions only: differences in reading them enable
+/// request smuggling (RFC 9112 sections 7.1.1 and 11.2).
 fn size(line: &[u8]) -> Result<u64, Malformed> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at(digits);
@@ -181,7 +179,7 @@ fn size(line: &[u8]) -> Result<u64, Malformed> {
         return Err(BAD_EXTENSION);
     }
     let digits = std::str::from_utf8(digits).map_err(|_| BAD_SIZE)?;
-    // Of digits alone, only too many are wrong.
+    // More digits than fit mean a huge chunk.
     u64::from_str_radix(digits, 16).map_err(|_| HUGE_CHUNK)
 }
 
@@ -210,14 +208,14 @@ fn skip_blanks(text: &[u8]) -> &[u8] {
     &text[blanks..]
 }
 
-/// What follows a token (RFC 9110 section 5.6.2); `None` where there is none.
+/// The rest after a token (RFC 9110 section 5.6.2); `None` without one.
 fn skip_token(text: &[u8]) -> Option<&[u8]> {
     let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     let length = text.iter().take_while(|byte| is_letter(byte)).count();
     (length > 0).then(|| &text[length..])
 }
 
-/// What follows a text in quotation marks (RFC 9110 section 5.6.4).
+/// The rest after a quoted string (RFC 9110 section 5.6.4).
 fn skip_quoted(text: &[u8]) -> Option<&[u8]> {
     let mut rest = text.strip_prefix(b"\"")?;
     loop {
@@ -229,7 +227,7 @@ fn skip_quoted(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether a byte may be in the value of a field: no control character but the tab.
+/// Whether a byte may stand in a field value: no control character but the tab.
 fn is_visible(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
@@ -245,7 +243,7 @@ fn is_field(line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// All of the content, when it comes in pieces of this size; and what was left over.
+    /// All decoded content, fed in pieces of this size; and the unread input.
     fn read(text: &str, at_a_time: usize) -> Result<Option<(String, String)>, Malformed> {
         let mut framing = Framing::Chunked(ChunkState::Size);
         let mut pieces = text.as_bytes().chunks(at_a_time);

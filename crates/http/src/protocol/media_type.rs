@@ -1,20 +1,20 @@
-//! Media types: what is said about content that goes out, and what content that comes in is.
+//! Media types of outgoing and incoming content.
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 use runnel_store::{Body, Form, Text, Value, charset, is_text_type as is_text, json};
 use std::borrow::Cow;
 
-/// A page.
+/// HTML.
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
-/// Bytes of which nothing is known.
+/// Unknown bytes.
 pub(crate) const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream");
-/// Plain data.
+/// JSON.
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Plain text.
 pub(crate) const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// The usual media type of a form.
+/// URL-encoded form.
 pub(crate) fn of_form(form: Form) -> HeaderValue {
     match form {
         Form::Json => JSON,
@@ -23,8 +23,8 @@ pub(crate) fn of_form(form: Form) -> HeaderValue {
     }
 }
 
-/// The `Content-Type` of a media type that a store gave. `utf8` says that the content is known
-/// to be UTF-8, which is then added to a text type that names no encoding.
+/// The `Content-Type` for a store's media type. With `utf8`, a text type without a charset gets
+/// `charset=utf-8`.
 pub(crate) fn content_type(media_type: Cow<'static, str>, utf8: bool) -> HeaderValue {
     match (&*media_type, utf8) {
         ("text/html", true) => return HTML,
@@ -45,8 +45,8 @@ pub(crate) fn content_type(media_type: Cow<'static, str>, utf8: bool) -> HeaderV
     value.unwrap_or(OCTETS)
 }
 
-/// Plain data as bytes with their usual media type: text and bytes are themselves, and what has
-/// another nature is JSON, which is also how a number is read by people.
+/// A value as bytes with its default media type: text and bytes unchanged, anything else as JSON,
+/// which for a number is also its readable form.
 pub(crate) fn of_value(value: Value) -> (Option<HeaderValue>, Bytes) {
     match value {
         Value::Text(text) => (None, text.into()),
@@ -58,8 +58,8 @@ pub(crate) fn of_value(value: Value) -> (Option<HeaderValue>, Bytes) {
     }
 }
 
-/// Content that came in, with its media type: text where the type says so and it is UTF-8 indeed,
-/// bytes otherwise, and for content without a type. Text has no need of a `charset`, so that is left out of its type.
+/// Incoming content with its media type: text for a text type when the bytes are UTF-8, bytes
+/// otherwise. The `charset` of text is dropped.
 pub(crate) fn text_or_bytes(
     bytes: Bytes,
     media_type: Option<Cow<'static, str>>,
@@ -84,7 +84,7 @@ fn without_charset(media_type: Cow<'static, str>) -> Cow<'static, str> {
     kept.join("; ").into()
 }
 
-/// A media type that a client named; the usual ones without an allocation.
+/// A client's media type; common ones without an allocation.
 pub(crate) fn named(text: &str) -> Cow<'static, str> {
     match USUAL.iter().find(|usual| **usual == text) {
         Some(usual) => Cow::Borrowed(usual),

@@ -4,13 +4,13 @@ use bytes::Bytes;
 use memchr::memmem;
 use runnel_store::{Error, Kind, Result, Value};
 
-/// Parts of a form.
+/// The most parts of a form.
 pub(crate) const MOST_PARTS: usize = 256;
-/// Bytes of a field that is no file.
+/// The largest field, in bytes.
 pub(crate) const LARGEST_FIELD: usize = 1024 * 1024;
-/// Bytes of the header section of a part.
+/// The largest header section of a part, in bytes.
 const LARGEST_HEAD: usize = 8 * 1024;
-/// Bytes of a boundary (RFC 2046 section 5.1.1).
+/// The longest boundary, in bytes (RFC 2046 section 5.1.1).
 const LONGEST_BOUNDARY: usize = 70;
 
 /// A field or a file.
@@ -29,7 +29,7 @@ fn too_large(what: String) -> Error {
     Error::new(Kind::TooLarge, what)
 }
 
-/// The boundary that a content type names, if it is one of `multipart/form-data`.
+/// The boundary of a `multipart/form-data` content type.
 pub(crate) fn boundary(media_type: &str) -> Option<Result<String>> {
     let (essence, parameters) = media_type.split_once(';').unwrap_or((media_type, ""));
     if !essence.trim().eq_ignore_ascii_case("multipart/form-data") {
@@ -47,11 +47,11 @@ fn is_boundary(text: &str) -> bool {
     (1..=LONGEST_BOUNDARY).contains(&text.len()) && text.bytes().all(known)
 }
 
-/// The parts of a body, in their order. A file that was not chosen is left out.
+/// The parts of a body, in order. An empty file input is left out.
 pub(crate) fn parse(body: &Bytes, boundary: &str) -> Result<Vec<FormPart>> {
     let delimiter = format!("\r\n--{boundary}");
     let finder = memmem::Finder::new(&delimiter);
-    // The first delimiter has no line break before it where the body begins with it.
+    // At the start of the body the first delimiter has no line break before it.
     let mut at = match body.strip_prefix(&delimiter.as_bytes()[2..]) {
         Some(_) => delimiter.len() - 2,
         None => finder.find(body).ok_or_else(|| malformed("it has no boundary"))? + delimiter.len(),
@@ -69,7 +69,7 @@ pub(crate) fn parse(body: &Bytes, boundary: &str) -> Result<Vec<FormPart>> {
         let start = at + blank;
         let end = finder.find(body.get(start..).unwrap_or_default());
         let end = start + end.ok_or_else(|| malformed("it ends within a part"))?;
-        // A part without headers begins with the empty line.
+        // A part without headers starts with the empty line.
         let part = body.slice((start + 2).min(end)..end);
         parts.extend(read_part(&part)?);
         at = end + delimiter.len();
@@ -131,7 +131,7 @@ fn read_part(part: &Bytes) -> Result<Option<FormPart>> {
     Ok(Some(FormPart { name, value }))
 }
 
-/// The parameters behind a `;`: `name=value` or `name="value"`.
+/// The parameters after a `;`: `name=value` or `name="value"`.
 struct Parameters<'a>(&'a str);
 
 impl Iterator for Parameters<'_> {
@@ -153,7 +153,7 @@ impl Iterator for Parameters<'_> {
                     self.0 = &quoted[at + 1..];
                     return Some((name.trim().to_string(), unescape(&value)));
                 }
-                // Other backslashes are part of a name, as browsers send it.
+                // Other backslashes belong to the name, as browsers send them.
                 '\\' if quoted[at + 1..].starts_with('"') => {
                     value.push('"');
                     characters.next();
@@ -161,13 +161,14 @@ impl Iterator for Parameters<'_> {
                 other => value.push(other),
             }
         }
-        // The quotes do not end.
+        // The closing quote is missing.
         self.0 = "";
         None
     }
 }
 
-/// The three characters that browsers escape in names (the HTML standard, "multipart/form-data").
+/// Decodes the three characters that browsers escape in names (HTML standard,
+/// "multipart/form-data").
 fn unescape(text: &str) -> String {
     text.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n")
 }

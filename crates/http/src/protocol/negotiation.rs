@@ -1,32 +1,27 @@
-//! Which form of lazy content a client wants (RFC 9110 section 12.5.1).
+//! Content negotiation of lazy content (RFC 9110 section 12.5.1).
 
 use hyper::header::{self, HeaderMap};
 use runnel_store::Form;
 
-/// JSON, unless the client names `text/csv` or `text/plain` and likes it better; `None` where it
-/// accepts none of the three.
+/// JSON, unless the client prefers `text/csv` or `text/plain`; `None` when it accepts none of the
+/// three.
 pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
     let mut json = Quality::default();
     let (mut csv, mut text) = (None, None);
     let (mut any_text, mut names_types) = (Quality::default(), false);
-    for line in headers.get_all(header::ACCEPT) {
-        for range in line.to_str().unwrap_or_default().split(',') {
-            let mut parts = range.split(';');
-            let essence = parts.next().unwrap_or_default().trim();
-            let quality = parts.find_map(quality).unwrap_or(1.0);
-            names_types |= essence.contains('/');
-            match essence.to_ascii_lowercase().as_str() {
-                "application/json" => json.set(3, quality),
-                "application/*" => json.set(2, quality),
-                "*/*" | "*" => {
-                    json.set(1, quality);
-                    any_text.set(1, quality);
-                }
-                "text/*" => any_text.set(2, quality),
-                "text/csv" => csv = Some(quality),
-                "text/plain" => text = Some(quality),
-                _ => {}
+    for (range, quality) in accepted(headers) {
+        names_types |= range.contains('/');
+        match range.as_str() {
+            "application/json" => json.set(3, quality),
+            "application/*" => json.set(2, quality),
+            "*/*" | "*" => {
+                json.set(1, quality);
+                any_text.set(1, quality);
             }
+            "text/*" => any_text.set(2, quality),
+            "text/csv" => csv = Some(quality),
+            "text/plain" => text = Some(quality),
+            _ => {}
         }
     }
     let better = |other: Option<f32>| other.is_some_and(|quality| quality > json.value);
@@ -35,15 +30,25 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
         (true, _) => Some(Form::Csv),
         (false, true) => Some(Form::Text),
         (false, false) if !names_types || json.value > 0.0 => Some(Form::Json),
-        // What is named with a quality of 0 is not meant by a range.
+        // An exact type with quality 0 overrides a range.
         (false, false) if any_text.value > 0.0 && text.is_none() => Some(Form::Text),
         (false, false) if any_text.value > 0.0 && csv.is_none() => Some(Form::Csv),
         (false, false) => None,
     }
 }
 
-/// The quality of a type: what the most specific range says.
-#[derive(Default)]
+/// The media ranges of `Accept` in lower case, each with its quality.
+pub(crate) fn accepted(headers: &HeaderMap) -> impl Iterator<Item = (String, f32)> {
+    let lines = headers.get_all(header::ACCEPT).iter();
+    lines.flat_map(|line| line.to_str().unwrap_or_default().split(',')).map(|range| {
+        let mut parts = range.split(';');
+        let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+        (essence, parts.find_map(quality).unwrap_or(1.0))
+    })
+}
+
+/// The quality of a type, from the most specific matching range.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Quality {
     rank: u8,
     pub(crate) value: f32,
@@ -58,7 +63,7 @@ impl Quality {
 }
 
 /// The number of a `q=…` parameter, from 0 to 1.
-pub(crate) fn quality(parameter: &str) -> Option<f32> {
+fn quality(parameter: &str) -> Option<f32> {
     let (name, value) = parameter.split_once('=')?;
     if !name.trim().eq_ignore_ascii_case("q") {
         return None;

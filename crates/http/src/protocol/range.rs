@@ -1,10 +1,10 @@
-//! Which bytes of content a request asks for (RFC 9110 section 14).
+//! Byte ranges of a request (RFC 9110 section 14).
 
-/// The most ranges of one request. More make the field as if it were not there: nobody needs them,
-/// and answering them is more work than asking.
+/// The most ranges of one request. With more, the field is ignored: serving them costs more than
+/// asking.
 const MOST_RANGES: usize = 16;
 
-/// A range of bytes: the first, and the one after the last.
+/// A half-open range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ByteRange {
     pub(crate) from: u64,
@@ -17,26 +17,26 @@ impl ByteRange {
     }
 }
 
-/// What a `Range` field comes to.
+/// The result of reading a `Range` field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RequestedRanges {
-    /// Nothing that can be understood, or all of it.
+    /// Unusable, or all of the content: respond with 200.
     Whole,
-    /// None of it is there: 416.
+    /// Outside of the content: 416.
     Beyond,
-    /// These, each with something in it, in the order of the request. Never none.
+    /// The requested ranges, non-empty, in the order of the request.
     Spans(Vec<ByteRange>),
 }
 
-/// Reads a `Range` field for content of a length. Other units than `bytes`, and what is malformed,
-/// count as nothing; ranges that overlap or touch become one.
-pub(crate) fn asked(field: &[u8], length: u64) -> RequestedRanges {
-    let Some(spans) = parse(field, length) else { return RequestedRanges::Whole };
-    let spans = joined(spans);
+/// Reads a `Range` field for content of this length. Units other than `bytes` and malformed fields
+/// are ignored; overlapping and adjacent ranges are merged.
+pub(crate) fn parse(field: &[u8], length: u64) -> RequestedRanges {
+    let Some(spans) = parse_spans(field, length) else { return RequestedRanges::Whole };
+    let spans = merge(spans);
     let total: u64 = spans.iter().map(|span| span.length()).sum();
     match spans.len() {
         0 => RequestedRanges::Beyond,
-        // An empty representation, asked for from its end.
+        // A suffix range of empty content.
         _ if total == 0 => RequestedRanges::Whole,
         1 => RequestedRanges::Spans(spans),
         _ if total >= length => RequestedRanges::Whole,
@@ -44,8 +44,8 @@ pub(crate) fn asked(field: &[u8], length: u64) -> RequestedRanges {
     }
 }
 
-/// The ranges that are there, as they were written; `None` where the field is malformed.
-fn parse(field: &[u8], length: u64) -> Option<Vec<ByteRange>> {
+/// The satisfiable ranges in written order; `None` for a malformed field.
+fn parse_spans(field: &[u8], length: u64) -> Option<Vec<ByteRange>> {
     let text = std::str::from_utf8(field).ok()?;
     let (unit, set) = text.split_once('=')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
@@ -84,7 +84,7 @@ fn parse(field: &[u8], length: u64) -> Option<Vec<ByteRange>> {
     (count > 0).then_some(spans)
 }
 
-/// A position. One that no number holds lies behind everything.
+/// A position. One beyond 64 bits lies after all content.
 fn position(digits: &str) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -92,13 +92,13 @@ fn position(digits: &str) -> Option<u64> {
     Some(digits.parse().unwrap_or(u64::MAX))
 }
 
-/// Ranges that overlap or touch as one, in the place of the first of them.
-fn joined(spans: Vec<ByteRange>) -> Vec<ByteRange> {
+/// Merges overlapping and adjacent ranges, in the place of the first of them.
+fn merge(spans: Vec<ByteRange>) -> Vec<ByteRange> {
     let mut joined: Vec<ByteRange> = Vec::with_capacity(spans.len());
     for mut span in spans {
         let mut place = joined.len();
-        // What grows may touch others.
-        while let Some(at) = joined.iter().position(|other| touch(*other, span)) {
+        // A grown range may touch others.
+        while let Some(at) = joined.iter().position(|other| overlap(*other, span)) {
             let other = joined.remove(at);
             span = ByteRange { from: other.from.min(span.from), to: other.to.max(span.to) };
             place = place.min(at);
@@ -108,7 +108,7 @@ fn joined(spans: Vec<ByteRange>) -> Vec<ByteRange> {
     joined
 }
 
-fn touch(one: ByteRange, other: ByteRange) -> bool {
+fn overlap(one: ByteRange, other: ByteRange) -> bool {
     one.from <= other.to && other.from <= one.to
 }
 
@@ -140,7 +140,7 @@ mod tests {
             ("bytes=0-9,10-19", spans(&[(0, 20)])),
             ("bytes=0-1022,1023-", spans(&[(0, 1024)])),
         ] {
-            assert_eq!(asked(field.as_bytes(), 1024), expected, "{field}");
+            assert_eq!(parse(field.as_bytes(), 1024), expected, "{field}");
         }
         for field in [
             "bytes=5-2",
@@ -159,22 +159,22 @@ mod tests {
             "=",
             "bytes=--1",
         ] {
-            assert_eq!(asked(field.as_bytes(), 1024), RequestedRanges::Whole, "{field}");
+            assert_eq!(parse(field.as_bytes(), 1024), RequestedRanges::Whole, "{field}");
         }
-        assert_eq!(asked(b"bytes=\xff-", 1024), RequestedRanges::Whole);
+        assert_eq!(parse(b"bytes=\xff-", 1024), RequestedRanges::Whole);
     }
 
     #[test]
     fn nothing_has_no_parts() {
-        assert_eq!(asked(b"bytes=0-", 0), RequestedRanges::Beyond);
-        assert_eq!(asked(b"bytes=-5", 0), RequestedRanges::Whole);
+        assert_eq!(parse(b"bytes=0-", 0), RequestedRanges::Beyond);
+        assert_eq!(parse(b"bytes=-5", 0), RequestedRanges::Whole);
     }
 
     #[test]
     fn many_ranges_are_no_ranges() {
         let many = |count: u64| {
             let ranges: Vec<_> = (0..count).map(|at| format!("{0}-{0}", at * 2)).collect();
-            asked(format!("bytes={}", ranges.join(",")).as_bytes(), 1024)
+            parse(format!("bytes={}", ranges.join(",")).as_bytes(), 1024)
         };
         assert!(matches!(many(16), RequestedRanges::Spans(spans) if spans.len() == 16));
         assert_eq!(many(17), RequestedRanges::Whole);
@@ -198,11 +198,11 @@ mod tests {
             };
             let field: Vec<_> = (0..=next(5)).map(|_| one(&mut next)).collect();
             let field = format!("bytes={}", field.join(","));
-            let RequestedRanges::Spans(spans) = asked(field.as_bytes(), length) else { continue };
+            let RequestedRanges::Spans(spans) = parse(field.as_bytes(), length) else { continue };
             assert!(!spans.is_empty());
             for (at, span) in spans.iter().enumerate() {
                 assert!(span.from < span.to && span.to <= length, "{field} of {length}");
-                assert!(spans[at + 1..].iter().all(|other| !touch(*other, *span)), "{field}");
+                assert!(spans[at + 1..].iter().all(|other| !overlap(*other, *span)), "{field}");
             }
         }
     }

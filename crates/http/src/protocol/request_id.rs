@@ -1,27 +1,26 @@
-//! Names of requests: taken over from the client's `X-Request-Id` where that is well formed, made
-//! otherwise.
+//! Request ids: the client's `X-Request-Id` when well formed, otherwise a new one.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use std::cell::Cell;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-/// The header in which a request and its answer carry the name.
+/// The header that carries the id in a request and its response.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest name that is taken over, in bytes. Longer than any that a proxy makes, short enough
-/// for a log line.
+/// The longest accepted id, in bytes: longer than those of common proxies, short enough for a log
+/// line.
 const LONGEST: usize = 128;
 
-/// The name of a request: its own when it has exactly one that is well formed, a new one otherwise.
+/// The id of a request: its own when it has exactly one well-formed id, a new one otherwise.
 ///
-/// Well formed are 1 to 128 characters of letters, digits and `-._~:/+=@`: nothing that could end
-/// a line, a quotation or an element of a page where somebody shows it.
+/// Well formed are 1 to 128 letters, digits and `-._~:/+=@`: nothing that could end a line, a
+/// quotation or an HTML element.
 pub(crate) fn of(headers: &HeaderMap) -> HeaderValue {
     let mut sent = headers.get_all(HEADER).iter();
     match (sent.next(), sent.next()) {
         (Some(name), None) if is_well_formed(name.as_bytes()) => name.clone(),
-        _ => made(),
+        _ => generate(),
     }
 }
 
@@ -30,16 +29,16 @@ fn is_well_formed(name: &[u8]) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.iter().all(allowed)
 }
 
-/// A new name: 32 hexadecimal digits.
-fn made() -> HeaderValue {
+/// A new id: 32 hexadecimal digits.
+fn generate() -> HeaderValue {
     let mut digits = [0; 32];
     hexadecimal(random(), &mut digits[..16]);
     hexadecimal(random(), &mut digits[16..]);
-    // Digits are always allowed in a header.
+    // Digits are always valid in a header.
     HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static("0"))
 }
 
-/// Writes a number's last digits, as many as there is room for.
+/// Writes the last hexadecimal digits of a number that fit.
 fn hexadecimal(number: u64, into: &mut [u8]) {
     let mut left = number;
     for digit in into.iter_mut().rev() {
@@ -49,12 +48,12 @@ fn hexadecimal(number: u64, into: &mut [u8]) {
 }
 
 thread_local! {
-    /// The state of this thread's generator; 0 before its first number.
+    /// The generator state of this thread; 0 before its first number.
     static STATE: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Sixty-four bits that meet no others by chance: SplitMix64 (Steele, Lea and Flood, 2014) from a
-/// start that the system's randomness gave. Nothing secret may be made of them.
+/// 64 random bits without collisions: SplitMix64 (Steele, Lea and Flood, 2014), seeded by the
+/// system. Not for secrets.
 pub(crate) fn random() -> u64 {
     let mut state = STATE.get();
     if state == 0 {
@@ -102,7 +101,7 @@ mod tests {
     fn made_names_differ() {
         let names: std::collections::HashSet<_> = (0..10_000).map(|_| random()).collect();
         assert_eq!(names.len(), 10_000);
-        assert_ne!(made(), made());
+        assert_ne!(generate(), generate());
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! From the target of a request to the reference that a store sees, and back.
+//! Request targets as references of a store, and back.
 
 use hyper::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use runnel_store::{Reference, Text, is_escape};
 
-/// Why a target names no reference.
+/// Why a target is no reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InvalidTarget {
     /// Longer than the limit: 414.
@@ -15,14 +15,14 @@ pub(crate) enum InvalidTarget {
 
 use InvalidTarget::{Malformed, TooLong};
 
-/// The reference that a request's target names: its path without escapes and dot segments, its
-/// query as it came.
+/// The reference of a request target: its path percent-decoded and without dot segments, its query
+/// unchanged.
 ///
-/// - Escapes are undone once. An escaped slash stays written as `%2F`, since undone it would
-///   become a separator: `/a%2Fb` has one segment. So does an escaped `%` that would begin
-///   an escape, so that `/a%252Fb` differs from it ([`runnel_store::encode_segment`]).
-/// - `.` and `..` segments (escaped ones too) are resolved before a store sees them and never
-///   lead above the root (RFC 3986 section 5.2.4).
+/// - Escapes are decoded once. `%2F` stays, since a decoded slash would be a separator: `/a%2Fb`
+///   has one segment. An escaped `%` that would start an escape stays as well, so that `/a%252Fb`
+///   differs from it ([`runnel_store::encode_segment`]).
+/// - `.` and `..` segments (escaped ones too) are removed and never lead above the root (RFC 3986
+///   section 5.2.4).
 /// - A malformed escape, an escaped NUL and escapes that are not UTF-8 are 400.
 pub(crate) fn reference(uri: &Uri, limit: usize) -> Result<Reference, InvalidTarget> {
     let path = uri.path();
@@ -43,7 +43,7 @@ pub(crate) fn reference(uri: &Uri, limit: usize) -> Result<Reference, InvalidTar
     })
 }
 
-/// A path without escapes and dot segments.
+/// A path, decoded and without dot segments.
 fn clean(path: &str) -> Result<Text, InvalidTarget> {
     if path.contains('%') {
         let plain = unescape(path)?;
@@ -56,17 +56,18 @@ fn clean(path: &str) -> Result<Text, InvalidTarget> {
     Ok(if has_dots(path) { remove_dot_segments(path).into() } else { path.into() })
 }
 
-/// A path without escapes; `None` when they are malformed.
+/// A decoded path; `None` when an escape is malformed.
 pub(crate) fn plain_path(path: &str) -> Option<String> {
     unescape(path).ok()
 }
 
-/// Whether a segment begins with a dot. A search for the two bytes costs more than the usual path is long.
+/// Whether a segment starts with a dot. Calling a substring search costs more than a typical path
+/// is long.
 fn has_dots(path: &str) -> bool {
     path.as_bytes().windows(2).any(|two| two == b"/.")
 }
 
-/// Undoes the escapes of a path, but for those that [`runnel_store::encode_segment`] makes.
+/// Decodes a path, except for the escapes that [`runnel_store::encode_segment`] makes.
 fn unescape(path: &str) -> Result<String, InvalidTarget> {
     let bytes = path.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
@@ -83,7 +84,7 @@ fn unescape(path: &str) -> Result<String, InvalidTarget> {
         };
         match (high * 16 + low) as u8 {
             0 => return Err(Malformed("the path contains a NUL")),
-            // No byte of a path is a NUL: it stands for a slash until the escapes are made.
+            // A decoded path has no NUL: it marks an escaped slash until that is escaped again.
             b'/' => plain.push(0),
             byte => plain.push(byte),
         }
@@ -95,7 +96,7 @@ fn unescape(path: &str) -> Result<String, InvalidTarget> {
     String::from_utf8(plain).map_err(|_| Malformed("the path is not UTF-8"))
 }
 
-/// Bytes without escapes, with those that a segment of a reference needs; a NUL is a slash.
+/// Re-escapes what a segment of a reference needs; a NUL marks a slash.
 fn escaped_again(plain: &[u8]) -> Vec<u8> {
     let mut escaped = Vec::with_capacity(plain.len() + 8);
     for (at, &byte) in plain.iter().enumerate() {
@@ -129,7 +130,7 @@ pub(crate) fn remove_dot_segments(path: &str) -> String {
     format!("/{}", kept.join("/"))
 }
 
-/// What is escaped in a path: all that RFC 3986 does not allow there.
+/// Characters escaped in a path: all that RFC 3986 does not allow there.
 const PATH: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -146,13 +147,12 @@ const PATH: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// What is escaped in one name of a path.
+/// Characters escaped in one path segment.
 const NAME: &AsciiSet = &PATH.add(b'/').add(b'%');
 
-/// A path as it stands in a header or a request line. What looks like an escape already stays,
-/// so that an address can be pasted into a program (and `%2F` is how a path keeps a slash that
-/// separates nothing); but nobody escapes letters and digits, so `%41` is such a name, and every
-/// other `%` is one too.
+/// A path for a header or a request line. An existing escape stays, so that a URL can be pasted
+/// into a program (and `%2F` stays one segment). Letters and digits are never escaped, so `%41` is
+/// taken literally, like any other `%`.
 pub(crate) fn escape_path(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     let mut rest = path;
@@ -165,7 +165,7 @@ pub(crate) fn escape_path(path: &str) -> String {
     escaped
 }
 
-/// One name of a listing, as a link wants it.
+/// A name of a listing for a link.
 pub(crate) fn escape_name(name: &str) -> String {
     utf8_percent_encode(&runnel_store::decode_segment(name), NAME).to_string()
 }

@@ -1,5 +1,5 @@
-//! Where a request belongs in a trace that several servers write: the W3C recommendation "Trace
-//! Context" (23 November 2021), fields `traceparent` and `tracestate`.
+//! W3C Trace Context (recommendation of 23 November 2021): the fields `traceparent` and
+//! `tracestate`.
 
 use crate::protocol::request_id::random;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -9,28 +9,28 @@ pub(crate) const STATE_NAME: &str = "tracestate";
 const PARENT: HeaderName = HeaderName::from_static(PARENT_NAME);
 const STATE: HeaderName = HeaderName::from_static(STATE_NAME);
 
-/// The longest `tracestate` that is passed on, in bytes: what the recommendation asks for.
+/// The longest `tracestate` that is propagated, in bytes, as the recommendation requires.
 const LONGEST_STATE: usize = 512;
 /// The length of `traceparent` in version 00.
 const LENGTH: usize = 55;
 
-/// The place of one piece of work in a trace.
+/// The position of a span in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The trace, the same in all servers; not 0.
+    /// The trace id, the same in all servers; not 0.
     pub trace: u128,
-    /// The piece of work that asked for this one, perhaps in another server.
+    /// The id of the parent span, perhaps in another server.
     pub parent: Option<u64>,
-    /// This piece of work; not 0.
+    /// The id of this span; not 0.
     pub span: u64,
-    /// Whether this trace is written down.
+    /// Whether the trace is sampled.
     pub sampled: bool,
-    /// What the vendors of other servers pass on: it is not looked at.
+    /// The vendors' `tracestate`, propagated unread.
     pub state: Option<HeaderValue>,
 }
 
 impl TraceContext {
-    /// A trace of its own.
+    /// A new trace.
     pub(crate) fn root() -> Self {
         let trace = u128::from(random()) << 64 | u128::from(random());
         TraceContext {
@@ -42,8 +42,7 @@ impl TraceContext {
         }
     }
 
-    /// What a request asks to be part of. `None` when it does not say, or not in a form that the
-    /// recommendation allows.
+    /// The trace context of a request. `None` without a valid `traceparent`.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let mut sent = headers.get_all(PARENT).iter();
         let (Some(value), None) = (sent.next(), sent.next()) else { return None };
@@ -56,18 +55,18 @@ impl TraceContext {
         Some(TraceContext { trace, parent: Some(parent), span: new_span(), sampled, state })
     }
 
-    /// A piece of work that this one asks for.
+    /// A child span.
     pub(crate) fn child(&self) -> Self {
         TraceContext { parent: Some(self.span), span: new_span(), ..self.clone() }
     }
 
-    /// The field that carries this place to another server.
+    /// The value of `traceparent` for another server.
     pub fn traceparent(&self) -> String {
         let flags = u8::from(self.sampled);
         format!("00-{:032x}-{:016x}-{flags:02x}", self.trace, self.span)
     }
 
-    /// The trace as its 32 hexadecimal digits.
+    /// The trace id as 32 hexadecimal digits.
     pub fn trace_digits(&self) -> String {
         format!("{:032x}", self.trace)
     }
@@ -77,7 +76,7 @@ fn new_span() -> u64 {
     random() | 1
 }
 
-/// `00-TRACE-SPAN-FLAGS`, all digits in lower case. A later version may have more after that.
+/// `00-TRACE-SPAN-FLAGS`, all digits in lower case. A later version may have more fields.
 fn parse(text: &[u8]) -> Option<(u128, u64, bool)> {
     let version = digits(text.get(..2)?)?;
     let longer = text.get(LENGTH);
@@ -92,7 +91,7 @@ fn parse(text: &[u8]) -> Option<(u128, u64, bool)> {
     (trace != 0 && span != 0).then_some((trace, span, flags & 1 == 1))
 }
 
-/// At most 32 hexadecimal digits; those in upper case are none here.
+/// At most 32 hexadecimal digits in lower case.
 fn digits(text: &[u8]) -> Option<u128> {
     text.iter().try_fold(0_u128, |number, byte| {
         let digit = match byte {

@@ -1,7 +1,7 @@
-//! One connection from accept to close: TLS, the protocol, its time limits, and the parting.
+//! One connection from accept to close: TLS, protocol detection, timeouts, and lingering close.
 
-use crate::network::server_tls::Agreement;
-use crate::network::wire::NetworkStream;
+use crate::network::server_tls::TlsHandshake;
+use crate::network::wire::{NetworkStream, chose_http2};
 use crate::server::connection_state::{ConnectionState, TimeoutAction, UpgradedSession};
 use crate::server::http1::connection::{self as http1, ConnectionEnd};
 use crate::server::options::Limits;
@@ -21,49 +21,50 @@ use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// How long a closed connection is still read, so that the client sees the last answer: closing
-/// a socket with unread bytes in it resets it, and the answer may be lost (RFC 9112 section 9.6).
-const PARTING: Duration = Duration::from_secs(2);
-/// How many bytes are read and thrown away in that time: as many as a body may have, within these
-/// bounds, since most clients send all of it before they read the answer.
-const PARTING_BYTES: (u64, u64) = (4 << 20, 64 << 20);
-/// How connections of HTTP/2 begin (RFC 9113 section 3.4). No method of HTTP/1.1 is called so.
+/// How long a half-closed connection is still read, so that the client sees the last response:
+/// closing a socket with unread input resets it, and the response may be lost (RFC 9112 section
+/// 9.6).
+const LINGER_TIME: Duration = Duration::from_secs(2);
+/// Bounds of the bytes that are read and discarded in that time: as many as a body may have, since
+/// most clients send all of it before they read the response.
+const LINGER_BYTES: (u64, u64) = (4 << 20, 64 << 20);
+/// The HTTP/2 connection preface (RFC 9113 section 3.4). No HTTP/1.1 method starts with it.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// So much of it tells the two apart.
-const TELLING: usize = 4;
+/// Bytes that tell the two protocols apart.
+const PREFACE_PREFIX: usize = 4;
 
-/// The conversation with one client. Ends when the connection is closed.
+/// A connection as a future. Ready when the connection is closed.
 pub(crate) struct ServerConnection {
     stage: Stage,
     state: Rc<ConnectionState>,
     limits: Rc<Limits>,
     protocols: Rc<Protocols>,
-    /// The one timer of the connection. While it runs it is only moved closer: when it fires too
-    /// early it is set anew. So a request on a busy connection costs no timer at all.
-    alarm: Pin<Box<Sleep>>,
-    /// When the alarm fires, once it was set.
-    alarm_at: Option<Instant>,
+    /// The only timer of the connection. While it runs it is only moved closer; when it fires too
+    /// early it is set again. A request on a busy connection costs no timer.
+    timer: Pin<Box<Sleep>>,
+    /// When the timer fires, once it was set.
+    timer_at: Option<Instant>,
     told_to_stop: bool,
 }
 
 enum Stage {
-    /// The client and the server agree on TLS.
-    Agreeing(Agreement, RequestService),
+    /// TLS handshake.
+    Handshake(TlsHandshake, RequestService),
     /// Nothing was read yet.
     Silent(Socket, RequestService),
     Http1(Box<http1::Http1Connection>),
     Http2(Box<http2::Connection<TokioIo<Socket>, RequestService, Local>>),
-    /// Another protocol goes on.
+    /// An upgraded protocol.
     Upgraded(UpgradedSession),
-    /// Nothing more is answered; what the client still sends is thrown away.
-    Parting(Parting),
+    /// Lingering close: input is discarded.
+    Lingering(LingeringClose),
     Over,
 }
 
-struct Parting {
+struct LingeringClose {
     socket: Socket,
     until: Instant,
-    /// How many bytes may still come.
+    /// Bytes that may still be discarded.
     left: usize,
 }
 
@@ -75,9 +76,9 @@ impl ServerConnection {
     ) -> ServerConnection {
         let (state, limits) = (requests.state.clone(), requests.limits.clone());
         let stage = match &protocols.tls {
-            Some(tls) => Stage::Agreeing(tls.agree(stream), requests),
+            Some(tls) => Stage::Handshake(tls.accept(stream), requests),
             None => {
-                Stage::Silent(Socket::new(NetworkStream::Plain(stream), state.clone()), requests)
+                Stage::Silent(Socket::new(NetworkStream::Left(stream), state.clone()), requests)
             }
         };
         ServerConnection {
@@ -85,77 +86,77 @@ impl ServerConnection {
             state,
             limits,
             protocols,
-            alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
-            alarm_at: None,
+            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            timer_at: None,
             told_to_stop: false,
         }
     }
 
-    /// Goes on as far as the client and the stores let it. Ready when the connection is over.
-    fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Makes progress until the client or a store blocks. Ready when the connection is over.
+    fn make_progress(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.stage {
-                Stage::Agreeing(agreement, _) => {
+                Stage::Handshake(agreement, _) => {
                     let agreed = ready!(agreement.as_mut().poll(context));
-                    self.agreed(agreed);
+                    self.handshake_done(agreed);
                 }
-                Stage::Silent(..) => ready!(self.listen(context)),
+                Stage::Silent(..) => ready!(self.poll_first_bytes(context)),
                 Stage::Http1(_) => ready!(self.http1(context)),
                 Stage::Http2(_) => return self.http2(context),
                 Stage::Upgraded(session) => return session.as_mut().poll(context),
-                Stage::Parting(_) | Stage::Over => return self.throw_away(context),
+                Stage::Lingering(_) | Stage::Over => return self.poll_discard(context),
             }
         }
     }
 
-    /// TLS stands, or does not.
-    fn agreed(&mut self, agreed: io::Result<NetworkStream>) {
-        let Stage::Agreeing(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
+    /// The TLS handshake ended.
+    fn handshake_done(&mut self, agreed: io::Result<NetworkStream>) {
+        let Stage::Handshake(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return;
         };
         match agreed {
-            Err(error) => tracing::debug!(%error, "a client did not agree on TLS"),
+            Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
             Ok(wire) => {
-                let is_http2 = wire.chose_http2();
+                let is_http2 = chose_http2(&wire);
                 let socket = Socket::new(wire, self.state.clone());
                 self.stage = Stage::Silent(socket, requests);
                 if is_http2 {
-                    self.begin(&[]);
+                    self.start_protocol(&[]);
                 }
             }
         }
     }
 
-    /// Waits for the first bytes. Ready when another stage was entered.
-    fn listen(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Waits for the first bytes. Ready on a change of stage.
+    fn poll_first_bytes(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Silent(socket, _) = &mut self.stage else { return Poll::Ready(()) };
         let protocols = self.protocols.clone();
         let mut space = protocols.scratch.space();
         match socket.poll_take(&mut space, context) {
-            Poll::Ready(Ok(early)) if !early.is_empty() => self.begin(early),
+            Poll::Ready(Ok(early)) if !early.is_empty() => self.start_protocol(early),
             Poll::Pending if !self.state.stopping.get() => return Poll::Pending,
             _ => self.stage = Stage::Over,
         }
         Poll::Ready(())
     }
 
-    /// It is known which protocol it is: what was agreed on, or what the first bytes look like.
-    fn begin(&mut self, early: &[u8]) {
+    /// Starts the protocol that ALPN or the first bytes select.
+    fn start_protocol(&mut self, early: &[u8]) {
         let Stage::Silent(socket, mut requests) = std::mem::replace(&mut self.stage, Stage::Over)
         else {
             return;
         };
-        let looks_so =
-            early.len() >= TELLING && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
+        let looks_so = early.len() >= PREFACE_PREFIX
+            && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
         match &self.protocols.http2 {
-            Some(http2) if looks_so || socket.wire().chose_http2() => {
+            Some(http2) if looks_so || chose_http2(socket.wire()) => {
                 self.state.multiplex();
                 requests.multiplexed = true;
                 let socket = TokioIo::new(socket.after(Bytes::copy_from_slice(early)));
                 self.stage = Stage::Http2(Box::new(http2.serve_connection(socket, requests)));
             }
             _ => {
-                self.state.sends_files.set(matches!(socket.wire(), NetworkStream::Plain(_)));
+                self.state.sends_files.set(matches!(socket.wire(), NetworkStream::Left(_)));
                 let (scratch, early) = (self.protocols.scratch.clone(), BytesMut::from(early));
                 let connection = http1::Http1Connection::new(socket, requests, scratch, early);
                 self.stage = Stage::Http1(Box::new(connection));
@@ -163,13 +164,13 @@ impl ServerConnection {
         }
     }
 
-    /// HTTP/1.1. Ready when another stage was entered.
+    /// Polls HTTP/1.1. Ready on a change of stage.
     fn http1(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Http1(connection) = &mut self.stage else { return Poll::Ready(()) };
         let mut polled = connection.poll(context);
         if polled.is_pending() && self.state.stopping.get() && !self.told_to_stop {
-            // What had arrived has been read above: an idle connection is closed, a request
-            // that was sent before is still answered.
+            // All input was read above: an idle connection closes, a request sent before is still
+            // answered.
             self.told_to_stop = true;
             connection.end_soon();
             polled = connection.poll(context);
@@ -189,8 +190,8 @@ impl ServerConnection {
             Ok(ConnectionEnd::Parting { sends }) => {
                 let unread = || matches!(socket.stream().try_read(&mut [0]), Ok(1..));
                 let has_more = sends || self.state.linger.get() || !rest.is_empty() || unread();
-                // With TLS an end has to be said, or it could be somebody else's doing.
-                if has_more || matches!(socket.wire(), NetworkStream::Secure(_)) {
+                // TLS must send close_notify, or the end could be a truncation attack.
+                if has_more || matches!(socket.wire(), NetworkStream::Right(_)) {
                     self.linger(socket, context);
                 }
             }
@@ -202,12 +203,12 @@ impl ServerConnection {
         Poll::Ready(())
     }
 
-    /// HTTP/2. Ready when the connection is over.
+    /// Polls HTTP/2. Ready when the connection is over.
     fn http2(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Http2(connection) = &mut self.stage else { return Poll::Ready(()) };
         if (self.state.stopping.get() || self.state.leaving.get()) && !self.told_to_stop {
             self.told_to_stop = true;
-            // What was asked for is still answered (RFC 9113 section 6.8).
+            // Active streams still complete (RFC 9113 section 6.8).
             Pin::new(&mut **connection).graceful_shutdown();
         }
         let result = ready!(Pin::new(&mut **connection).poll(context));
@@ -217,18 +218,18 @@ impl ServerConnection {
         Poll::Ready(())
     }
 
-    /// Says that nothing more is written, and goes on reading for a while.
+    /// Shuts down writing and starts the lingering close.
     fn linger(&mut self, mut socket: Socket, context: &mut Context<'_>) {
         if let Poll::Ready(Ok(())) = Pin::new(&mut socket).poll_shutdown(context) {
-            let until = self.state.now() + PARTING;
-            let left = self.limits.body.clamp(PARTING_BYTES.0, PARTING_BYTES.1) as usize;
-            self.stage = Stage::Parting(Parting { socket, until, left });
+            let until = self.state.now() + LINGER_TIME;
+            let left = self.limits.body.clamp(LINGER_BYTES.0, LINGER_BYTES.1) as usize;
+            self.stage = Stage::Lingering(LingeringClose { socket, until, left });
         }
     }
 
-    /// Throws away what still comes, until the client closes, or long enough.
-    fn throw_away(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Stage::Parting(parting) = &mut self.stage else { return Poll::Ready(()) };
+    /// Discards input until the client closes or a limit is reached.
+    fn poll_discard(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Lingering(parting) = &mut self.stage else { return Poll::Ready(()) };
         let stream = parting.socket.stream();
         let mut buffer = [0; 8 * 1024];
         while parting.left > 0 {
@@ -246,12 +247,12 @@ impl ServerConnection {
         Poll::Ready(())
     }
 
-    /// When the present phase ends at the latest, and what to do then.
-    fn due(&self) -> Option<(Instant, TimeoutAction)> {
-        let due = self.state.due(&self.limits);
-        // A client in the middle of TLS is about to send its request.
+    /// The next timeout, and its action.
+    fn next_timeout(&self) -> Option<(Instant, TimeoutAction)> {
+        let due = self.state.next_timeout(&self.limits);
+        // A client in the TLS handshake is about to send its request.
         let drained = match &self.stage {
-            Stage::Agreeing(..) => None,
+            Stage::Handshake(..) => None,
             _ => self.state.drained_at(),
         };
         match (drained, due) {
@@ -261,19 +262,19 @@ impl ServerConnection {
         }
     }
 
-    /// Ends what lasts too long. Pending with the alarm set for the next look.
-    fn watch(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Enforces timeouts. Pending with the timer set.
+    fn enforce_timeouts(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let due = match &self.stage {
-                Stage::Parting(parting) => Some((parting.until, TimeoutAction::Close)),
+                Stage::Lingering(parting) => Some((parting.until, TimeoutAction::Close)),
                 Stage::Over => return Poll::Ready(()),
-                _ => self.due(),
+                _ => self.next_timeout(),
             };
             let now = self.state.now();
             match due {
                 Some((at, TimeoutAction::Drained)) if at <= now => {
                     self.state.stopping.set(true);
-                    if self.advance(context).is_ready() {
+                    if self.make_progress(context).is_ready() {
                         return Poll::Ready(());
                     }
                     continue;
@@ -284,33 +285,33 @@ impl ServerConnection {
                         return Poll::Ready(());
                     };
                     connection.time_out();
-                    if self.advance(context).is_ready() {
+                    if self.make_progress(context).is_ready() {
                         return Poll::Ready(());
                     }
-                    // A client that has no room for these few bytes gets none.
+                    // A client without room for these few bytes gets none.
                     if matches!(self.stage, Stage::Http1(_)) {
                         return Poll::Ready(());
                     }
                     continue;
                 }
                 Some((at, TimeoutAction::Look)) if at <= now => {
-                    // Whoever still waits says so again.
+                    // A request that still waits sets its timeout again.
                     self.state.wake_at(None);
-                    if self.advance(context).is_ready() {
+                    if self.make_progress(context).is_ready() {
                         return Poll::Ready(());
                     }
                     continue;
                 }
                 _ => {}
             }
-            // While a request is answered nothing is due: look again some time later.
+            // An active request has no timeout here: check again later.
             let next = due.map_or_else(|| now + self.limits.keep_alive, |(at, _)| at);
-            if self.alarm_at.is_some_and(|at| at > now && (at <= next || due.is_none())) {
+            if self.timer_at.is_some_and(|at| at > now && (at <= next || due.is_none())) {
                 return Poll::Pending;
             }
-            self.alarm_at = Some(next);
-            self.alarm.as_mut().reset(next.into());
-            ready!(self.alarm.as_mut().poll(context));
+            self.timer_at = Some(next);
+            self.timer.as_mut().reset(next.into());
+            ready!(self.timer.as_mut().poll(context));
             self.state.tick();
         }
     }
@@ -323,9 +324,9 @@ impl Future for ServerConnection {
         let this = &mut *self;
         this.state.tick();
         this.state.keep_waker(context.waker());
-        if this.state.cut.get() || this.advance(context).is_ready() {
+        if this.state.cut.get() || this.make_progress(context).is_ready() {
             return Poll::Ready(());
         }
-        this.watch(context)
+        this.enforce_timeouts(context)
     }
 }

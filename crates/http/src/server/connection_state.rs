@@ -1,5 +1,5 @@
-//! What one connection is doing and since when: kept in cells, so that the hot path pays a store
-//! and never a timer.
+//! The state of a connection and its timeouts, in cells: the hot path pays a store and never a
+//! timer.
 
 use crate::network::wire::NetworkStream;
 use crate::server::options::Limits;
@@ -11,102 +11,99 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// How long a connection that is given up may take to end: for TLS, or for GOAWAY.
+/// How long a given-up connection may take to close: for TLS, or for GOAWAY.
 pub(crate) const GIVING_UP: Duration = Duration::from_secs(1);
 
-/// How long a connection without a whole request is not given up.
+/// How long a new connection without a complete request is protected from being given up.
 const ARRIVING: Duration = Duration::from_secs(1);
 
 /// The rest of a connection after an upgrade (RFC 9110 section 7.8).
 pub(crate) type UpgradedSession = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Begins a session of another protocol on the connection, with the bytes that the client has sent
-/// beyond its request.
+/// Starts a session of another protocol on the connection, with the input beyond the request.
 pub(crate) type Upgrade = Box<dyn FnOnce(NetworkStream, Bytes) -> UpgradedSession>;
 
-/// What a connection is doing.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionPhase {
     /// Nothing has been received yet.
     Fresh,
-    /// A part of a request's head has been received.
+    /// A request head has been received in part.
     Head,
-    /// A request is being answered.
+    /// A request is active.
     Busy,
-    /// The last request has been answered.
+    /// The last response is complete.
     Idle,
-    /// Another protocol goes on, which looks after itself.
+    /// Upgraded: the other protocol has its own timeouts.
     Upgraded,
 }
 
-/// How a connection could be given up, the first kind before the second, and what has lasted longest
-/// before the others.
+/// How expendable a connection is: idle ones before half-open ones, the oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum IdleState {
-    /// It is between two requests.
+    /// Between two requests.
     Idle(Instant),
-    /// Its request has not arrived as a whole.
+    /// With an incomplete request.
     HalfOpen(Instant),
 }
 
-/// What to do when the time of a phase is over.
+/// The action of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeoutAction {
-    /// Close without a word: nobody waits for an answer.
+    /// Close silently: no client waits for a response.
     Close,
     /// Close because the server drains, unless a request has arrived meanwhile.
     Drained,
-    /// Answer 408 and close: half a request has come.
+    /// Respond with 408 and close: a request is incomplete.
     Tell,
-    /// Let the request look at the clock itself: it has been answered for as long as it may.
+    /// Wake the request: its own timeout may have expired.
     Look,
 }
 
-/// The state of one connection, shared by its task, its socket, its answers and the server.
+/// The state of one connection, shared by its task, its socket, its responses and the server.
 pub(crate) struct ConnectionState {
     phase: Cell<ConnectionPhase>,
     since: Cell<Instant>,
-    /// The time when the connection's task was last woken: one clock reading for each wake-up.
+    /// The clock, read once for each wake-up of the connection's task.
     now: Cell<Instant>,
-    /// When the request of HTTP/1.1 that is being answered looks at the clock.
+    /// The timeout of the active HTTP/1.1 request.
     answer_by: Cell<Option<Instant>>,
-    /// Since when the client has not taken what is ready for it.
+    /// Since when the client accepts no output.
     blocked: Cell<Option<Instant>>,
-    /// How many requests there were.
+    /// The number of requests so far.
     requests: Cell<u32>,
-    /// The requests are those of HTTP/2: several at a time.
+    /// HTTP/2: several concurrent streams.
     multiplexed: Cell<bool>,
-    /// How many requests of HTTP/2 are being answered.
+    /// Active HTTP/2 streams.
     streams: Cell<u32>,
-    /// How many of these wait for their store, and not for the client.
+    /// Streams that wait for their store, not for the client.
     waiting: Cell<u32>,
-    /// When the client last took something, or something became ready for it.
+    /// When the client last accepted output, or output became ready.
     progress: Cell<Instant>,
-    /// The connection, where this is about one request of several.
+    /// The connection, in the state of an HTTP/2 stream.
     connection: Option<Rc<ConnectionState>>,
-    /// Whether this one request waits for its store.
+    /// Whether this stream waits for its store.
     waits: Cell<bool>,
-    /// The system may send files by itself: it is HTTP/1.1 on a bare socket.
+    /// sendfile(2) is possible: HTTP/1.1 without TLS.
     pub(crate) sends_files: Cell<bool>,
-    /// The protocol that goes on after the answer under way.
+    /// The protocol upgrade after the current response.
     pub(crate) upgrade: RefCell<Option<Upgrade>>,
-    /// The client may still be sending what nobody reads: say goodbye before closing.
+    /// The client may still send an unread body: close with lingering.
     pub(crate) linger: Cell<bool>,
-    /// The next answer is the last one of its connection and says so.
+    /// The next response is the last one of its connection and announces it.
     pub(crate) leaving: Cell<bool>,
-    /// The server drains: the connection closes after this time without a request, and streams of
-    /// events end.
+    /// The server drains: the connection closes after this time without a request, and event
+    /// streams end.
     drains: Cell<Option<Duration>>,
-    /// Finish the requests under way and close.
+    /// Finish active requests and close.
     pub(crate) stopping: Cell<bool>,
-    /// The connection is given up for another one: when it ends at the latest, unless it has become
-    /// busy.
+    /// The connection is given up for another one: its last moment, unless it becomes busy.
     given_up: Cell<Option<Instant>>,
-    /// The server's patience is over: close now.
+    /// The drain timeout expired: close now.
     pub(crate) cut: Cell<bool>,
     /// Wakes the connection's task.
     waker: RefCell<Option<Waker>>,
-    /// Wakes the tasks of its HTTP/2 streams that end when the server drains.
+    /// Wakes the HTTP/2 streams that end when the server drains.
     drain_wakers: RefCell<Vec<Waker>>,
 }
 
@@ -138,7 +135,7 @@ impl ConnectionState {
         }
     }
 
-    /// For one request of a connection that carries several at a time.
+    /// The state of one HTTP/2 stream.
     pub(crate) fn stream_of(connection: &Rc<ConnectionState>) -> Rc<ConnectionState> {
         connection.streams.set(connection.streams.get() + 1);
         connection.waiting.set(connection.waiting.get() + 1);
@@ -148,26 +145,26 @@ impl ConnectionState {
         Rc::new(state)
     }
 
-    /// Whether this is about one request of several.
+    /// Whether this is the state of a stream.
     pub(crate) fn is_of_stream(&self) -> bool {
         self.connection.is_some()
     }
 
-    /// The connection carries several requests at a time from here on.
+    /// The connection is HTTP/2 from now on.
     pub(crate) fn multiplex(&self) {
         self.multiplexed.set(true);
         self.phase.set(ConnectionPhase::Idle);
         self.since.set(self.now.get());
     }
 
-    /// Another protocol goes on.
+    /// The connection is upgraded.
     pub(crate) fn upgraded(&self) {
         self.phase.set(ConnectionPhase::Upgraded);
         self.stopping.set(self.stopping.get() || self.is_draining());
     }
 
-    /// The server stops: each answer says `Connection: close`, and the connection closes after
-    /// this time without a request. A protocol without requests ends at once.
+    /// Starts the drain: each response says `Connection: close`, and the connection closes after
+    /// this time without a request. An upgraded protocol ends at once.
     pub(crate) fn drain(&self, quiet: Duration) {
         self.leaving.set(true);
         self.drains.set(Some(quiet));
@@ -183,8 +180,8 @@ impl ConnectionState {
         connection.drains.get().is_some()
     }
 
-    /// Wakes the task of an HTTP/2 stream too when the server begins to drain. The task of a
-    /// connection always is.
+    /// Also wakes the task of an HTTP/2 stream when the drain starts. The connection's task is
+    /// always woken.
     pub(crate) fn wake_at_drain(&self, waker: &Waker) {
         let Some(connection) = &self.connection else { return };
         if !self.waker.borrow().as_ref().is_some_and(|kept| kept.will_wake(waker)) {
@@ -200,7 +197,7 @@ impl ConnectionState {
         }
     }
 
-    /// A piece of an answer was asked for, and is there or not.
+    /// A piece of a response was polled: whether it is pending.
     pub(crate) fn answering(&self, waits: bool) {
         let Some(connection) = &self.connection else { return };
         if self.waits.replace(waits) == waits {
@@ -211,7 +208,7 @@ impl ConnectionState {
         connection.progress.set(Instant::now());
     }
 
-    /// Reads the clock, for all that happens in this wake-up.
+    /// Reads the clock for this wake-up.
     pub(crate) fn tick(&self) {
         self.now.set(Instant::now());
     }
@@ -220,13 +217,14 @@ impl ConnectionState {
         self.now.get()
     }
 
-    /// Bytes came from the client.
-    pub(crate) fn received(&self) {
+    /// Input arrived.
+    pub(crate) fn input_received(&self) {
         if self.multiplexed.get() {
             return;
         }
         if matches!(self.phase.get(), ConnectionPhase::Fresh | ConnectionPhase::Idle) {
-            // A new connection's time runs from its start, not from its first byte.
+            // The header timeout of a new connection starts with the connection, not with its first
+            // byte.
             if self.phase.get() == ConnectionPhase::Idle {
                 self.since.set(self.now.get());
             }
@@ -234,15 +232,15 @@ impl ConnectionState {
         }
     }
 
-    /// A whole head was parsed and a request begins. Answers the how many-th of the connection.
-    pub(crate) fn begin(&self) -> u32 {
+    /// A head is complete and its request starts. Returns its number on the connection.
+    pub(crate) fn start_request(&self) -> u32 {
         self.phase.set(ConnectionPhase::Busy);
         self.requests.set(self.requests.get().saturating_add(1));
         self.requests.get()
     }
 
-    /// The answer has been handed over to the last byte.
-    pub(crate) fn finish(&self) {
+    /// The response is complete.
+    pub(crate) fn finish_response(&self) {
         if self.phase.get() == ConnectionPhase::Upgraded {
             return;
         }
@@ -250,8 +248,8 @@ impl ConnectionState {
         self.since.set(self.now.get());
     }
 
-    /// The socket took bytes (or not).
-    pub(crate) fn wrote(&self, blocked: bool) {
+    /// The socket accepted output, or blocked.
+    pub(crate) fn output_progress(&self, blocked: bool) {
         if self.multiplexed.get() && !blocked {
             self.progress.set(self.now.get());
         }
@@ -260,7 +258,7 @@ impl ConnectionState {
             (false, Some(_)) => {
                 self.blocked.set(None);
                 if self.phase.get() == ConnectionPhase::Idle {
-                    // All of the answer was handed over before: the client only now takes it.
+                    // The response was complete before: the client accepts it only now.
                     self.since.set(self.now.get());
                 }
             }
@@ -268,23 +266,23 @@ impl ConnectionState {
         }
     }
 
-    /// Has the task of the connection woken at a moment, or not any more, which costs no timer: it
-    /// has one already. Answers whether it does: that of several requests at a time does not.
+    /// Sets or clears a wake-up of the connection's task, which costs no timer: it already has one.
+    /// Returns whether the task does so: that of HTTP/2 streams does not.
     pub(crate) fn wake_at(&self, moment: Option<Instant>) -> bool {
         self.answer_by.set(moment);
         self.connection.is_none()
     }
 
-    /// When the present phase ends at the latest, and what to do then. `None` while nothing is due.
-    pub(crate) fn due(&self, limits: &Limits) -> Option<(Instant, TimeoutAction)> {
+    /// The next timeout and its action. `None` while there is none.
+    pub(crate) fn next_timeout(&self, limits: &Limits) -> Option<(Instant, TimeoutAction)> {
         if self.multiplexed.get() && self.blocked.get().is_none() && self.streams.get() > 0 {
-            // Somebody has something to send, and the client gives no room for it (RFC 9113
-            // section 5.2): such a client could keep as many answers as it may ask for.
+            // A stream has output that flow control blocks (RFC 9113 section 5.2): such a client
+            // could hold as many responses as it may open streams.
             let stuck = self.streams.get() > self.waiting.get();
             let at = self.progress.get().checked_add(limits.write_idle)?;
             return stuck.then_some((at, TimeoutAction::Close));
         }
-        if let (Some(at), true) = (self.given_up.get(), self.rests_now()) {
+        if let (Some(at), true) = (self.given_up.get(), self.is_not_busy()) {
             return Some((at, TimeoutAction::Close));
         }
         let (since, limit, overdue) = match (self.blocked.get(), self.phase.get()) {
@@ -306,8 +304,8 @@ impl ConnectionState {
         Some((since.checked_add(limit)?, overdue))
     }
 
-    /// Whether the connection can be given up for another one, and in which order.
-    pub(crate) fn rests(&self) -> Option<IdleState> {
+    /// Whether the connection can be given up for another one, and how expendable it is.
+    pub(crate) fn idle_state(&self) -> Option<IdleState> {
         if self.given_up.get().is_some() || self.blocked.get().is_some() || self.cut.get() {
             return None;
         }
@@ -336,7 +334,7 @@ impl ConnectionState {
         self.wake();
     }
 
-    /// When a connection that drains closes for want of a request.
+    /// When a draining connection closes for lack of a request.
     pub(crate) fn drained_at(&self) -> Option<Instant> {
         let quiet = self.drains.get().filter(|_| !self.stopping.get())?;
         let rests = matches!(self.phase.get(), ConnectionPhase::Fresh | ConnectionPhase::Idle);
@@ -344,11 +342,11 @@ impl ConnectionState {
         rests.then(|| self.since.get() + quiet)
     }
 
-    fn rests_now(&self) -> bool {
+    fn is_not_busy(&self) -> bool {
         !matches!(self.phase.get(), ConnectionPhase::Busy | ConnectionPhase::Upgraded)
     }
 
-    /// Remembers how the connection's task is woken.
+    /// Stores the waker of the connection's task.
     pub(crate) fn keep_waker(&self, waker: &Waker) {
         let mut kept = self.waker.borrow_mut();
         if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
@@ -356,7 +354,7 @@ impl ConnectionState {
         }
     }
 
-    /// Wakes the connection's task, unless it is the one that is at work.
+    /// Wakes the connection's task, unless it is the running one.
     pub(crate) fn wake_from(&self, at_work: &Waker) {
         let waker = self.waker.borrow();
         if let Some(waker) = waker.as_ref().filter(|waker| !waker.will_wake(at_work)) {
@@ -364,7 +362,7 @@ impl ConnectionState {
         }
     }
 
-    /// Wakes the connection's task, so that it looks at the flags.
+    /// Wakes the connection's task to check the flags.
     pub(crate) fn wake(&self) {
         if let Some(waker) = self.waker.borrow().as_ref() {
             waker.wake_by_ref();
@@ -382,7 +380,7 @@ impl Drop for ConnectionState {
             connection.phase.set(ConnectionPhase::Idle);
             connection.since.set(Instant::now());
         }
-        // It sets its alarm anew.
+        // It resets its timer.
         connection.wake();
     }
 }
@@ -396,14 +394,23 @@ mod tests {
         let limits = Limits::default();
         let start = Instant::now();
         let state = ConnectionState::new(start);
-        assert_eq!(state.due(&limits), Some((start + limits.header_time, TimeoutAction::Close)));
-        state.received();
-        assert_eq!(state.due(&limits), Some((start + limits.header_time, TimeoutAction::Tell)));
-        state.begin();
-        state.received();
-        assert_eq!(state.due(&limits), None);
-        state.finish();
-        assert_eq!(state.due(&limits), Some((start + limits.keep_alive, TimeoutAction::Close)));
+        assert_eq!(
+            state.next_timeout(&limits),
+            Some((start + limits.header_time, TimeoutAction::Close))
+        );
+        state.input_received();
+        assert_eq!(
+            state.next_timeout(&limits),
+            Some((start + limits.header_time, TimeoutAction::Tell))
+        );
+        state.start_request();
+        state.input_received();
+        assert_eq!(state.next_timeout(&limits), None);
+        state.finish_response();
+        assert_eq!(
+            state.next_timeout(&limits),
+            Some((start + limits.keep_alive, TimeoutAction::Close))
+        );
     }
 
     #[test]
@@ -411,11 +418,11 @@ mod tests {
         let limits = Limits::default();
         let start = Instant::now();
         let state = ConnectionState::new(start);
-        state.begin();
+        state.start_request();
         assert!(state.wake_at(Some(start)));
-        assert_eq!(state.due(&limits), Some((start, TimeoutAction::Look)));
+        assert_eq!(state.next_timeout(&limits), Some((start, TimeoutAction::Look)));
         assert!(state.wake_at(None));
-        assert_eq!(state.due(&limits), None);
+        assert_eq!(state.next_timeout(&limits), None);
         let stream = ConnectionState::stream_of(&Rc::new(state));
         assert!(!stream.wake_at(Some(start)));
     }
@@ -427,11 +434,11 @@ mod tests {
         assert_eq!(state.drained_at(), None);
         state.drain(quiet);
         assert_eq!((state.leaving.get(), state.drained_at()), (true, Some(start + quiet)));
-        state.received();
+        state.input_received();
         assert_eq!(state.drained_at(), None);
-        state.begin();
+        state.start_request();
         assert_eq!(state.drained_at(), None);
-        state.finish();
+        state.finish_response();
         assert_eq!(state.drained_at(), Some(start + quiet));
         state.upgraded();
         assert!(state.stopping.get());
@@ -442,10 +449,13 @@ mod tests {
         let limits = Limits::default();
         let start = Instant::now();
         let state = ConnectionState::new(start);
-        state.begin();
-        state.wrote(true);
-        assert_eq!(state.due(&limits), Some((start + limits.write_idle, TimeoutAction::Close)));
-        state.wrote(false);
-        assert_eq!(state.due(&limits), None);
+        state.start_request();
+        state.output_progress(true);
+        assert_eq!(
+            state.next_timeout(&limits),
+            Some((start + limits.write_idle, TimeoutAction::Close))
+        );
+        state.output_progress(false);
+        assert_eq!(state.next_timeout(&limits), None);
     }
 }

@@ -1,11 +1,11 @@
-//! At most one line a second in the log about what clients can cause at will.
+//! A rate limit of one log line a second for events that clients can cause at will.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Lets one line a second through, and counts what is left out.
+/// Passes one line a second, and counts suppressed ones.
 #[derive(Default)]
 pub(crate) struct LogRate {
     until: Cell<Option<Instant>>,
@@ -17,8 +17,8 @@ impl LogRate {
         LogRate { until: Cell::new(None), left_out: Cell::new(0) }
     }
 
-    /// Whether a line may be written; how many were left out before it.
-    pub(crate) fn pass(&self) -> Option<u64> {
+    /// Whether a line may be written, with the number of lines suppressed before it.
+    pub(crate) fn allow(&self) -> Option<u64> {
         let now = Instant::now();
         if self.until.get().is_some_and(|until| now < until) {
             self.left_out.set(self.left_out.get().saturating_add(1));
@@ -36,9 +36,9 @@ mod tests {
     #[test]
     fn one_line_a_second_passes() {
         let rate = LogRate::new();
-        assert_eq!(rate.pass(), Some(0));
-        assert_eq!((rate.pass(), rate.pass()), (None, None));
+        assert_eq!(rate.allow(), Some(0));
+        assert_eq!((rate.allow(), rate.allow()), (None, None));
         rate.until.set(Some(Instant::now()));
-        assert_eq!(rate.pass(), Some(2));
+        assert_eq!(rate.allow(), Some(2));
     }
 }

@@ -1,5 +1,4 @@
-//! Who watches a server is told of its connections and requests. Without an observer a request pays
-//! one comparison.
+//! Observers of connections and requests. Without an observer a request pays one comparison.
 
 use crate::protocol::request_id;
 use crate::protocol::trace_context::{self, TraceContext};
@@ -12,68 +11,75 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// The status that stands for an answer which was never given: the client went away before
-/// (nginx's number).
+/// The status of a request whose client closed before the response (499, as in nginx).
 pub const CLIENT_GONE: u16 = 499;
 
-/// Work for one request that is told at once: others begin to notice.
+/// Time on the thread that is reported at once: other requests notice it.
 const LONG_HOLD: Duration = Duration::from_millis(10);
 
-/// The longest pattern that is kept for a request, in bytes.
+/// The longest recorded route, in bytes.
 const LONGEST_ROUTE: usize = 256;
 
-/// Watches a server, on the thread that serves. Everything it does is time that a request waits.
+/// Observes a server, on the serving thread. Its methods add to the latency of a request.
 pub trait Observer: fmt::Debug {
     /// A connection was accepted.
     fn opened(&self, peer: SocketAddr);
-    /// A connection has ended.
+    /// A connection ended.
     fn closed(&self, peer: SocketAddr);
-    /// Whether each request is to have a name (`X-Request-Id`) and a place in a trace.
+    /// Whether each request gets an id (`X-Request-Id`) and a trace context.
     fn names_requests(&self) -> bool;
-    /// Whether a trace that begins here is to be written down.
+    /// Whether to sample a trace that starts here.
     fn samples(&self, trace: u128) -> bool;
-    /// The head of a request of HTTP/1.1 was refused before it could be read as one. No other method
-    /// is called for it.
+    /// An HTTP/1.1 head was refused during parsing. No other method is called for it.
     fn refused(&self, refused: &RefusedHead);
-    /// A request came.
+    /// A request started.
     fn begun(&self, request: &ObservedRequest);
-    /// A request is over: its answer was handed over to the last byte, or is not wanted any more.
+    /// A request ended: its response is complete or cancelled.
     fn ended(&self, request: &ObservedRequest);
-    /// The thread worked for a request for this long, 10 ms or more, and for nobody else.
+    /// A request held the thread for this long, 10 ms or more, without yielding.
     fn held(&self, request: &ObservedRequest, time: Duration);
-    /// A call to another server, made for a request, is over.
+    /// A call to another server, made for a request, ended.
     fn called(&self, request: &ObservedRequest, call: &OutboundCall);
 }
 
-/// A head that is none, or too large, or too slow.
+/// A malformed, oversized or slow head.
 #[derive(Clone, Copy, Debug)]
 pub struct RefusedHead {
-    /// Who made the connection: what such a head says of proxies is not believed.
+    /// The peer of the connection: forwarded addresses in such a head are not trusted.
     pub peer: SocketAddr,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
-    /// What was wrong: one of a few dozen fixed sentences.
+    /// The reason: one of a few dozen fixed sentences.
     pub reason: &'static str,
-    /// How long the body of the answer is, in bytes.
+    /// The length of the response body, in bytes.
     pub sent: u64,
 }
 
-/// One request, from its head to the end of its answer.
+/// One request, from its head to the end of its response.
 pub struct ObservedRequest {
     observer: Rc<dyn Observer>,
-    method: Method,
-    uri: Uri,
-    version: Version,
-    peer: SocketAddr,
-    agent: Option<HeaderValue>,
-    referrer: Option<HeaderValue>,
-    length: Option<u64>,
+    /// The method.
+    pub method: Method,
+    /// The target as sent.
+    pub uri: Uri,
+    /// The version of the protocol.
+    pub version: Version,
+    /// The address of the client.
+    pub peer: SocketAddr,
+    /// The field `User-Agent`.
+    pub agent: Option<HeaderValue>,
+    /// The field `Referer`.
+    pub referrer: Option<HeaderValue>,
+    /// The `Content-Length` of the request.
+    pub length: Option<u64>,
     id: Option<HeaderValue>,
-    trace: Option<TraceContext>,
-    started: Instant,
+    /// The trace context; `None` when the observer wants none.
+    pub trace: Option<TraceContext>,
+    /// When the head was complete.
+    pub started: Instant,
     status: Cell<u16>,
     sent: Cell<u64>,
-    /// How long the body of the answer is, where that is known.
+    /// The length of the response body, if known.
     expected: Cell<Option<u64>>,
     whole: Cell<bool>,
     busy: Cell<Duration>,
@@ -82,94 +88,48 @@ pub struct ObservedRequest {
 }
 
 impl ObservedRequest {
-    /// The method.
-    pub fn method(&self) -> &Method {
-        &self.method
-    }
-
-    /// The target as it was sent.
-    pub fn uri(&self) -> &Uri {
-        &self.uri
-    }
-
-    /// The version of the protocol.
-    pub fn version(&self) -> Version {
-        self.version
-    }
-
-    /// The address of the client.
-    pub fn peer(&self) -> SocketAddr {
-        self.peer
-    }
-
-    /// The field `User-Agent`.
-    pub fn agent(&self) -> Option<&HeaderValue> {
-        self.agent.as_ref()
-    }
-
-    /// The field `Referer`.
-    pub fn referrer(&self) -> Option<&HeaderValue> {
-        self.referrer.as_ref()
-    }
-
-    /// How long the body of the request says it is, in bytes.
-    pub fn length(&self) -> Option<u64> {
-        self.length
-    }
-
-    /// The name of the request; `None` when the observer wants no names.
+    /// The request id; `None` when the observer wants none.
     pub fn id(&self) -> Option<&str> {
         self.id.as_ref().and_then(|id| id.to_str().ok())
     }
 
-    /// Its place in a trace; `None` when the observer wants no names.
-    pub fn trace(&self) -> Option<&TraceContext> {
-        self.trace.as_ref()
-    }
-
-    /// When its head had come.
-    pub fn started(&self) -> Instant {
-        self.started
-    }
-
-    /// The status of the answer; 0 before there is one, [`CLIENT_GONE`] when there was none.
+    /// The status of the response; 0 before there is one, [`CLIENT_GONE`] without one.
     pub fn status(&self) -> u16 {
         self.status.get()
     }
 
-    /// How many bytes of body were handed over to the connection.
+    /// Bytes of the body passed to the connection.
     pub fn sent(&self) -> u64 {
         self.sent.get()
     }
 
-    /// Whether the body was handed over to its end.
+    /// Whether the body is complete.
     pub fn is_whole(&self) -> bool {
-        // Of an answer without a body nothing is asked.
+        // A response without a body is complete.
         self.whole.get() || self.method == Method::HEAD || self.expected.get() == Some(self.sent())
     }
 
-    /// How long the thread worked for this request.
+    /// The time that the thread spent on this request.
     pub fn busy(&self) -> Duration {
         self.busy.get()
     }
 
-    /// How long the thread worked for this request at most, before others had their turn.
+    /// The longest time that this request held the thread without yielding.
     pub fn held(&self) -> Duration {
         self.held.get()
     }
 
-    /// The pattern of the program that answered, such as `/item/:id`; `None` when no program did.
+    /// The route of the program, such as `/item/:id`; `None` when no route matched.
     pub fn route(&self) -> Option<String> {
         self.route.borrow().clone()
     }
 
-    /// Does something with the pattern, without a copy.
+    /// Calls a function with the route, without a copy.
     pub fn with_route<T>(&self, act: impl FnOnce(Option<&str>) -> T) -> T {
         act(self.route.borrow().as_deref())
     }
 
-    /// A program says which of its patterns answers. The first one counts: what that asks of others
-    /// in turn is its own matter.
+    /// Records the route. The first one wins: routes of nested calls do not count.
     pub(crate) fn set_route(&self, pattern: &str) {
         let mut route = self.route.borrow_mut();
         if route.is_none() && pattern.len() <= LONGEST_ROUTE {
@@ -177,7 +137,7 @@ impl ObservedRequest {
         }
     }
 
-    /// The thread worked for this request.
+    /// Adds time that the thread spent on this request.
     fn worked(&self, time: Duration) {
         self.busy.set(self.busy.get() + time);
         if time > self.held.get() {
@@ -204,24 +164,24 @@ impl fmt::Debug for ObservedRequest {
 pub struct OutboundCall {
     /// The method.
     pub method: String,
-    /// Where to, without the query.
+    /// The URL without the query.
     pub target: String,
-    /// Its place in the trace.
+    /// Its trace context.
     pub trace: TraceContext,
-    /// When it began.
+    /// When it started.
     pub started: Instant,
-    /// How long it took to the head of the answer.
+    /// Time to the head of the response.
     pub took: Duration,
-    /// The status, or what went wrong.
+    /// The status, or the error.
     pub outcome: Result<u16, String>,
 }
 
-/// What is told of one request. When this is dropped the request is over.
+/// The observer's handle of a request. Dropping it ends the request.
 pub(crate) struct RequestWatch(Rc<ObservedRequest>);
 
 impl RequestWatch {
-    /// A request came.
-    pub(crate) fn begin(
+    /// Starts observing a request.
+    pub(crate) fn start(
         observer: &Rc<dyn Observer>,
         (method, uri, version): (&Method, &Uri, Version),
         headers: &HeaderMap,
@@ -261,8 +221,8 @@ impl RequestWatch {
         RequestWatch(Rc::new(observed))
     }
 
-    /// The response is known: its status, and the length of its body where there is one. It carries
-    /// the id of the request.
+    /// The response is known: its status, and the length of its body if known. Adds the request id
+    /// to its headers.
     pub(crate) fn answered(
         &self,
         status: StatusCode,
@@ -276,17 +236,17 @@ impl RequestWatch {
         }
     }
 
-    /// What is told.
+    /// The observed request.
     pub(crate) fn observed(&self) -> Rc<ObservedRequest> {
         self.0.clone()
     }
 
-    /// The first work for the request is done: it is answered at once or later.
+    /// The first poll is over: the response is ready or pending.
     pub(crate) fn dispatched(&self) {
         self.0.worked(self.0.started.elapsed());
     }
 
-    /// Something was done for this request.
+    /// Measures work for this request.
     pub(crate) fn during<T>(&self, act: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let done = act();
@@ -294,12 +254,12 @@ impl RequestWatch {
         done
     }
 
-    /// So many bytes of the body were handed over.
+    /// Adds bytes of the body.
     pub(crate) fn sent(&self, bytes: u64) {
         self.0.sent.set(self.0.sent.get() + bytes);
     }
 
-    /// The body has come to its end.
+    /// The body is complete.
     pub(crate) fn is_whole(&self) {
         self.0.whole.set(true);
     }
@@ -314,7 +274,7 @@ impl Drop for RequestWatch {
     }
 }
 
-/// A call that is under way for a request.
+/// A call to another server in progress.
 struct UnderWay {
     request: Rc<ObservedRequest>,
     method: String,
@@ -324,7 +284,7 @@ struct UnderWay {
     is_told: bool,
 }
 
-/// A call to another server begins.
+/// A call to another server starts.
 pub(crate) fn calling(
     request: &Rc<ObservedRequest>,
     method: &str,
@@ -374,6 +334,6 @@ impl Calling for UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.tell(Err("it was given up".to_string()));
+        self.tell(Err("it was cancelled".to_string()));
     }
 }

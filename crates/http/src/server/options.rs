@@ -1,4 +1,4 @@
-//! What a server can be told: where it listens, and every limit with its default.
+//! Options of a server: its address, and every limit with its default.
 
 use crate::network::server_tls::Certificate;
 use crate::network::unix_socket::UnixAddress;
@@ -8,24 +8,23 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How a server listens and what it allows.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Where to listen; port 0 takes any free one. Default `127.0.0.1:51001`.
+    /// The listening address; port 0 takes a free one. Default `127.0.0.1:51001`.
     pub address: SocketAddr,
     /// A Unix socket to listen on instead. Default none.
     pub socket: Option<UnixAddress>,
-    /// The certificate for TLS. Default none: the server speaks HTTP without it.
+    /// The certificate for TLS. Default none: plain HTTP.
     pub certificate: Option<Certificate>,
-    /// Speak HTTP/2 with clients that ask for it. Default on.
+    /// Speak HTTP/2 with clients that choose it. Default on.
     pub http2: bool,
-    /// How long to look for the next request before sleeping. Saves the wake-up of a sleeping
-    /// thread where requests follow each other closely, and keeps a core busy meanwhile. Default
-    /// zero: never.
+    /// Busy polling: how long the event loop polls for the next request before it sleeps. Saves the
+    /// wake-up latency, and keeps a core busy meanwhile. Default zero: off.
     pub spin: Duration,
-    /// What a client may do.
+    /// The limits of clients.
     pub limits: Limits,
-    /// Who is told of connections and requests. Default nobody.
+    /// The observer of connections and requests. Default none.
     pub observer: Option<Rc<dyn Observer>>,
 }
 
@@ -43,11 +42,11 @@ impl Default for ServerOptions {
     }
 }
 
-/// The port that a server listens on when it is not told one: that of Objective-S.
+/// The default port: that of Objective-S.
 pub const DEFAULT_PORT: u16 = 51001;
 
-/// The limits of a server. A client that exceeds one gets the status named here and, where the
-/// rest of its request cannot be trusted or is not wanted, a closed connection.
+/// The limits of a server. A client that exceeds one gets the status named here; the connection
+/// closes where the rest of the request is untrusted or unwanted.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// The request target, in bytes; longer is 414. Default 8 KiB.
@@ -59,61 +58,70 @@ pub struct Limits {
     pub header_fields: usize,
     /// The body of a request, in bytes; more is 413. Default 16 MiB.
     pub body: u64,
-    /// From the first byte of a request (on a new connection: from its start) to the end of its
-    /// header section; slower is 408. Default 10 s.
+    /// Header timeout: from the first byte of a request (on a new connection: from its start) to
+    /// the end of its header section; slower is 408. Default 10 s.
     pub header_time: Duration,
-    /// Between two pieces of a request's body; slower is 408. Default 30 s.
+    /// Idle timeout between two pieces of a request body; slower is 408. Default 30 s.
     pub body_idle: Duration,
-    /// The slowest rate of a body, in bytes a second: beyond the first `body_idle`, waiting for
-    /// the client may not take longer than its bytes take at this rate; slower is 408. Time in
+    /// The minimum rate of a request body, in bytes a second: beyond the first `body_idle`, waiting
+    /// for the client may not take longer than its bytes take at this rate; slower is 408. Time in
     /// which the server itself does not read does not count. Default 240, as in Kestrel.
     pub body_rate: u32,
-    /// How long a connection may stay open without a request. Default 75 s.
+    /// Keep-alive timeout: how long a connection may stay open without a request. Default 75 s.
     pub keep_alive: Duration,
-    /// While the server drains: how long a connection may stay open without a request. Default 1 s.
+    /// The keep-alive timeout while the server drains. Default 1 s.
     pub drain_time: Duration,
-    /// How long a program waits for requests under way when it stops the server; then they are cut.
-    /// Default 10 s.
+    /// The drain timeout: how long a stopping server waits for active requests before it closes
+    /// their connections. Default 10 s.
     pub stop_time: Duration,
-    /// From the whole request to the head of its answer; slower is 504. While a body is still
-    /// being read by the store, this time has not begun. Default 30 s.
+    /// Request timeout: from the complete request to the head of its response; slower is 504. While
+    /// the store still reads the body, the time has not started. Default 30 s.
     pub request_time: Duration,
-    /// How long a client may refuse to take the bytes that are ready for it before the
-    /// connection is cut. Default 60 s.
+    /// Write timeout: how long a client may accept no output before the connection closes. Default
+    /// 60 s.
     pub write_idle: Duration,
-    /// RequestService on one connection; the last answer says that it is closed. Default 1,000,000.
+    /// The most requests of one connection; the last response closes it. Default 1,000,000.
     pub requests: u32,
-    /// RequestService at a time on one connection of HTTP/2; the client waits with others. Default 100.
+    /// The most concurrent requests of one HTTP/2 connection; the client queues others. Default
+    /// 100.
     pub streams: u32,
-    /// Answers of a type that gets smaller by it are packed for clients that take gzip, from so
-    /// many bytes on; [`u64::MAX`] for never. Default 1 KiB.
-    pub pack_from: u64,
-    /// The largest message of a WebSocket, in bytes; more closes it with 1009. Default 1 MiB.
+    /// The smallest response that is compressed, in bytes, for compressible types and clients that
+    /// accept gzip; [`u64::MAX`] for never. Default 1 KiB.
+    pub min_compress_size: u64,
+    /// The largest WebSocket message, in bytes; more closes it with 1009. Default 1 MiB.
     pub message: usize,
-    /// Messages of a WebSocket are compressed for clients that offer `permessage-deflate` (RFC
-    /// 7692). Default off.
-    pub compress_messages: bool,
-    /// Text and numbers without a media type are sent as `text/html` instead of `text/plain`: for
-    /// programs that write their pages as text and escape by themselves. Default off.
-    pub html_text: bool,
-    /// The hosts that are answered, without ports: names, addresses, `*.a.example` for all below
-    /// a name; others are 421. Default none, which means any.
-    pub hosts: Vec<String>,
-    /// The origins whose pages may read answers (`https://a.example`), or `*` for any. Default none.
-    pub origins: Vec<String>,
-    /// Pages of the origins that are named, and not only meant by `*`, may send cookies. Default
+    /// Compress WebSocket messages for clients that offer `permessage-deflate` (RFC 7692). Default
     /// off.
-    pub credentials: bool,
-    /// The proxies that are believed what they say of their clients, in `X-Forwarded-For` and the
-    /// like. Where some are named, these fields of all others are taken away. Default none.
-    pub proxies: Vec<TrustedProxy>,
-    /// Connections at a time. Beyond that an idle one of the address that holds the most is closed for
-    /// a new one; without any, new ones wait in the system's queue. Default 10,000.
+    pub compress_messages: bool,
+    /// Send text and numbers without a media type as `text/html` instead of `text/plain`: for
+    /// programs that write HTML as text and escape it themselves. Default off.
+    pub html_text: bool,
+    /// Access control: hosts, origins and proxies.
+    pub access: AccessPolicy,
+    /// The most open connections. Beyond that an idle one of the client with the most connections
+    /// is closed for a new one; without an idle one, new ones wait in the system's queue. Default
+    /// 10,000.
     pub connections: usize,
-    /// Connections at a time of one address (of IPv6: of one /64 network); others are closed unread.
-    /// Behind a trusted proxy the address is that of the client in the first request, which is 429.
+    /// The most open connections of one client address (IPv6: of one /64 network); others close
+    /// unread. Behind a trusted proxy the client is that of the first request, which is 429.
     /// Default none.
     pub client_connections: Option<usize>,
+}
+
+/// Access control of a server: its hosts, allowed origins and trusted proxies.
+#[derive(Clone, Debug, Default)]
+pub struct AccessPolicy {
+    /// The hosts that are served, without ports: names, addresses, `*.a.example` for all below a
+    /// name; others are 421. Default none, which means any.
+    pub allowed_hosts: Vec<String>,
+    /// The origins whose pages may read responses (`https://a.example`), or `*` for any. Default
+    /// none.
+    pub allowed_origins: Vec<String>,
+    /// Pages of named origins, not of those that only `*` covers, may send cookies. Default off.
+    pub allow_credentials: bool,
+    /// The trusted proxies: their `X-Forwarded-For` and the like count. When any are named, these
+    /// fields of all other clients are removed. Default none.
+    pub trusted_proxies: Vec<TrustedProxy>,
 }
 
 impl Default for Limits {
@@ -135,11 +143,8 @@ impl Default for Limits {
             streams: 100,
             message: 1024 * 1024,
             compress_messages: false,
-            hosts: Vec::new(),
-            origins: Vec::new(),
-            credentials: false,
-            proxies: Vec::new(),
-            pack_from: 1024,
+            access: AccessPolicy::default(),
+            min_compress_size: 1024,
             html_text: false,
             connections: 10_000,
             client_connections: None,

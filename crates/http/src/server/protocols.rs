@@ -1,4 +1,4 @@
-//! The settings of the protocols, the same for every connection of a server.
+//! The protocol settings, shared by all connections of a server.
 
 use crate::network::server_tls::ServerTls;
 use crate::server::http1::shared_buffers::SharedBuffers;
@@ -10,24 +10,25 @@ use runnel_store::Result;
 use std::future::Future;
 use std::rc::Rc;
 
-/// Bytes of one upload that may be on their way before the store has read any (HTTP/2).
+/// The receive window of one stream, in bytes: upload data in flight before the store reads
+/// (HTTP/2).
 const STREAM_WINDOW: u32 = 256 * 1024;
-/// The same for all uploads of a connection.
+/// The receive window of a connection, in bytes.
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
-/// Bytes of one answer that are kept until the client has room for them (HTTP/2).
+/// The send buffer of one stream, in bytes (HTTP/2).
 const KEPT_ANSWER: usize = 64 * 1024;
-/// Streams that a client has opened and reset before they were looked at: more is a flood, and ends
-/// the connection (CVE-2023-44487).
+/// The most streams that a client has opened and reset before they were accepted: more is a rapid
+/// reset attack, and closes the connection (CVE-2023-44487).
 const RESET_EARLY: usize = 20;
-/// Streams that the server itself had to reset, before the connection ends.
+/// The most streams that the server itself resets before the connection closes.
 const RESET_BY_US: usize = 100;
-/// How connections of a server speak.
+/// The protocols of a server.
 pub(crate) struct Protocols {
-    /// Absent where HTTP/2 is not spoken.
+    /// `None` without HTTP/2.
     pub(crate) http2: Option<http2::Builder<Local>>,
-    /// Absent where there is no TLS.
+    /// `None` without TLS.
     pub(crate) tls: Option<ServerTls>,
-    /// What the connections of HTTP/1.1 work with.
+    /// The buffers of HTTP/1.1 connections.
     pub(crate) scratch: Rc<SharedBuffers>,
 }
 
@@ -59,13 +60,13 @@ fn http2(limits: &Limits) -> http2::Builder<Local> {
         .max_send_buf_size(KEPT_ANSWER)
         .max_pending_accept_reset_streams(RESET_EARLY)
         .max_local_error_reset_streams(RESET_BY_US)
-        // A client that is gone without a word is noticed while an answer is waited for.
+        // Pings detect a dead client while a response is pending.
         .keep_alive_interval(limits.keep_alive)
         .keep_alive_timeout(limits.header_time);
     protocol
 }
 
-/// Runs the requests of one connection beside one another, on the worker's thread.
+/// Runs the concurrent streams of a connection on the worker's thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Local;
 

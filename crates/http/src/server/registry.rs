@@ -1,7 +1,7 @@
 //! The state of a running server and the registry of its connections: limits for all of them and for
 //! each client.
 
-use crate::server::busy_poll::Spin;
+use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::{ConnectionState, GIVING_UP};
 use crate::server::listener::client_quota::{Client, ClientQuotas};
 use crate::server::listener::descriptors::Reserve;
@@ -19,70 +19,69 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long to wait after the system refused to accept a connection (too many open files).
+/// The pause after a failed accept (too many open files).
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long until the next look for a connection that can be given up.
+/// The pause before the next search for an expendable connection.
 const LOOKING: Duration = Duration::from_millis(100);
 
-/// What the listener and the connections of a server have in common.
+/// The state that the listener and the connections of a server share.
 pub(crate) struct ServerState {
     pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
     pub(crate) limits: Rc<Limits>,
     pub(crate) protocols: Rc<Protocols>,
     pub(crate) observer: Option<Rc<dyn Observer>>,
-    pub(crate) spin: Option<Rc<Spin>>,
+    pub(crate) busy_poll: Option<Rc<BusyPoll>>,
     pub(crate) clients: RefCell<ClientQuotas>,
     pub(crate) next: Cell<u64>,
     /// A connection has ended.
     pub(crate) ended: Notify,
-    /// Lines about connections that find no room.
+    /// Rate limit of log lines about a full server.
     pub(crate) crowded: LogRate,
-    /// No connection is to be accepted any more.
+    /// Stops accepting.
     pub(crate) stop: Notify,
-    /// Whether connections that wait on a socket of others are accepted before.
+    /// Whether to accept what waits in the queue of a shared socket before the end.
     pub(crate) empties_queue: Cell<bool>,
 }
 
 impl ServerState {
-    /// Tells every connection something, and wakes it.
-    pub(crate) fn tell(&self, what: impl Fn(&ConnectionState)) {
+    /// Updates the state of every connection, and wakes its task.
+    pub(crate) fn update_all(&self, what: impl Fn(&ConnectionState)) {
         for state in self.clients.borrow().connections() {
             what(state);
             state.wake();
         }
     }
 
-    /// Waits until there is room for another connection. An idle one of the client that holds the most
-    /// is closed for it.
+    /// Waits for capacity. Closes an idle connection of the client that holds the most.
     pub(crate) async fn make_room(&self) {
         while self.clients.borrow().len() >= self.limits.connections {
-            if let Some(left_out) = self.crowded.pass() {
+            if let Some(left_out) = self.crowded.allow() {
                 let most = self.limits.connections;
                 tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
             }
-            if !self.give_one_up().await {
-                // One that is busy may become idle.
+            if !self.close_idle().await {
+                // A busy connection may become idle.
                 let _ = tokio::time::timeout(LOOKING, self.ended.notified()).await;
             }
         }
     }
 
-    /// Closes a connection that can be spared, and waits for its end. Answers whether there was one.
-    async fn give_one_up(&self) -> bool {
-        let Some(spare) = self.clients.borrow_mut().spare() else { return false };
+    /// Closes an expendable connection and waits for its end. Returns whether there was one.
+    async fn close_idle(&self) -> bool {
+        let Some(spare) = self.clients.borrow_mut().expendable() else { return false };
         spare.give_up();
         let _ = tokio::time::timeout(GIVING_UP, self.ended.notified()).await;
         true
     }
 
-    /// Gives up an idle connection for its descriptor, or refuses one that waits.
+    /// Frees a file descriptor by closing an idle connection, or refuses the waiting one.
     pub(crate) async fn find_descriptor(
         &self,
         incoming: &mut ConnectionSource,
         reserve: &mut Reserve,
     ) {
-        let is_found = self.give_one_up().await;
+        let is_found = self.close_idle().await;
         if let ConnectionSource::Handed(_, asked) = incoming {
             // The other thread may have ended.
             let _ = asked.take().map(|asked| asked.send(is_found));
@@ -98,18 +97,17 @@ impl ServerState {
     }
 
     pub(crate) fn cannot_accept(&self, error: &io::Error) {
-        if let Some(left_out) = self.crowded.pass() {
+        if let Some(left_out) = self.crowded.allow() {
             tracing::error!(%error, left_out, "no connection can be accepted; trying again shortly");
         }
     }
 
-    /// Whether a client has all the connections that it may have. Those of a trusted proxy are its
-    /// clients'.
-    pub(crate) fn has_enough(&self, peer: SocketAddr) -> bool {
-        let Limits { client_connections, proxies, .. } = &*self.limits;
-        let Some(most) = *client_connections else { return false };
+    /// Whether a client has reached its limit. Connections of a trusted proxy count for its
+    /// clients.
+    pub(crate) fn is_over_quota(&self, peer: SocketAddr) -> bool {
+        let Some(most) = self.limits.client_connections else { return false };
         let held = self.clients.borrow().held_by(Client::of(peer));
-        if held < most || forwarded::is_trusted(proxies, peer) {
+        if held < most || forwarded::is_trusted(&self.limits.access.trusted_proxies, peer) {
             return false;
         }
         self.refused(peer, most);
@@ -117,9 +115,9 @@ impl ServerState {
     }
 
     fn refused(&self, client: SocketAddr, most: usize) {
-        if let Some(left_out) = self.crowded.pass() {
+        if let Some(left_out) = self.crowded.allow() {
             let client = client.ip();
-            tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
+            tracing::warn!(%client, left_out, "a client has reached its limit of {most} connections");
         }
     }
 
@@ -130,18 +128,19 @@ impl ServerState {
     }
 }
 
-/// A connection's place in the server's list, given up however the connection ends.
+/// The registration of a connection: dropping it removes the connection.
 pub(crate) struct ConnectionRegistration {
     pub(crate) number: u64,
     pub(crate) peer: SocketAddr,
     pub(crate) client: Cell<Client>,
-    /// The client has too many connections already.
+    /// The client already has too many connections.
     pub(crate) is_refused: Cell<bool>,
     pub(crate) shared: Rc<ServerState>,
 }
 
 impl ConnectionRegistration {
-    /// A trusted proxy has named its client in the first request: the connection counts as that one's.
+    /// A trusted proxy has named its client in the first request: the connection counts for that
+    /// client.
     pub(crate) fn belongs_to(&self, peer: SocketAddr) {
         let client = Client::of(peer);
         let before = self.client.replace(client);
@@ -159,7 +158,7 @@ impl ConnectionRegistration {
         }
     }
 
-    /// Whether its client has too many connections.
+    /// Whether the client has too many connections.
     pub(crate) fn is_refused(&self) -> bool {
         self.is_refused.get()
     }

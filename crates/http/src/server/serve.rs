@@ -1,7 +1,7 @@
-//! A store, served: the listener, its connections, and how they come to an end.
+//! Serving a store: starting, accepting, draining and stopping.
 
 use crate::network::unix_socket::{SocketFile, UNIX_PEER, bind_unix};
-use crate::server::busy_poll::Spin;
+use crate::server::busy_poll::BusyPoll;
 use crate::server::connection::ServerConnection;
 use crate::server::connection_state::ConnectionState;
 use crate::server::listener::client_quota::Client;
@@ -24,7 +24,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// A running server. Dropping it stops it at once: connections are cut.
+/// A running server. Dropping it closes all connections at once.
 pub struct HttpServer {
     shared: Rc<ServerState>,
     address: SocketAddr,
@@ -42,15 +42,15 @@ pub struct HttpServer {
 /// | DELETE | delete | 204, or 404 when nothing was there |
 /// | OPTIONS | verbs | 204 with `Allow` |
 ///
-/// Where a get finds nothing, `list` is asked: a collection is a page of links, the rest is 404.
-/// Other methods are 501; a verb that the store does not do is 405. An error has the status of
+/// Where a get finds nothing, `list` is called: a collection becomes a page of links, anything else
+/// is 404. Other methods are 501; a verb that the store lacks is 405. An error has the status of
 /// its kind. Text without a media type is `text/html`, bytes without one are
 /// `application/octet-stream`, structures and lazy content are JSON (lazy content is CSV or plain
-/// text where the client asks for that).
+/// text for clients that prefer it).
 ///
-/// Paths are unescaped and their dot segments resolved before the store sees them, but `%2F` stays
-/// as it is, so that it separates nothing. A client that closes its side of the connection, even
-/// for sending only, gives up the request that it waits for: the verb is dropped.
+/// Paths are decoded and their dot segments removed before the store sees them, but `%2F` stays, so
+/// that it is no separator. A client that closes its side of the connection, even for sending only,
+/// cancels its pending request: the verb is dropped.
 ///
 /// Must be called within a [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`] (the
 /// former is a little faster): a server and its stores stay on one thread.
@@ -68,9 +68,9 @@ pub async fn serve(root: Rc<dyn Store>, options: ServerOptions) -> Result<HttpSe
     start(ConnectionSource::Listener(listener), address, root, options)
 }
 
-/// Serves a store on a socket that listens already: one that a supervisor hands over. The
-/// address in the options does not count. At the end, connections that
-/// wait on the socket are left to whoever else listens on it.
+/// Serves a store on a listening socket, as inherited from a supervisor. The address in the
+/// options is ignored. At the end, connections in the queue are left to the other processes that
+/// share the socket.
 ///
 /// # Errors
 /// [`Kind::Failed`] when the socket cannot be used.
@@ -85,7 +85,7 @@ pub async fn serve_on(
     start(ConnectionSource::Shared(listener), address, root, options)
 }
 
-/// The same on a Unix socket.
+/// Serves a store on a listening Unix socket.
 ///
 /// # Errors
 /// Those of [`serve_on`].
@@ -108,9 +108,9 @@ fn start_unix(
     start(ConnectionSource::Unix(listener, file), UNIX_PEER, root, options)
 }
 
-/// Serves a store on connections that another thread accepts on a port and hands over: how the
-/// workers of a process share a port evenly. When the server stops it says so, and
-/// whatever the other thread has accepted for it by then is still answered.
+/// Serves a store on connections that another thread accepts and hands over: the workers of a
+/// process share a port evenly that way. When the server stops it tells the other thread;
+/// connections accepted for it by then are still served.
 ///
 /// # Errors
 /// [`Kind::Invalid`] when the certificate in the options is not usable.
@@ -135,7 +135,7 @@ fn start(
         protocols: Rc::new(Protocols::new(&options)?),
         limits: Rc::new(options.limits),
         observer: options.observer,
-        spin: Spin::new(options.spin),
+        busy_poll: BusyPoll::new(options.spin),
         clients: RefCell::default(),
         next: Cell::new(0),
         ended: Notify::new(),
@@ -152,12 +152,12 @@ fn unusable(error: io::Error) -> Error {
 }
 
 impl HttpServer {
-    /// Where it listens; [`UNIX_PEER`] on a Unix socket.
+    /// The listening address; [`UNIX_PEER`] on a Unix socket.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The port it listens on.
+    /// The listening port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
@@ -167,41 +167,41 @@ impl HttpServer {
         self.shared.limits.stop_time
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     pub fn connections(&self) -> usize {
         self.shared.clients.borrow().len()
     }
 
-    /// Serves another store from the next request on. RequestService under way keep the old one.
+    /// Serves another store from the next request on. Active requests keep the old one.
     pub fn set_root(&self, root: Rc<dyn Store>) {
         *self.shared.root.borrow_mut() = root;
     }
 
-    /// The store that is served.
+    /// The served store.
     pub fn root(&self) -> Rc<dyn Store> {
         self.shared.root.borrow().clone()
     }
 
-    /// Drains: no connection is accepted any more, and the port is free at once. Connections that
-    /// are open are answered with `Connection: close` (HTTP/1.1) or get GOAWAY (HTTP/2); one
-    /// without a request for [`crate::Limits::drain_time`] closes, WebSockets and streams of events end.
-    /// What is not done when the patience ends is cut. Answers whether all was done.
+    /// Drains: accepting stops, and the port is free at once. Open connections get `Connection:
+    /// close` (HTTP/1.1) or GOAWAY (HTTP/2) and close after [`crate::Limits::drain_time`] without a
+    /// request; WebSockets and event streams end. After `patience`, remaining connections are
+    /// closed. Returns whether all requests completed.
     pub async fn stop(&self, patience: Duration) -> bool {
         self.accept_no_more(true).await;
         let quiet = self.shared.limits.drain_time;
-        self.shared.tell(|state| state.drain(quiet));
+        self.shared.update_all(|state| state.drain(quiet));
         self.end(patience).await
     }
 
-    /// Stops because another process takes over the socket. So that no client loses a request,
-    /// open connections are not closed for as long as the grace lasts: a request on one is
-    /// answered, and its answer says that it was the last one. Then as [`HttpServer::stop`].
+    /// Stops because another process takes over the socket. During `grace` open connections stay,
+    /// so that no client loses a request: the next response on each is its last one. Then as
+    /// [`HttpServer::stop`].
     pub async fn leave(&self, grace: Duration, patience: Duration) -> bool {
         self.accept_no_more(false).await;
-        self.shared.tell(|state| state.leaving.set(true));
-        // Those that are left are idle, or long at work.
+        self.shared.update_all(|state| state.leaving.set(true));
+        // Those that are left are idle, or busy for long.
         let _ = tokio::time::timeout(grace, self.shared.all_ended()).await;
-        self.shared.tell(|state| state.stopping.set(true));
+        self.shared.update_all(|state| state.stopping.set(true));
         self.end(patience.saturating_sub(grace)).await
     }
 
@@ -210,7 +210,7 @@ impl HttpServer {
         if let Some(accepting) = accepting {
             self.shared.empties_queue.set(empties_queue);
             self.shared.stop.notify_one();
-            // It ends at once; an error would say that it had panicked.
+            // It ends at once; an error would be a panic.
             let _ = accepting.await;
         }
     }
@@ -218,7 +218,7 @@ impl HttpServer {
     async fn end(&self, patience: Duration) -> bool {
         let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
         if !in_time {
-            self.shared.tell(|state| state.cut.set(true));
+            self.shared.update_all(|state| state.cut.set(true));
             self.shared.all_ended().await;
         }
         in_time
@@ -230,11 +230,11 @@ impl Drop for HttpServer {
         if let Some(accepting) = self.accepting.take() {
             accepting.abort();
         }
-        self.shared.tell(|state| state.cut.set(true));
+        self.shared.update_all(|state| state.cut.set(true));
     }
 }
 
-/// Accepts connections until it is told to stop.
+/// Accepts connections until the server stops.
 async fn accept(mut incoming: ConnectionSource, shared: Rc<ServerState>) {
     let mut reserve = Reserve::default();
     loop {
@@ -256,7 +256,7 @@ async fn accept(mut incoming: ConnectionSource, shared: Rc<ServerState>) {
                 continue;
             }
         };
-        if shared.has_enough(peer) {
+        if shared.is_over_quota(peer) {
             continue;
         }
         let stops = tokio::select! {
@@ -264,22 +264,22 @@ async fn accept(mut incoming: ConnectionSource, shared: Rc<ServerState>) {
             () = shared.make_room() => false,
             () = shared.stop.notified() => true,
         };
-        begin(stream, peer, &shared);
+        start_connection(stream, peer, &shared);
         if stops {
             break;
         }
     }
-    // The system has accepted the connections in the queue of the socket: closing it would reset
-    // them, so they are served.
+    // The kernel has completed the handshakes in the socket's queue: closing it would reset them,
+    // so they are served.
     let Some(mut rest) = incoming.close(shared.empties_queue.get()) else { return };
     while let Some((stream, peer)) = rest.next().await {
-        begin(stream, peer, &shared);
+        start_connection(stream, peer, &shared);
     }
 }
 
-/// Starts the conversation on a new connection.
-fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState>) {
-    // Without it a small answer can wait 40 ms for an acknowledgement.
+/// Starts a new connection.
+fn start_connection(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState>) {
+    // Without TCP_NODELAY a small response can wait 40 ms for an acknowledgement.
     if peer != UNIX_PEER
         && let Err(error) = stream.set_nodelay(true)
     {
@@ -302,14 +302,14 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState>) {
         is_refused: Cell::new(false),
         shared: shared.clone(),
     });
-    let behind_proxy = forwarded::is_trusted(&shared.limits.proxies, peer);
+    let behind_proxy = forwarded::is_trusted(&shared.limits.access.trusted_proxies, peer);
     let requests = RequestService {
         root: shared.root.clone(),
         limits: shared.limits.clone(),
         state,
         peer,
         observer: shared.observer.clone(),
-        spin: shared.spin.clone(),
+        busy_poll: shared.busy_poll.clone(),
         multiplexed: false,
         membership: behind_proxy.then(|| membership.clone()),
     };

@@ -1,10 +1,10 @@
-//! From a request to the verb that answers it.
+//! Dispatch: from a request to the verb that answers it.
 
 use crate::protocol::target;
-use crate::server::busy_poll::Spin;
+use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::{Observer, RequestWatch};
-use crate::server::options::Limits;
+use crate::server::options::{AccessPolicy, Limits};
 use crate::server::registry::ConnectionRegistration;
 use crate::server::request::body::RequestBody;
 use crate::server::request::exchange::HttpExchange;
@@ -26,26 +26,26 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// What is said to a page of another origin that writes.
+/// The message for a write from a page of another origin.
 const FOREIGN_WRITE: &str =
     "a page of another origin may not write here, unless the option origins: names its origin";
 
-/// The requests of one connection.
+/// The request handler of one connection.
 pub(crate) struct RequestService {
-    /// The store that is served: the server's, looked at for each request.
+    /// The served store, borrowed anew for each request.
     pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
     pub(crate) limits: Rc<Limits>,
     pub(crate) state: Rc<ConnectionState>,
     pub(crate) peer: SocketAddr,
     pub(crate) observer: Option<Rc<dyn Observer>>,
-    pub(crate) spin: Option<Rc<Spin>>,
-    /// Several requests at a time, as in HTTP/2.
+    pub(crate) busy_poll: Option<Rc<BusyPoll>>,
+    /// HTTP/2: concurrent requests.
     pub(crate) multiplexed: bool,
-    /// The connection of a trusted proxy.
+    /// The registration of a trusted proxy's connection.
     pub(crate) membership: Option<Rc<ConnectionRegistration>>,
 }
 
-/// As hyper asks, for HTTP/2.
+/// The interface of hyper, for HTTP/2.
 impl Service<Request<Incoming>> for RequestService {
     type Response = Response<ResponseBody>;
     type Error = Infallible;
@@ -60,33 +60,35 @@ impl Service<Request<Incoming>> for RequestService {
 }
 
 impl RequestService {
-    /// Answers a request, which nobody else holds yet.
+    /// Answers a request. The exchange has no other holder yet.
     pub(crate) fn answer(
         &self,
         mut exchange: Rc<HttpExchange>,
         body: RequestBody,
     ) -> PendingResponse {
-        let number = self.state.begin();
+        let number = self.state.start_request();
         if let (proxies @ [_, ..], Some(exchange)) =
-            (&self.limits.proxies[..], Rc::get_mut(&mut exchange))
+            (&self.limits.access.trusted_proxies[..], Rc::get_mut(&mut exchange))
         {
             exchange.peer = forwarded::client(proxies, self.peer, &mut exchange.headers);
             if let (Some(membership), 1) = (&self.membership, number) {
                 membership.belongs_to(exchange.peer);
             }
         }
-        let asked = CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits);
-        if let Some(spin) = &self.spin {
-            spin.touch();
+        let asked =
+            CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits.access);
+        if let Some(busy_poll) = &self.busy_poll {
+            busy_poll.restart();
         }
         let watch = self.observer.as_ref().map(|observer| {
             let HttpExchange { method, uri, version, headers, peer, .. } = &*exchange;
-            RequestWatch::begin(observer, (method, uri, *version), headers, *peer, body.length())
+            RequestWatch::start(observer, (method, uri, *version), headers, *peer, body.length())
         });
         if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
             exchange.observed = Some(watch.observed());
         }
-        // Large as it is, it stays where it is unless somebody has something to say about it.
+        // The reply is large: it is moved only where an observer, CORS or the last request changes
+        // it.
         let mut reply = self.reply(exchange, body);
         if let Some(watch) = watch {
             reply = reply.watched(watch);
@@ -109,10 +111,10 @@ impl RequestService {
             true => ConnectionState::stream_of(&self.state),
             false => self.state.clone(),
         };
-        self.begin(exchange, body, &state)
+        self.dispatch(exchange, body, &state)
     }
 
-    fn begin(
+    fn dispatch(
         &self,
         mut exchange: Rc<HttpExchange>,
         body: RequestBody,
@@ -122,13 +124,13 @@ impl RequestService {
             Ok(admitted) => admitted,
             Err(problem) => {
                 let problem = problem.for_request(&exchange);
-                return PendingResponse::ready(problem.respond(HeaderMap::new(), state));
+                return problem.respond(HeaderMap::new(), state).into();
             }
         };
         if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
-            return PendingResponse::ready(about_the_server(state));
+            return about_the_server(state).into();
         }
-        let turn = RequestCycle {
+        let cycle = RequestCycle {
             root: self.root.borrow().clone(),
             reference,
             exchange,
@@ -138,18 +140,18 @@ impl RequestService {
         };
         match task {
             MethodTask::Trace => {
-                let verbs = turn.verbs();
-                PendingResponse::ready(turn.problem(Problem::not_allowed(verbs)))
+                let verbs = cycle.verbs();
+                cycle.problem(Problem::not_allowed(verbs)).into()
             }
-            MethodTask::Write(verb) => turn.write(verb, body),
+            MethodTask::Write(verb) => cycle.write(verb, body),
             MethodTask::Bodiless(ask) if self.multiplexed && !body.is_over() => {
-                self.once_sent(body, turn, ask, state)
+                self.once_sent(body, cycle, ask, state)
             }
-            MethodTask::Bodiless(ask) => ask.of(turn),
+            MethodTask::Bodiless(ask) => ask.of(cycle),
         }
     }
 
-    /// Checks the head of a request: what it asks for, and where.
+    /// Checks the head of a request and resolves its task and reference.
     fn admit(
         &self,
         exchange: &mut Rc<HttpExchange>,
@@ -172,18 +174,19 @@ impl RequestService {
             && let Ok(host) = HeaderValue::from_str(authority.as_str())
             && let Some(exchange) = Rc::get_mut(exchange)
         {
-            // The host in the target counts, not that of the field (RFC 9112 section 3.2.2).
+            // The authority in the target overrides the field (RFC 9112 section 3.2.2).
             exchange.headers.insert(header::HOST, host);
         }
         let reference = target::reference(&exchange.uri, self.limits.target)?;
         Ok((head, task, reference))
     }
 
-    /// Whether the request names a host that is answered, and does not write for a page of another
-    /// origin.
+    /// Checks that the host is served, and that no page of another origin writes.
     fn check_source(&self, exchange: &HttpExchange) -> Result<(), Problem> {
-        let Limits { hosts, proxies, .. } = &*self.limits;
-        if !hosts.is_empty() && !origin::is_served(hosts, host(exchange).unwrap_or_default()) {
+        let AccessPolicy { allowed_hosts, trusted_proxies, .. } = &self.limits.access;
+        if !allowed_hosts.is_empty()
+            && !origin::is_served(allowed_hosts, host(exchange).unwrap_or_default())
+        {
             let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
             return Err(problem.because("this server does not answer for that host"));
         }
@@ -191,35 +194,35 @@ impl RequestService {
         if method.is_safe() {
             return Ok(());
         }
-        let host = forwarded::host(proxies, headers).or_else(|| host(exchange));
-        if origin::is_foreign_write(method, headers, host, &self.limits) {
+        let host = forwarded::host(trusted_proxies, headers).or_else(|| host(exchange));
+        if origin::is_foreign_write(method, headers, host, &self.limits.access) {
             let problem = Problem::new(StatusCode::FORBIDDEN);
             return Err(problem.because(FOREIGN_WRITE));
         }
         Ok(())
     }
 
-    /// Answers when the request is whole, although its body means nothing. In HTTP/2 an answer
-    /// before that resets the stream, and what the client does wrong on it goes unnoticed
-    /// (RFC 9113 sections 5.1 and 8.1). HTTP/1.1 reads the rest after the answer.
+    /// Answers when the request is complete, although its body is ignored. In HTTP/2 an earlier
+    /// response resets the stream, and the client's errors on it go unnoticed (RFC 9113 sections
+    /// 5.1 and 8.1). HTTP/1.1 reads the rest after the response.
     fn once_sent(
         &self,
         body: RequestBody,
-        turn: RequestCycle,
+        cycle: RequestCycle,
         ask: BodilessTask,
         state: &Rc<ConnectionState>,
     ) -> PendingResponse {
         let (limits, state) = (self.limits.clone(), state.clone());
         PendingResponse::later(async move {
             match upload::discard(body, &limits).await {
-                Ok(()) => ask.of(turn).finish().await,
+                Ok(()) => ask.of(cycle).finish().await,
                 Err(problem) => problem.respond(HeaderMap::new(), &state),
             }
         })
     }
 }
 
-/// The host that a request is for, perhaps with a port.
+/// The host of a request, perhaps with a port.
 fn host(exchange: &HttpExchange) -> Option<&[u8]> {
     match exchange.uri.authority() {
         Some(authority) => Some(authority.as_str().as_bytes()),
@@ -227,7 +230,7 @@ fn host(exchange: &HttpExchange) -> Option<&[u8]> {
     }
 }
 
-/// `OPTIONS *` asks about the server and not about a reference.
+/// The response to `OPTIONS *`, which is about the server and no reference.
 fn about_the_server(state: &Rc<ConnectionState>) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::empty(state));
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -235,16 +238,16 @@ fn about_the_server(state: &Rc<ConnectionState>) -> Response<ResponseBody> {
     response
 }
 
-/// What a method wants done.
+/// The task of a method.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MethodTask {
     Bodiless(BodilessTask),
     Write(Verb),
-    /// Never done: the answer would show cookies to scripts.
+    /// Always refused: the response would show cookies to scripts.
     Trace,
 }
 
-/// What is asked for without a body.
+/// A task that ignores the request body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BodilessTask {
     Get,
@@ -268,11 +271,11 @@ impl MethodTask {
 }
 
 impl BodilessTask {
-    fn of(self, turn: RequestCycle) -> PendingResponse {
+    fn of(self, cycle: RequestCycle) -> PendingResponse {
         match self {
-            BodilessTask::Get => turn.get(),
-            BodilessTask::Delete => turn.delete(),
-            BodilessTask::Options => turn.options(),
+            BodilessTask::Get => cycle.get(),
+            BodilessTask::Delete => cycle.delete(),
+            BodilessTask::Options => cycle.options(),
         }
     }
 }

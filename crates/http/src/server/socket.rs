@@ -1,6 +1,6 @@
-//! A client's connection: what passes is told to the state.
+//! The socket of a client: reads and writes update the connection state.
 
-use crate::network::wire::NetworkStream;
+use crate::network::wire::{NetworkStream, tcp_stream};
 use crate::server::connection_state::ConnectionState;
 use crate::server::response::file_body;
 use bytes::Bytes;
@@ -12,11 +12,11 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// The bytes of one connection.
+/// The transport of one connection with its state.
 pub(crate) struct Socket {
     wire: NetworkStream,
     state: Rc<ConnectionState>,
-    /// What was read before it was known which protocol it is.
+    /// Input read before the protocol was known.
     early: Bytes,
 }
 
@@ -25,27 +25,27 @@ impl Socket {
         Socket { wire, state, early: Bytes::new() }
     }
 
-    /// The same, with what was read of it before.
+    /// Puts input back that was read for protocol detection.
     pub(crate) fn after(self, early: Bytes) -> Self {
         Socket { early, ..self }
     }
 
-    /// The bare socket.
+    /// The TCP socket below.
     pub(crate) fn stream(&self) -> &TcpStream {
-        self.wire.stream()
+        tcp_stream(&self.wire)
     }
 
-    /// What carries it.
+    /// The transport.
     pub(crate) fn wire(&self) -> &NetworkStream {
         &self.wire
     }
 
-    /// The transport alone, once nothing of it is kept here.
+    /// The transport alone, after all early input was read.
     pub(crate) fn into_wire(self) -> NetworkStream {
         self.wire
     }
 
-    /// Reads what has come.
+    /// Reads into a buffer.
     pub(crate) fn poll_take<'a>(
         &mut self,
         buffer: &'a mut [u8],
@@ -66,7 +66,7 @@ impl Socket {
         Pin::new(self).poll_write(context, bytes)
     }
 
-    /// Writes some bytes of several pieces.
+    /// Writes some bytes of several slices.
     pub(crate) fn poll_write_slices(
         &mut self,
         slices: &[IoSlice<'_>],
@@ -75,38 +75,38 @@ impl Socket {
         Pin::new(self).poll_write_vectored(context, slices)
     }
 
-    /// Writes some bytes that a file follows.
+    /// Writes some bytes before a file (MSG_MORE).
     pub(crate) fn poll_write_more(
         &mut self,
         bytes: &[u8],
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let NetworkStream::Plain(stream) = &self.wire else {
+        let NetworkStream::Left(stream) = &self.wire else {
             return self.poll_write_bytes(bytes, context);
         };
         let result = file_body::poll_write_more(stream, context, bytes);
-        self.state.wrote(result.is_pending());
+        self.state.output_progress(result.is_pending());
         result
     }
 
-    /// Sends some of a file.
+    /// Sends a part of a file by sendfile(2).
     ///
     /// # Errors
-    /// The connection is broken, or its bytes have to be seen, or the file has become shorter.
+    /// The connection is broken or encrypted, or the file became shorter.
     pub(crate) fn poll_send_file(
         &mut self,
         part: &FilePart,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<u64>> {
-        let NetworkStream::Plain(stream) = &self.wire else {
+        let NetworkStream::Left(stream) = &self.wire else {
             return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
         };
         let result = file_body::poll_send(stream, part, context);
-        self.state.wrote(result.is_pending());
+        self.state.output_progress(result.is_pending());
         result
     }
 
-    /// Nothing stays behind: TLS keeps bytes.
+    /// Flushes the buffers of TLS.
     pub(crate) fn poll_flush_all(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.wire).poll_flush(context)
     }
@@ -126,7 +126,7 @@ impl AsyncRead for Socket {
         }
         let result = Pin::new(&mut this.wire).poll_read(context, buffer);
         if result.is_ready() {
-            this.state.received();
+            this.state.input_received();
         }
         result
     }
@@ -140,7 +140,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let result = Pin::new(&mut this.wire).poll_write(context, bytes);
-        this.state.wrote(result.is_pending());
+        this.state.output_progress(result.is_pending());
         result
     }
 
@@ -151,7 +151,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let result = Pin::new(&mut this.wire).poll_write_vectored(context, slices);
-        this.state.wrote(result.is_pending());
+        this.state.output_progress(result.is_pending());
         result
     }
 

@@ -1,24 +1,24 @@
-//! The message that a client is sending, from its first frame to its last.
+//! A message in progress, from its first frame to its last.
 
 use super::deflate::Inflate;
 use super::fault::WebSocketFault;
 use super::frame::Opcode;
 use runnel_store::{Held, Kind, Message, Text};
 
-/// Memory that the announced length of a frame is believed for at once.
+/// The size that is reserved at once for an announced frame.
 const BELIEVED: usize = 64 * 1024;
-/// The least memory for a decompressed message.
+/// The smallest reservation for a decompressed message.
 const DECOMPRESSED: usize = 4 * 1024;
 
-/// A part of a message. Its memory counts in the budget of the process.
+/// A partial message. Its memory is charged to the budget of the process.
 pub(crate) struct Assembly {
     is_text: bool,
     inflate: Option<Inflate>,
     bytes: Vec<u8>,
-    /// This many bytes of text are UTF-8.
+    /// The length of the validated UTF-8 prefix of a text.
     valid: usize,
     held: Held,
-    /// The most bytes of a message.
+    /// The largest message, in bytes.
     most: usize,
 }
 
@@ -34,10 +34,10 @@ impl Assembly {
         }
     }
 
-    /// Makes room for a frame.
+    /// Reserves memory for a frame.
     ///
     /// # Errors
-    /// The message is too large, or there is no memory.
+    /// The message is too large, or memory is exhausted.
     pub(crate) fn expect(&mut self, length: u64) -> Result<(), WebSocketFault> {
         let before = if self.inflate.is_some() { 0 } else { self.bytes.len() as u64 };
         if before.saturating_add(length) > self.most as u64 {
@@ -50,10 +50,10 @@ impl Assembly {
         Ok(())
     }
 
-    /// Adds some payload, and answers how much of it: all, unless others should have their turn.
+    /// Adds payload. Returns how much was consumed: all of it, or less in order to yield.
     ///
     /// # Errors
-    /// The message is too large, or malformed, or there is no memory.
+    /// The message is too large or malformed, or memory is exhausted.
     pub(crate) fn add(&mut self, payload: &[u8]) -> Result<usize, WebSocketFault> {
         let Assembly { inflate, bytes, held, most, .. } = self;
         let Some(inflate) = inflate else {
@@ -65,7 +65,7 @@ impl Assembly {
         if bytes.len() > *most { Err(WebSocketFault::TooLarge) } else { Ok(taken) }
     }
 
-    /// Checks the text of a message of which more is to come.
+    /// Validates the text of an incomplete message.
     ///
     /// # Errors
     /// It is not UTF-8, whatever follows.
@@ -81,7 +81,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// The whole message, with the memory that it counts for.
+    /// The complete message, with its charge.
     ///
     /// # Errors
     /// As [`Assembly::add`].
@@ -104,8 +104,8 @@ impl Assembly {
     }
 }
 
-/// Makes room for output of a decompressor, and for one byte more than there may be: so it shows
-/// whether there is more.
+/// Reserves output for a decompressor, with one byte beyond the limit, which reveals that there is
+/// more.
 fn decompressed(bytes: &mut Vec<u8>, most: usize, held: &mut Held) -> Result<(), WebSocketFault> {
     if bytes.len() > most {
         return Err(WebSocketFault::TooLarge);
@@ -113,7 +113,7 @@ fn decompressed(bytes: &mut Vec<u8>, most: usize, held: &mut Held) -> Result<(),
     grow(bytes, DECOMPRESSED.min(most + 1 - bytes.len()), most + 1, held)
 }
 
-/// Makes room for more bytes, by doubling.
+/// Reserves memory by doubling.
 fn grow(
     bytes: &mut Vec<u8>,
     more: usize,

@@ -1,40 +1,40 @@
-//! `permessage-deflate`: messages compressed on the way (RFC 7692).
+//! `permessage-deflate`: compression of messages (RFC 7692).
 //!
 //! Neither side keeps its window between messages (`server_no_context_takeover`,
-//! `client_no_context_takeover`). So a connection holds no memory for compression while no message
-//! is under way, and one compressor serves all connections of a worker.
+//! `client_no_context_takeover`): a connection holds no memory for compression between messages,
+//! and one compressor serves all connections of a worker.
 
 use super::fault::WebSocketFault;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use hyper::header::{HeaderMap, HeaderValue, SEC_WEBSOCKET_EXTENSIONS};
 use std::cell::RefCell;
 
-/// Bytes of a message that are compressed into one frame, before other connections have their turn.
+/// Bytes of a message that are compressed into one frame before yielding.
 pub(crate) const PIECE: usize = 32 * 1024;
-/// Shorter messages are sent as they are.
+/// Shorter messages are sent uncompressed.
 pub(crate) const LEAST: usize = 128;
-/// What RFC 7692 section 7.2.1 takes away at the end of a message.
+/// The suffix that RFC 7692 section 7.2.1 removes.
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 /// A compromise in favour of speed, as for responses.
 const LEVEL: Compression = Compression::new(3);
-/// Bytes that are decompressed before other connections have their turn.
+/// Bytes that are decompressed before yielding.
 const TURN: usize = 256 * 1024;
 
 thread_local! {
     static COMPRESSOR: RefCell<Option<Compress>> = const { RefCell::new(None) };
-    /// The last decompressor that was used.
+    /// The most recently used decompressor.
     static SPARE: RefCell<Option<Box<Decompress>>> = const { RefCell::new(None) };
 }
 
-/// What both sides agreed on.
+/// The negotiated parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Deflate {
-    /// The client looks back this many bytes at most.
+    /// The size of the client's window.
     window_bits: u8,
 }
 
 impl Deflate {
-    /// Takes the first offer that can be kept, and answers it.
+    /// Accepts the first acceptable offer, and returns the response header.
     pub(crate) fn accept(headers: &HeaderMap) -> Option<(Deflate, HeaderValue)> {
         let offers = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
         let mut offers = offers.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
@@ -48,7 +48,7 @@ impl Deflate {
         Some((deflate, HeaderValue::try_from(answer).ok()?))
     }
 
-    /// `None` for another extension, and for parameters that are unknown or wrong: such an offer is
+    /// `None` for another extension, and for unknown or invalid parameters: such an offer is
     /// declined (RFC 7692 section 7.1).
     fn of_offer(offer: &str) -> Option<Deflate> {
         let mut parts = offer.split(';').map(str::trim);
@@ -63,7 +63,7 @@ impl Deflate {
             };
             match (name, value) {
                 ("server_no_context_takeover" | "client_no_context_takeover", None) => {}
-                // The client's window may be as large as it likes.
+                // Any client window is acceptable.
                 ("client_max_window_bits", None) => {}
                 ("client_max_window_bits", Some(value)) => drop(window_bits(value)?),
                 ("server_max_window_bits", Some(value)) => {
@@ -79,12 +79,12 @@ impl Deflate {
         Some(deflate)
     }
 
-    /// Compresses a piece of a message, for a frame of its own.
+    /// Compresses a piece of a message into a frame of its own.
     pub(crate) fn compress(self, piece: &[u8], is_last: bool) -> Vec<u8> {
         COMPRESSOR.with_borrow_mut(|compressor| {
             let compressor = compressor.get_or_insert_with(|| Compress::new(LEVEL, false));
             let mut out = Vec::with_capacity(piece.len() / 2 + 64);
-            // No reference leads out of a window, where each begins anew.
+            // Each message starts with an empty window.
             for window in piece.chunks(1 << self.window_bits) {
                 compressor.reset();
                 let mut taken = 0;
@@ -92,7 +92,7 @@ impl Deflate {
                     out.reserve(64.max(window.len() / 4));
                     let before = compressor.total_in();
                     let rest = window.get(taken..).unwrap_or_default();
-                    // It fails only for a stream that was finished, which this one never is.
+                    // It fails only for a finished stream, which this never is.
                     let _ = compressor.compress_vec(rest, &mut out, FlushCompress::Sync);
                     taken += (compressor.total_in() - before) as usize;
                     if taken >= window.len() && out.len() < out.capacity() {
@@ -108,14 +108,14 @@ impl Deflate {
     }
 }
 
-/// A number from 8 to 15, which may be quoted; zlib knows no window of 8 bits.
+/// A number from 8 to 15, perhaps quoted; zlib has no window of 8 bits.
 fn window_bits(value: &str) -> Option<u8> {
     let value = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).unwrap_or(value);
     let is_number = !value.starts_with('0') && value.bytes().all(|byte| byte.is_ascii_digit());
     value.parse().ok().filter(|bits| is_number && (8..=15).contains(bits))
 }
 
-/// Decompresses one message.
+/// The decompressor of one message.
 pub(crate) struct Inflate(Option<Box<Decompress>>);
 
 impl Inflate {
@@ -124,11 +124,11 @@ impl Inflate {
         Inflate(Some(spare.unwrap_or_else(|| Box::new(Decompress::new(false)))))
     }
 
-    /// Decompresses some input, and answers how much of it: all of it, unless so much came out of
-    /// it that others should have their turn. `grow` makes room for more output.
+    /// Decompresses input. Returns how much was consumed: all of it, or less in order to yield
+    /// after much output. `grow` reserves output.
     ///
     /// # Errors
-    /// The input is malformed, or there is no room.
+    /// The input is malformed, or memory is exhausted.
     pub(crate) fn add(
         &mut self,
         input: &[u8],
@@ -150,7 +150,7 @@ impl Inflate {
             taken += count;
             let is_full = out.len() == out.capacity();
             if status == Status::StreamEnd {
-                // A sender may end a stream and begin another (RFC 7692 section 7.2.3.4).
+                // A sender may end a stream and start another (RFC 7692 section 7.2.3.4).
                 inflate.reset(false);
             } else if count == 0 && out.len() == had && !is_full && taken < input.len() {
                 return Err(WebSocketFault::Data);
@@ -161,7 +161,7 @@ impl Inflate {
         }
     }
 
-    /// Decompresses what the end of the message leaves out, and all output that is left.
+    /// Decompresses the omitted suffix of the message, and the remaining output.
     ///
     /// # Errors
     /// As [`Inflate::add`].

@@ -1,18 +1,18 @@
-//! What ends the conversation on a WebSocket.
+//! Faults that end a WebSocket connection.
 
-/// Why a connection cannot go on.
+/// Why a connection cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WebSocketFault {
-    /// The frames break the protocol.
+    /// A protocol violation.
     Protocol,
-    /// A text is not UTF-8.
+    /// A text that is not UTF-8.
     NotUtf8,
-    /// A compressed message is malformed.
+    /// A malformed compressed message.
     Data,
-    /// A message is larger than it may be.
+    /// A message beyond the size limit.
     TooLarge,
-    /// The budget of the process has no memory for a message.
+    /// The memory budget of the process is exhausted.
     NoMemory,
-    /// The client is gone.
+    /// The client disconnected.
     Gone,
 }

@@ -1,13 +1,13 @@
-//! Headers of frames (RFC 6455 section 5.2).
+//! Frame headers (RFC 6455 section 5.2).
 
 use super::fault::WebSocketFault;
 
-/// The longest header of a frame that a client sends.
+/// The longest header of a client's frame.
 pub(crate) const LONGEST_HEADER: usize = 14;
-/// Bytes of payload in a control frame.
+/// The largest payload of a control frame, in bytes.
 const LONGEST_CONTROL: u64 = 125;
 
-/// What a frame is.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opcode {
     Continuation = 0,
@@ -36,7 +36,7 @@ impl Opcode {
     }
 }
 
-/// The header of a frame from a client.
+/// The header of a client's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
     pub(crate) opcode: Opcode,
@@ -44,16 +44,16 @@ pub(crate) struct FrameHeader {
     pub(crate) is_last: bool,
     /// The first frame of a compressed message.
     pub(crate) is_compressed: bool,
-    /// Bytes of payload.
+    /// Payload length in bytes.
     pub(crate) length: u64,
     pub(crate) mask: [u8; 4],
 }
 
 impl FrameHeader {
-    /// Parses a header and answers how many bytes it has; `None` where more must come.
+    /// Parses a header and returns its length; `None` while it is incomplete.
     ///
     /// # Errors
-    /// The frame breaks the protocol. A length that is not encoded in the fewest bytes does too.
+    /// A protocol violation, such as a length that is not encoded in the fewest bytes.
     pub(crate) fn parse(
         bytes: &[u8],
         compression: bool,
@@ -91,7 +91,7 @@ impl FrameHeader {
     }
 }
 
-/// The header of a frame of ours, and how many of the bytes it has.
+/// The header of a server's frame, and its length.
 pub(crate) fn write_header(
     opcode: Opcode,
     is_last: bool,
@@ -119,7 +119,7 @@ pub(crate) fn write_header(
     (bytes, count)
 }
 
-/// Applies a mask, or takes it away. `at` is the place of the first byte in its frame.
+/// Applies or removes a mask. `at` is the offset of the first byte in its frame.
 pub(crate) fn mask(bytes: &mut [u8], mask: [u8; 4], at: u64) {
     let turned: [u8; 4] = std::array::from_fn(|index| mask[(at as usize + index) % 4]);
     if turned == [0; 4] {

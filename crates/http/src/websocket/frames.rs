@@ -1,7 +1,7 @@
 //! The frames of one connection (RFC 6455 section 5).
 //!
-//! Input is read into memory of the worker, and only what waits for its turn is kept by the
-//! connection. So an idle connection has no buffer.
+//! Input is read into the worker's buffer; the connection keeps only unparsed input, so an idle
+//! connection has no buffer.
 
 use super::assembly::Assembly;
 use super::deflate::{Deflate, LEAST, PIECE};
@@ -17,44 +17,44 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
-/// Bytes that are read at a time.
+/// The size of reads.
 const INPUT: usize = 64 * 1024;
-/// Pieces of input that are looked at before other connections have their turn.
+/// Reads of one connection before yielding.
 const TURNS: u32 = 4;
 
 thread_local! {
     static SPACE: RefCell<Box<[u8]>> = RefCell::new(vec![0; INPUT].into());
 }
 
-/// What a client said.
+/// An event from the client.
 pub(crate) enum SocketEvent {
-    /// A whole message, with the memory that it counts for.
+    /// A complete message, with its charge.
     Message(Message, Held),
-    /// It closes, with a code and a reason that are to be sent back.
+    /// A close frame, with the code and reason to echo.
     Close(Bytes),
-    /// It is there: a ping or a pong.
+    /// A sign of life: a ping or a pong.
     Alive,
 }
 
-/// How far a piece of input brought us.
+/// The progress of consuming input.
 enum TakeStep {
     SocketEvent(SocketEvent),
-    /// All of it was taken.
+    /// All input is consumed.
     More,
-    /// Others should have their turn.
+    /// The task yields.
     Yield,
 }
 
 pub(crate) struct Frames {
     socket: Socket,
     deflate: Option<Deflate>,
-    /// The most bytes of a message.
+    /// The largest message, in bytes.
     most: usize,
-    /// Input that waits for its turn.
+    /// Unparsed input.
     unread: BytesMut,
-    /// The frame that is being received.
+    /// The incoming frame.
     frame: Option<IncomingFrame>,
-    /// A header of which a part has come.
+    /// An incomplete header.
     head: [u8; LONGEST_HEADER],
     head_length: usize,
     message: Option<Box<Assembly>>,
@@ -64,14 +64,14 @@ pub(crate) struct Frames {
     pong: Option<Bytes>,
 }
 
-/// A frame that is being received.
+/// An incoming frame.
 struct IncomingFrame {
     header: FrameHeader,
-    /// Bytes of its payload that have come.
+    /// Received bytes of its payload.
     received: u64,
 }
 
-/// A frame that is being sent.
+/// An outgoing frame.
 #[derive(Default)]
 struct OutgoingFrame {
     header: ([u8; 10], usize),
@@ -96,7 +96,7 @@ impl Frames {
         }
     }
 
-    /// The next thing that the client says. May be dropped and called again.
+    /// The next event. Cancellation-safe.
     pub(crate) async fn next(&mut self) -> Result<SocketEvent, WebSocketFault> {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -106,7 +106,7 @@ impl Frames {
         context: &mut Context<'_>,
     ) -> Poll<Result<SocketEvent, WebSocketFault>> {
         for _ in 0..TURNS {
-            // A client that takes nothing is read nevertheless: it may be closing.
+            // A client that accepts no output is still read: it may be closing.
             if let Poll::Ready(Err(fault)) = self.poll_flush(context) {
                 return Poll::Ready(Err(fault));
             }
@@ -146,7 +146,7 @@ impl Frames {
         })
     }
 
-    /// Takes input up to the next event, and answers how much of it.
+    /// Consumes input up to the next event. Returns how much.
     fn take(&mut self, input: &mut [u8]) -> Result<(usize, TakeStep), WebSocketFault> {
         let mut at = 0;
         loop {
@@ -169,7 +169,7 @@ impl Frames {
                     count
                 }
             };
-            // What was not taken is masked again: it comes back with the next turn.
+            // Unconsumed bytes are masked again: they come back after the yield.
             mask(
                 payload.get_mut(taken..).unwrap_or_default(),
                 frame.header.mask,
@@ -190,7 +190,7 @@ impl Frames {
         }
     }
 
-    /// Takes bytes of a header, which may have come in part before.
+    /// Consumes bytes of a header, perhaps of an incomplete header.
     fn take_header(&mut self, input: &[u8]) -> Result<usize, WebSocketFault> {
         let had = self.head_length;
         let count = input.len().min(LONGEST_HEADER - had);
@@ -220,12 +220,12 @@ impl Frames {
         Ok(())
     }
 
-    /// The whole payload of a frame has come.
+    /// The payload of a frame is complete.
     fn end_frame(&mut self) -> Result<Option<SocketEvent>, WebSocketFault> {
         let Some(IncomingFrame { header, .. }) = self.frame.take() else { return Ok(None) };
         match header.opcode {
             Opcode::Ping => {
-                // Only the last ping needs an answer (RFC 6455 section 5.5.3).
+                // Only the most recent ping needs a pong (RFC 6455 section 5.5.3).
                 self.pong = Some(std::mem::take(&mut self.control).into());
                 Ok(Some(SocketEvent::Alive))
             }
@@ -263,7 +263,7 @@ impl Frames {
         }
     }
 
-    /// Sends a message in frames that are compressed one after the other.
+    /// Sends a message in frames, compressed one after the other.
     async fn send_compressed(
         &mut self,
         deflate: Deflate,
@@ -288,7 +288,7 @@ impl Frames {
         }
     }
 
-    /// Sends a frame that is no part of a larger message.
+    /// Sends an unfragmented frame.
     pub(crate) async fn send_frame(
         &mut self,
         opcode: Opcode,
@@ -310,7 +310,7 @@ impl Frames {
         self.outgoing = OutgoingFrame { header, sent: 0, payload };
     }
 
-    /// Writes what waits, and a pong that is due between two frames.
+    /// Writes pending output, and a pong between two frames.
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), WebSocketFault>> {
         loop {
             while self.outgoing.is_left() {
@@ -320,7 +320,7 @@ impl Frames {
                     _ => return Poll::Ready(Err(WebSocketFault::Gone)),
                 }
             }
-            // What was sent is not kept.
+            // Sent output is released.
             self.outgoing = OutgoingFrame::default();
             match self.pong.take() {
                 Some(payload) => self.begin_outgoing(Opcode::Pong, true, false, payload),
@@ -330,7 +330,7 @@ impl Frames {
         self.socket.poll_flush_all(context).map_err(|_| WebSocketFault::Gone)
     }
 
-    /// Says that nothing more is written, and throws away what comes until the client closes.
+    /// Shuts down writing, and discards input until the client closes.
     pub(crate) async fn part(&mut self) {
         let _ = poll_fn(|context| Pin::new(&mut self.socket).poll_shutdown(context)).await;
         poll_fn(|context| {
@@ -361,8 +361,8 @@ impl OutgoingFrame {
     }
 }
 
-/// Checks the payload of a close: nothing, or a code that may be sent and a text (RFC 6455 section
-/// 5.5.1 and 7.4).
+/// Checks the payload of a close frame: empty, or a valid code and a text (RFC 6455 sections 5.5.1
+/// and 7.4).
 fn check_close(payload: &[u8]) -> Result<(), WebSocketFault> {
     let (code, reason) = match payload {
         [] => return Ok(()),

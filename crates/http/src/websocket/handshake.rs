@@ -1,11 +1,11 @@
-//! WebSocket: the handshake of a get that answered a port (RFC 6455 section 4.2).
+//! The WebSocket handshake of a get that answers a port (RFC 6455 section 4.2).
 //!
-//! `session` is the rest of the connection, `frames` and `assembly` read and write its messages.
+//! `session` runs the connection, `frames` and `assembly` read and write its messages.
 
 use super::deflate::Deflate;
 use super::frames::Frames;
 use super::session;
-use crate::server::options::Limits;
+use crate::server::options::AccessPolicy;
 use crate::server::request::forwarded;
 use crate::server::request::origin;
 use crate::server::response::body::ResponseBody;
@@ -22,11 +22,11 @@ const VERSION: HeaderValue = HeaderValue::from_static("13");
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 /// The length of a key: 16 bytes in Base64.
 const KEY: usize = 24;
-/// What a server adds to a key before it hashes it (RFC 6455 section 1.3).
+/// The GUID that a server appends to a key before hashing it (RFC 6455 section 1.3).
 const PROOF: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 impl RequestCycle {
-    /// Answers a port: the connection becomes a WebSocket, if that is what the client wants.
+    /// Answers a port: upgrades the connection to a WebSocket, if the client asks for it.
     pub(crate) fn open_port(self, port: Rc<dyn Port>) -> Response<ResponseBody> {
         let accepted = match accept(&self) {
             Ok(accepted) => accepted,
@@ -34,7 +34,7 @@ impl RequestCycle {
             Err(HandshakeRefusal::Problem(problem)) => return self.problem(problem),
         };
         if let Err(error) = self.exchange.overrides.status() {
-            return self.failed(error);
+            return self.error_response(error);
         }
         let (state, most) = (self.state.clone(), self.limits.message);
         let ours = state.clone();
@@ -48,7 +48,7 @@ impl RequestCycle {
         })));
         let body = ResponseBody::empty(&state);
         let mut response = self.respond(StatusCode::OK, None, ResponseFacts::default(), body);
-        // Whatever the program wished for the status: from here on it is another protocol.
+        // Overrides the program's status: the protocol changes here.
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
@@ -60,10 +60,10 @@ impl RequestCycle {
         response
     }
 
-    /// 426: here is only a WebSocket, of this version.
+    /// 426: only a WebSocket of this version is available.
     fn upgrade_required(self) -> Response<ResponseBody> {
         let problem = Problem::new(StatusCode::UPGRADE_REQUIRED);
-        let problem = problem.because("here is a WebSocket: ask for an upgrade to it, version 13");
+        let problem = problem.because("this is a WebSocket: send an upgrade request, version 13");
         let mut response = self.problem(problem);
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
@@ -73,17 +73,17 @@ impl RequestCycle {
     }
 }
 
-/// Why there is no WebSocket.
+/// Why a handshake is refused.
 enum HandshakeRefusal {
-    /// The request asks for none, or for another version.
+    /// No handshake, or for another version.
     NoWebSocket,
     Problem(Problem),
 }
 
-/// Checks a handshake. Answers what proves to the client that it was understood.
-fn accept(turn: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
-    let headers = &turn.exchange.headers;
-    if !turn.head.upgrades || turn.exchange.method != Method::GET {
+/// Checks a handshake. Returns the value of `Sec-WebSocket-Accept`.
+fn accept(cycle: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
+    let headers = &cycle.exchange.headers;
+    if !cycle.head.upgrades || cycle.exchange.method != Method::GET {
         return Err(HandshakeRefusal::NoWebSocket);
     }
     if headers.get(header::SEC_WEBSOCKET_VERSION) != Some(&VERSION) {
@@ -95,8 +95,8 @@ fn accept(turn: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
     let (Some(key), None) = (key, keys.next()) else {
         return Err(bad("the field Sec-WebSocket-Key is not 16 bytes in Base64"));
     };
-    if !is_same_origin(headers, &turn.limits) {
-        // A page of another site would speak with the cookies of the person who looks at it.
+    if !is_same_origin(headers, &cycle.limits.access) {
+        // A page of another site would use the cookies of its visitor.
         let problem = Problem::new(StatusCode::FORBIDDEN);
         return Err(HandshakeRefusal::Problem(
             problem.because("the page comes from another origin"),
@@ -105,7 +105,7 @@ fn accept(turn: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
     HeaderValue::from_bytes(&proof(key)).map_err(|_| bad("the key cannot be answered"))
 }
 
-/// What proves to a client that its key was read: a hash of 20 bytes, in Base64.
+/// The value of `Sec-WebSocket-Accept`: a SHA-1 hash of 20 bytes in Base64.
 fn proof(key: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let hash = Sha1::new().chain_update(key).chain_update(PROOF).finalize();
@@ -115,7 +115,7 @@ fn proof(key: &[u8]) -> Vec<u8> {
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         text.extend([18, 12, 6, 0].map(|shift| DIGITS[(bits >> shift) as usize % 64]));
     }
-    // The last three bytes are two.
+    // The last group has two bytes.
     text.pop();
     text.push(b'=');
     text
@@ -126,13 +126,14 @@ fn is_key(key: &[u8]) -> bool {
     key.len() == KEY && key.ends_with(b"==") && key[..KEY - 2].iter().all(letter)
 }
 
-/// Whether a page of this server asks, or of an origin that is named, or no page at all (RFC 6455
-/// section 10.2). `*` names none: what cookies allow is at stake.
-fn is_same_origin(headers: &HeaderMap, limits: &Limits) -> bool {
+/// Whether the handshake comes from a page of this server, of a listed origin, or from no page at
+/// all (RFC 6455 section 10.2). `*` lists none: the connection carries cookies.
+fn is_same_origin(headers: &HeaderMap, access: &AccessPolicy) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    let forwarded = forwarded::host(&limits.proxies, headers);
+    let forwarded = forwarded::host(&access.trusted_proxies, headers);
     let host = forwarded.or_else(|| headers.get(header::HOST).map(HeaderValue::as_bytes));
-    origin::is_named(&limits.origins, origin.as_bytes()) || origin::is_own(origin.as_bytes(), host)
+    origin::is_named(&access.allowed_origins, origin.as_bytes())
+        || origin::is_own(origin.as_bytes(), host)
 }
 
 #[cfg(test)]
@@ -159,7 +160,10 @@ mod tests {
             headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
             headers.insert(header::HOST, HeaderValue::from_static(host));
             let origins = vec!["https://c.example".to_string()];
-            is_same_origin(&headers, &Limits { origins, ..Limits::default() })
+            is_same_origin(
+                &headers,
+                &AccessPolicy { allowed_origins: origins, ..AccessPolicy::default() },
+            )
         };
         assert!(asked("http://a.example:8080", "A.example:8080"));
         assert!(asked("https://a.example", "a.example"));

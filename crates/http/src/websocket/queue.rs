@@ -1,4 +1,4 @@
-//! Messages of a client that the program has not taken yet: bounded by number and by bytes.
+//! A queue of received messages, bounded by number and by bytes.
 //!
 //! An empty queue holds no memory of its own, other than a channel of tokio.
 
@@ -11,18 +11,18 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// When there are as many messages, nothing more is read from the client.
+/// The most queued messages; then nothing more is read from the client (backpressure).
 const MOST_MESSAGES: usize = 16;
-/// The same for their bytes; one message may be larger.
+/// The most queued bytes; a single message may be larger.
 const MOST_BYTES: usize = 256 * 1024;
 
 #[derive(Default)]
 struct MessageQueue {
     messages: RefCell<VecDeque<(Message, Held)>>,
     bytes: Cell<usize>,
-    /// The giver is gone: nothing more comes.
+    /// The sender is gone: no message follows.
     ended: Cell<bool>,
-    /// The taker is gone: nobody wants more.
+    /// The receiver is gone.
     left: Cell<bool>,
     giver: Cell<Option<Waker>>,
     taker: Cell<Option<Waker>>,
@@ -40,18 +40,18 @@ fn wake(waker: &Cell<Option<Waker>>) {
     }
 }
 
-/// Both ends of an empty queue.
+/// Creates both ends of an empty queue.
 pub(crate) fn queue() -> (MessageSender, MessageReceiver) {
     let queue = Rc::<MessageQueue>::default();
     (MessageSender(queue.clone()), MessageReceiver(queue))
 }
 
-/// Where messages are put in. Dropping it ends the queue once it is empty.
+/// The sender. Dropping it ends the queue once it is empty.
 pub(crate) struct MessageSender(Rc<MessageQueue>);
 
 impl MessageSender {
-    /// Waits for room, or until nobody takes messages any more.
-    pub(crate) async fn ready(&self) {
+    /// Waits for capacity, or until the receiver is gone.
+    pub(crate) async fn capacity(&self) {
         poll_fn(|context| {
             if self.0.left.get() || self.0.has_room() {
                 return Poll::Ready(());
@@ -66,7 +66,7 @@ impl MessageSender {
         self.0.has_room()
     }
 
-    pub(crate) fn give(&self, message: Message, held: Held) {
+    pub(crate) fn send(&self, message: Message, held: Held) {
         if !self.0.left.get() {
             self.0.bytes.set(self.0.bytes.get() + message.len());
             self.0.messages.borrow_mut().push_back((message, held));
@@ -82,7 +82,7 @@ impl Drop for MessageSender {
     }
 }
 
-/// Where messages are taken out.
+/// The receiver.
 pub(crate) struct MessageReceiver(Rc<MessageQueue>);
 
 impl Stream for MessageReceiver {
@@ -125,25 +125,25 @@ mod tests {
         for (length, most) in [(1, MOST_MESSAGES), (MOST_BYTES / 4, 4), (MOST_BYTES * 3, 1)] {
             let (giver, mut taker) = queue();
             for _ in 0..most {
-                assert_eq!(giver.ready().now_or_never(), Some(()));
-                giver.give(bytes(length), Held::default());
+                assert_eq!(giver.capacity().now_or_never(), Some(()));
+                giver.send(bytes(length), Held::default());
             }
-            assert_eq!(giver.ready().now_or_never(), None, "{length}");
+            assert_eq!(giver.capacity().now_or_never(), None, "{length}");
             assert!(taker.next().now_or_never().is_some());
-            assert_eq!(giver.ready().now_or_never(), Some(()));
+            assert_eq!(giver.capacity().now_or_never(), Some(()));
         }
     }
 
     #[test]
     fn what_was_given_is_taken_after_the_end() {
         let (giver, mut taker) = queue();
-        giver.give(bytes(1), Held::default());
+        giver.send(bytes(1), Held::default());
         drop(giver);
         assert!(matches!(taker.next().now_or_never(), Some(Some(Ok(_)))));
         assert!(matches!(taker.next().now_or_never(), Some(None)));
         let (giver, taker) = queue();
-        giver.give(bytes(MOST_BYTES), Held::default());
+        giver.send(bytes(MOST_BYTES), Held::default());
         drop(taker);
-        assert_eq!(giver.ready().now_or_never(), Some(()));
+        assert_eq!(giver.capacity().now_or_never(), Some(()));
     }
 }

@@ -1,4 +1,4 @@
-//! A WebSocket from its handshake to its end: frames on one side, a port on the other.
+//! A WebSocket session from handshake to close: frames on one side, a port on the other.
 
 use super::fault::WebSocketFault;
 use super::frame::Opcode;
@@ -14,24 +14,24 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// After so long without a frame from the client it is asked whether it is there.
+/// Idle time after which the client gets a ping.
 const PING: Duration = Duration::from_secs(30);
-/// After so long without a frame it is not.
+/// Idle time after which the connection closes.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How long the other side may take to say its last when a conversation ends.
+/// Timeout of the closing handshake.
 const PARTING: Duration = Duration::from_secs(2);
-/// How long the program may take to end when the client has said its last.
+/// How long the program may take to end after the client's close frame.
 const DRAINING: Duration = Duration::from_secs(5);
 
-/// Why a conversation ends.
+/// Why a session ends.
 enum SessionEnd {
-    /// The client said its last, which is answered.
+    /// The client sent a close frame, which is echoed.
     Client(Bytes),
-    /// The client is gone.
+    /// The client disconnected.
     Gone,
-    /// We do, with a code and a reason.
+    /// The server closes, with a code and a reason.
     Ours(u16, &'static str),
-    /// The client broke the rules: what it sends is not looked at any more.
+    /// A protocol violation: further input is ignored.
     Broken(u16, &'static str),
 }
 
@@ -51,7 +51,7 @@ impl From<WebSocketFault> for SessionEnd {
     }
 }
 
-/// Goes on until one of both sides ends it.
+/// Runs until either side closes.
 pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, state: Rc<ConnectionState>) {
     let (sender, taker) = queue();
     let mut outgoing = port.open(Box::pin(taker));
@@ -59,7 +59,7 @@ pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, state: Rc<Connec
     let end = converse(&mut frames, &sender, &mut outgoing, &state).await;
     match end {
         SessionEnd::Client(payload) => {
-            // What was said before is still heard.
+            // Queued messages are still delivered.
             drop(sender);
             let _ = timeout(PARTING, frames.send_frame(Opcode::Close, payload)).await;
             let rest = async { while let Some(Ok(_)) = outgoing.next().await {} };
@@ -108,7 +108,7 @@ async fn converse(
             event = next_event(frames, sender) => {
                 (heard, asked) = (Instant::now(), false);
                 match event {
-                    Ok(SocketEvent::Message(message, held)) => sender.give(message, held),
+                    Ok(SocketEvent::Message(message, held)) => sender.send(message, held),
                     Ok(SocketEvent::Alive) => {}
                     Ok(SocketEvent::Close(payload)) => return SessionEnd::Client(payload),
                     Err(fault) => return fault.into(),
@@ -119,7 +119,7 @@ async fn converse(
                     Some(Ok(message)) => message,
                     Some(Err(error)) => {
                         let detail = error.detail.as_deref().unwrap_or_default();
-                        tracing::error!(%error, detail, "a WebSocket broke off");
+                        tracing::error!(%error, detail, "a WebSocket session failed");
                         return SessionEnd::Ours(1011, "an error of the server");
                     }
                     None => return SessionEnd::Ours(1000, ""),
@@ -142,13 +142,13 @@ async fn converse(
     }
 }
 
-/// The next thing that the client says, once there is room for a message. There is where nobody
-/// takes messages any more: the client's last word is still waited for.
+/// The next event of the client, once the queue has capacity. Without a receiver there is capacity:
+/// the client's close frame is still awaited.
 async fn next_event(
     frames: &mut Frames,
     sender: &MessageSender,
 ) -> Result<SocketEvent, WebSocketFault> {
-    sender.ready().await;
+    sender.capacity().await;
     frames.next().await
 }
 

@@ -137,7 +137,7 @@ fn statuses_are_errors() {
         for (path, kind, message, temporary) in [
             ("/denied", Kind::Denied, "the server answered 403 Forbidden", false),
             ("/down", Kind::Unavailable, "the server answered 503 Service Unavailable", true),
-            ("/failed", Kind::Failed, "the server answered 500 Internal HttpServer Error", false),
+            ("/failed", Kind::Failed, "the server answered 500 Internal Server Error", false),
         ] {
             let error = web().get(&at(&server, path), &Context::default()).await.err().unwrap();
             assert_eq!((error.kind, &*error.message, error.temporary), (kind, message, temporary));

@@ -45,7 +45,7 @@ fn a_panic_is_one_500() {
         for path in ["/now", "/later", "/encode", "/stream"] {
             peer.send(format!("GET {path} HTTP/1.1\r\nHost: t\r\n\r\n")).await;
             let response = peer.receive().await;
-            assert_eq!((response.status, response.text()), (500, "500 Internal HttpServer Error"));
+            assert_eq!((response.status, response.text()), (500, "500 Internal Server Error"));
         }
         assert_eq!(send(&server, "PUT", "/", "", "x").await.status, 500);
         peer.send("GET /fine HTTP/1.1\r\nHost: t\r\n\r\n").await;

@@ -1,9 +1,9 @@
-//! The page of the admin port: one file that loads nothing from anywhere.
+//! The dashboard of the admin port: one file without external resources.
 
 /// The page.
 pub(crate) const PAGE: &str = include_str!("dashboard.html");
 
-/// What the page may do: its own script and style, and asking this port.
+/// The Content-Security-Policy: own script and style, and requests to this port.
 pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
      script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'";

@@ -1,5 +1,5 @@
-//! The admin port as a store: health, readiness, metrics, and the page that draws them. It only
-//! reads, and it is never part of what a program serves.
+//! The admin port as a read-only store: health, readiness, metrics and the dashboard. It is never
+//! part of what a program serves.
 
 use crate::admin::dashboard;
 use crate::admin::readiness::Readiness;
@@ -8,7 +8,7 @@ use crate::metrics::exposition;
 use crate::metrics::registry::Registry;
 use crate::metrics::snapshot::MetricsSnapshot;
 use crate::settings::ObserveSettings;
-use runnel_http::{HttpServer, Limits, ServerOptions};
+use runnel_http::{AccessPolicy, HttpServer, Limits, ServerOptions};
 use runnel_store::{
     Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verb, Verbs, json,
 };
@@ -18,19 +18,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Connections to the admin port at a time.
+/// The most connections of the admin port.
 const CONNECTIONS: usize = 64;
-/// How long an answer may take.
+/// Its request timeout.
 const TIME: Duration = Duration::from_secs(5);
 
 /// The challenge of a 401: browsers ask for a name and a password.
 const CHALLENGE: &str = "Basic realm=\"the admin port\", charset=\"UTF-8\"";
 
-/// Serves the admin port, on a socket that listens already where there is one.
+/// Serves the admin port, on an inherited socket if there is one.
 ///
 /// # Errors
-/// Those of [`runnel_http::serve`], and [`Kind::Invalid`] where others could read it: an address
-/// that is not of this machine alone needs a token.
+/// Those of [`runnel_http::serve`], and [`Kind::Invalid`] for a public address: an address beyond
+/// loopback requires a token.
 pub(crate) async fn serve(
     address: SocketAddr,
     settings: &ObserveSettings,
@@ -54,7 +54,10 @@ pub(crate) async fn serve(
         connections: CONNECTIONS,
         request_time: TIME,
         keep_alive: Duration::from_secs(30),
-        hosts: hosts(address, &settings.admin_hosts),
+        access: AccessPolicy {
+            allowed_hosts: hosts(address, &settings.admin_hosts),
+            ..AccessPolicy::default()
+        },
         ..Limits::default()
     };
     let options = ServerOptions { address, limits, ..ServerOptions::default() };
@@ -65,9 +68,9 @@ pub(crate) async fn serve(
     }
 }
 
-/// The hosts that are answered. A page of another site can have its own name lead to the admin port
-/// (DNS rebinding), and would read it. On all addresses of a machine the names are not known, and
-/// the token alone protects: no browser sends it under another name.
+/// The served hosts, against DNS rebinding: a page of another site can point its own name at the
+/// admin port and would read it. On an unspecified address the names are unknown, and the token
+/// alone protects: no browser sends it under another name.
 fn hosts(address: SocketAddr, named: &[String]) -> Vec<String> {
     if named.is_empty() && address.ip().is_unspecified() {
         return Vec::new();
@@ -84,13 +87,13 @@ struct Admin {
 }
 
 impl Admin {
-    /// Whether a request may read everything.
+    /// Whether a request has full read access.
     fn admits(&self, context: &Context) -> bool {
         let sent = || context.exchange.as_ref()?.header("authorization");
         self.token.as_ref().is_none_or(|token| sent().is_some_and(|sent| token.is_in(&sent)))
     }
 
-    /// Whether the server wants requests. Only requests with the token get the checks by name.
+    /// Readiness. Only requests with the token see the checks by name.
     fn ready(&self, context: &Context) -> Answer<Option<Content>> {
         let exchange = context.exchange.clone();
         let shows_checks = self.admits(context);
@@ -116,7 +119,7 @@ impl Admin {
     }
 }
 
-/// The answer to a request without the token.
+/// The response to a request without the token.
 fn unauthorized(context: &Context) -> Answer<Option<Content>> {
     if let Some(exchange) = &context.exchange {
         exchange.set_status(401);

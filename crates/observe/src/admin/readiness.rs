@@ -1,4 +1,4 @@
-//! Whether a server wants requests: what the program says, and whether it is stopping.
+//! Readiness: the checks of the program, and whether the server is stopping.
 
 use runnel_store::{Context, Error, Kind, Reference, Result, Store};
 use std::cell::RefCell;
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 /// The most checks of a program.
 const MOST: usize = 64;
-/// How long all of them may take together.
+/// The timeout for all of them together.
 const TIME: Duration = Duration::from_secs(2);
 
-/// The checks of a program, each a store that answers a get without an error when it is ready.
+/// The checks of a program: stores that answer a get without an error when ready.
 #[derive(Default)]
 pub(crate) struct Readiness {
     checks: RefCell<Vec<(String, Rc<dyn Store>)>>,
 }
 
 impl Readiness {
-    /// Adds a check, or replaces the one of this name.
+    /// Adds a check, or replaces the one with this name.
     pub(crate) fn add(&self, name: &str, check: Rc<dyn Store>) -> Result<()> {
         let mut checks = self.checks.borrow_mut();
         if let Some(known) = checks.iter_mut().find(|(known, _)| known == name) {
@@ -31,14 +31,14 @@ impl Readiness {
         Ok(())
     }
 
-    /// Asks all at once. Answers each with what is wrong, where something is.
+    /// Runs all checks concurrently. Returns each with its error, if any.
     pub(crate) fn ask(&self) -> impl Future<Output = Vec<(String, Option<String>)>> + use<> {
         let checks = self.checks.borrow().clone();
         async move {
             let deadline = Instant::now() + TIME;
             let context = Context { deadline: Some(deadline), ..Context::default() };
             let place = Reference::from_path("/");
-            // Begun together, waited for one after the other.
+            // Started together, awaited in turn.
             let begun: Vec<_> =
                 checks.iter().map(|(name, check)| (name, check.get(&place, &context))).collect();
             let mut found = Vec::with_capacity(begun.len());

@@ -1,27 +1,27 @@
-//! The token of the admin port, and whether a request has it: as `Authorization: Bearer`, or as the
-//! password of `Basic`, which browsers ask people for.
+//! The token of the admin port: sent as `Authorization: Bearer`, or as the password of `Basic`, for
+//! which browsers prompt.
 
 use std::fmt;
 use std::hint::black_box;
 
-/// The shortest token, in bytes: fewer could be guessed.
+/// The shortest token, in bytes, against guessing.
 const SHORTEST: usize = 16;
 /// The longest token, in bytes.
 const LONGEST: usize = 256;
 
-/// A secret that readers of the admin port have to know.
+/// The secret of the admin port.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AdminToken(String);
 
 impl AdminToken {
-    /// A token of 16 to 256 visible characters of ASCII; `None` for any other text.
+    /// A token of 16 to 256 visible ASCII characters; `None` for any other text.
     pub fn new(text: &str) -> Option<AdminToken> {
         let fits = (SHORTEST..=LONGEST).contains(&text.len());
         let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
         (fits && is_visible).then(|| AdminToken(text.to_string()))
     }
 
-    /// Whether the field `Authorization` has it.
+    /// Whether an `Authorization` value contains it.
     pub(crate) fn is_in(&self, authorization: &str) -> bool {
         let Some((scheme, rest)) = authorization.trim().split_once(' ') else { return false };
         let rest = rest.trim();
@@ -36,7 +36,7 @@ impl AdminToken {
         parts.nth(1).is_some_and(|password| self.is(password))
     }
 
-    /// Compares all bytes, whichever differ: how long it takes tells only how long the token is.
+    /// Compares in constant time: the duration reveals only the length of the token.
     fn is(&self, other: &[u8]) -> bool {
         let own = self.0.as_bytes();
         let pairs = own.iter().zip(other);
@@ -53,7 +53,7 @@ impl fmt::Debug for AdminToken {
     }
 }
 
-/// The bytes of a text in Base64 (RFC 4648 section 4); `None` where it is none.
+/// Decodes Base64 (RFC 4648 section 4); `None` for other text.
 fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let text = text.strip_suffix(b"==").or(text.strip_suffix(b"=")).unwrap_or(text);
     let (mut bytes, mut bits, mut count) = (Vec::with_capacity(text.len()), 0u32, 0);

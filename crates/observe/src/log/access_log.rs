@@ -1,5 +1,4 @@
-//! A line of the access log for one request. Headers that carry secrets are never looked at, and
-//! secret parameters are hidden.
+//! Access log lines. Secret headers are never read, and secret parameters are redacted.
 
 use crate::log::clock::{calendar, wall_time, write_common};
 use crate::log::redaction;
@@ -10,10 +9,10 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::time::SystemTime;
 
-/// The longest target, agent and referrer that a line has, in bytes; the rest is cut off.
+/// The longest target, user agent and referrer in a line, in bytes; the rest is cut.
 const LONGEST: usize = 2_048;
 
-/// Adds the line of a request, with its end.
+/// Appends the line of a request.
 pub(crate) fn write(format: LogFormat, request: &ObservedRequest, line: &mut Vec<u8>) {
     match format {
         LogFormat::Json => as_json(request, line),
@@ -22,11 +21,11 @@ pub(crate) fn write(format: LogFormat, request: &ObservedRequest, line: &mut Vec
     line.push(b'\n');
 }
 
-/// Adds the line of a head that was refused, with its end. What the client sent is not repeated.
+/// Appends the line of a refused head, without its bytes.
 pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut Vec<u8>) {
     let RefusedHead { peer, status, reason, sent } = refused;
     let (peer, now) = (peer.ip(), calendar(SystemTime::now()));
-    // Writing into memory never fails.
+    // Writing to memory never fails.
     match format {
         LogFormat::Json => {
             line.extend_from_slice(b"{\"time\":\"");
@@ -51,43 +50,43 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
 }
 
 fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
-    let elapsed = request.started().elapsed();
+    let elapsed = request.started.elapsed();
     line.extend_from_slice(b"{\"time\":\"");
-    calendar(wall_time(request.started())).write_millis(line);
+    calendar(wall_time(request.started)).write_millis(line);
     line.push(b'"');
     if let Some(id) = request.id() {
         text(line, "id", id);
     }
-    if let Some(trace) = request.trace() {
+    if let Some(trace) = &request.trace {
         text(line, "trace", &trace.trace_digits());
     }
-    text(line, "method", request.method().as_str());
+    text(line, "method", request.method.as_str());
     text(line, "target", &target(request));
     request.with_route(|route| {
         if let Some(route) = route {
             text(line, "route", route);
         }
     });
-    // Writing into memory never fails.
+    // Writing to memory never fails.
     let _ = write!(
         line,
         ",\"protocol\":\"{:?}\",\"peer\":\"{}\",\"status\":{},\"sent\":{},\"whole\":{},\"duration\":{:.6}",
-        request.version(),
-        request.peer().ip(),
+        request.version,
+        request.peer.ip(),
         request.status(),
         request.sent(),
         request.is_whole(),
         elapsed.as_secs_f64(),
     );
-    if let Some(length) = request.length().filter(|length| *length > 0) {
+    if let Some(length) = request.length.filter(|length| *length > 0) {
         let _ = write!(line, ",\"received\":{length}");
     }
-    if let Some(agent) = request.agent() {
-        text(line, "agent", &cut(String::from_utf8_lossy(agent.as_bytes())));
+    if let Some(agent) = &request.agent {
+        text(line, "agent", &truncate(String::from_utf8_lossy(agent.as_bytes())));
     }
-    if let Some(referrer) = request.referrer() {
+    if let Some(referrer) = &request.referrer {
         let referrer = String::from_utf8_lossy(referrer.as_bytes());
-        text(line, "referrer", &cut(redaction::address(&referrer)));
+        text(line, "referrer", &truncate(redaction::address(&referrer)));
     }
     line.push(b'}');
 }
@@ -99,26 +98,26 @@ fn text(line: &mut Vec<u8>, name: &str, value: &str) {
     json::write_text(value, line);
 }
 
-/// `peer - - [time] "GET /x HTTP/1.1" 200 5 "referrer" "agent"`, and where a request has a name,
-/// that at the end. Nobody's user name is known here.
+/// `peer - - [time] "GET /x HTTP/1.1" 200 5 "referrer" "agent"`, followed by the request id if
+/// there is one. The user name is always unknown.
 fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
-    let _ = write!(line, "{} - - [", request.peer().ip());
-    write_common(&calendar(wall_time(request.started())), line);
+    let _ = write!(line, "{} - - [", request.peer.ip());
+    write_common(&calendar(wall_time(request.started)), line);
     line.extend_from_slice(b"] \"");
-    quoted(line, request.method().as_str());
+    quoted(line, request.method.as_str());
     line.push(b' ');
     quoted(line, &target(request));
-    let _ = write!(line, " {:?}\" {} {} \"", request.version(), request.status(), request.sent());
-    match request.referrer() {
+    let _ = write!(line, " {:?}\" {} {} \"", request.version, request.status(), request.sent());
+    match &request.referrer {
         Some(referrer) => {
             let referrer = String::from_utf8_lossy(referrer.as_bytes());
-            quoted(line, &cut(redaction::address(&referrer)));
+            quoted(line, &truncate(redaction::address(&referrer)));
         }
         None => line.push(b'-'),
     }
     line.extend_from_slice(b"\" \"");
-    match request.agent() {
-        Some(agent) => quoted(line, &cut(String::from_utf8_lossy(agent.as_bytes()))),
+    match &request.agent {
+        Some(agent) => quoted(line, &truncate(String::from_utf8_lossy(agent.as_bytes()))),
         None => line.push(b'-'),
     }
     line.push(b'"');
@@ -128,7 +127,7 @@ fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
     }
 }
 
-/// Text between quotation marks: what could end it, or a line, is escaped as Apache does.
+/// Escapes text in quotation marks as Apache does: nothing in it ends the quotation or the line.
 fn quoted(line: &mut Vec<u8>, text: &str) {
     for &byte in text.as_bytes() {
         match byte {
@@ -141,13 +140,13 @@ fn quoted(line: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// The path and the query, without secrets.
+/// The path and the query, redacted.
 fn target(request: &ObservedRequest) -> Cow<'_, str> {
-    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    cut(redaction::target(target))
+    let target = request.uri.path_and_query().map_or("/", |target| target.as_str());
+    truncate(redaction::target(target))
 }
 
-fn cut(text: Cow<'_, str>) -> Cow<'_, str> {
+fn truncate(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= LONGEST {
         return text;
     }
@@ -172,7 +171,7 @@ mod tests {
     #[test]
     fn long_texts_are_cut_between_characters() {
         let long = "é".repeat(LONGEST);
-        assert!(cut(long.into()).len() <= LONGEST + 3);
-        assert_eq!(cut("short".into()), "short");
+        assert!(truncate(long.into()).len() <= LONGEST + 3);
+        assert_eq!(truncate("short".into()), "short");
     }
 }

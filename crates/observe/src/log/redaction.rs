@@ -1,12 +1,12 @@
-//! What must never stand in a log: values whose names say that they are secret.
+//! Redaction of secrets in logs, by the name of a parameter.
 
 use runnel_text::form;
 use std::borrow::Cow;
 
-/// What stands in place of a secret.
-const HIDDEN: &str = "[hidden]";
+/// The replacement of a secret.
+const REDACTED: &str = "[hidden]";
 
-/// What the name of a secret contains; case and what only separates do not count.
+/// Parts of secret names; case and separators do not count.
 const PARTS: [&str; 12] = [
     "password",
     "passwd",
@@ -22,22 +22,24 @@ const PARTS: [&str; 12] = [
     "jwt",
 ];
 
-/// What the name of a secret ends in.
+/// The suffix of secret names.
 const END: &str = "key";
 
-/// Names that are too short, or too common as parts of other words.
+/// Whole names that are too short, or too common as parts of other words.
 const WHOLE: [&str; 10] =
     ["auth", "authorization", "pass", "pw", "pin", "otp", "sig", "sid", "code", "state"];
 
-/// A target with the values of secret parameters hidden.
+/// A target with secret parameters redacted.
 pub(crate) fn target(target: &str) -> Cow<'_, str> {
     match target.split_once('?') {
-        Some((path, query)) if has_secret(query) => Cow::Owned(format!("{path}?{}", hide(query))),
+        Some((path, query)) if has_secret(query) => {
+            Cow::Owned(format!("{path}?{}", redact_query(query)))
+        }
         _ => Cow::Borrowed(target),
     }
 }
 
-/// An address that a client says it comes from: without names of users, and as [`target`].
+/// A referrer without user names, redacted like [`target`].
 pub(crate) fn address(address: &str) -> Cow<'_, str> {
     let without_fragment = address.split('#').next().unwrap_or_default();
     let Some((scheme, rest)) = without_fragment.split_once("://") else {
@@ -50,8 +52,8 @@ pub(crate) fn address(address: &str) -> Cow<'_, str> {
     }
 }
 
-/// A query with the values of secret parameters hidden.
-fn hide(query: &str) -> String {
+/// A query with secret parameters redacted.
+fn redact_query(query: &str) -> String {
     let mut hidden = String::with_capacity(query.len());
     for (number, pair) in query.split('&').enumerate() {
         if number > 0 {
@@ -61,7 +63,7 @@ fn hide(query: &str) -> String {
             Some((name, _)) if is_secret(name) => {
                 hidden.push_str(name);
                 hidden.push('=');
-                hidden.push_str(HIDDEN);
+                hidden.push_str(REDACTED);
             }
             _ => hidden.push_str(pair),
         }
@@ -73,8 +75,8 @@ fn has_secret(query: &str) -> bool {
     query.split('&').any(|pair| pair.split_once('=').is_some_and(|(name, _)| is_secret(name)))
 }
 
-/// Whether the name of a parameter says that its value is secret. Escapes are undone, so that
-/// `tok%65n` hides nothing.
+/// Whether the name of a parameter marks a secret. Escapes are decoded, so that `tok%65n` hides
+/// nothing.
 fn is_secret(name: &str) -> bool {
     let name = normalized(name);
     WHOLE.contains(&&*name) || name.ends_with(END) || PARTS.iter().any(|part| name.contains(part))
@@ -82,7 +84,7 @@ fn is_secret(name: &str) -> bool {
 
 /// A name in lower case, percent-decoded, without separators.
 fn normalized(name: &str) -> String {
-    // A name of a form without a value: bytes that are not UTF-8 hide nothing either.
+    // A form field without a value. Invalid UTF-8 hides nothing either.
     let decoded = form::fields(name.as_bytes()).next().map(|(name, _)| name).unwrap_or_default();
     let letters = decoded.chars().filter(|letter| !"-_+. []".contains(*letter));
     letters.map(|letter| letter.to_ascii_lowercase()).collect()

@@ -1,5 +1,5 @@
-//! Lines on their way to a file or to standard output: a thread of its own writes them, so that a
-//! slow disk or a full pipe holds up no request.
+//! The log writer: a thread that writes lines to a file or standard output, so that a slow disk or
+//! a full pipe delays no request.
 
 use crate::metrics::registry::locked;
 use crate::settings::{LogTarget, WriterOf};
@@ -12,19 +12,19 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Bytes of lines that wait at most; lines beyond are lost and counted.
+/// The largest queue, in bytes; lines beyond are dropped and counted.
 const MOST: usize = 4 * 1024 * 1024;
-/// How long the thread lets lines gather before it writes them together.
+/// How long the thread collects lines before it writes them together.
 const GATHER: Duration = Duration::from_millis(20);
-/// How long the end of a server waits for the last lines.
+/// How long stopping waits for the last lines.
 const END: Duration = Duration::from_secs(2);
-/// How often it looks whether the file was moved away.
+/// Interval of checks for log rotation.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The writers of this process, one for each target.
 static ALL: Mutex<Option<HashMap<LogTarget, Weak<LogWriter>>>> = Mutex::new(None);
 
-/// A target and its thread. When the last holder lets go, what waits is written.
+/// A target and its thread. The last holder writes the queue before it drops the writer.
 pub(crate) struct LogWriter {
     shared: Arc<WriterState>,
     thread: Option<JoinHandle<()>>,
@@ -39,10 +39,10 @@ struct WriterState {
 #[derive(Default)]
 struct LineQueue {
     lines: Vec<u8>,
-    /// The thread sleeps until somebody wakes it.
+    /// The thread waits for a wake-up.
     asleep: bool,
     over: bool,
-    /// What was taken out of the queue is written.
+    /// The lines taken from the queue are written.
     done: bool,
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Debug for LogWriter {
 }
 
 impl LogWriter {
-    /// The writer of a target, which all workers share.
+    /// The writer of a target, shared by all workers.
     ///
     /// # Errors
     /// [`Kind::Denied`] or [`Kind::Failed`]: the file cannot be opened.
@@ -91,7 +91,7 @@ impl LogWriter {
         Ok(LogWriter { shared, thread: Some(thread) })
     }
 
-    /// Adds a line. Answers whether there was room.
+    /// Queues a line. Returns whether there was room.
     pub(crate) fn add(&self, line: &[u8]) -> bool {
         let mut queue = locked(&self.shared.queue);
         if queue.lines.len() + line.len() > MOST {
@@ -106,10 +106,10 @@ impl LogWriter {
         true
     }
 
-    /// Waits until all that was added is written, though not for long.
+    /// Waits until the queue is written, within a timeout.
     pub(crate) fn flush(&self) {
         let queue = locked(&self.shared.queue);
-        // A thread that panicked would have poisoned nothing that matters here.
+        // A panic of the thread would poison nothing relevant.
         let _ = self
             .shared
             .written
@@ -122,13 +122,13 @@ impl Drop for LogWriter {
         locked(&self.shared.queue).over = true;
         self.shared.wake.notify_one();
         if let Some(thread) = self.thread.take() {
-            // It ends when it has written what waits; it cannot panic.
+            // The thread ends after writing the queue; it cannot panic.
             let _ = thread.join();
         }
     }
 }
 
-/// Writes what comes until nobody adds any more.
+/// Writes queued lines until the writer is dropped.
 fn write_all(shared: &WriterState, sink: &mut Sink) {
     let mut lines = Vec::new();
     loop {
@@ -157,7 +157,7 @@ fn write_all(shared: &WriterState, sink: &mut Sink) {
     }
 }
 
-/// Where lines go.
+/// The output.
 struct Sink {
     out: Box<dyn Write + Send>,
     file: Option<OpenFile>,
@@ -190,7 +190,7 @@ impl Sink {
             && file.looked.elapsed() >= LOOK
         {
             file.looked = Instant::now();
-            // Moved away, as logrotate does: a new one is begun.
+            // Log rotation moved the file away: opens a new one.
             if identity(&file.path) != file.identity
                 && let Ok(out) = open(&file.path)
             {
@@ -208,7 +208,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().create(true).append(true).open(path)
 }
 
-/// Which file a name stands for.
+/// The identity of the file behind a path.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {

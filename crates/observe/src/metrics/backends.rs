@@ -1,9 +1,9 @@
-//! The databases and other servers that a program uses: what their stores count of themselves.
+//! Metrics of backends: the databases and servers that a program uses, as counted by their stores.
 
 use crate::metrics::text_format::{MetricsText, escape_label};
 use runnel_store::{Count, Counters, Level, Value, WAIT_BOUNDS};
 
-/// One of them at one moment.
+/// The counters of one backend at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BackendCounters {
     kind: &'static str,
@@ -14,8 +14,8 @@ pub(crate) struct BackendCounters {
     waited: u64,
 }
 
-/// All of them.
-pub(crate) fn look() -> Vec<BackendCounters> {
+/// All backends.
+pub(crate) fn sample() -> Vec<BackendCounters> {
     let place = |counters: &Counters| BackendCounters {
         kind: counters.kind,
         place: counters.place.clone(),
@@ -48,7 +48,7 @@ impl BackendCounters {
         }
     }
 
-    /// What the page draws.
+    /// The data of the dashboard.
     pub(crate) fn json(&self) -> Value {
         Value::record([
             ("kind", Value::Text(self.kind.to_string())),
@@ -67,7 +67,7 @@ impl BackendCounters {
     }
 }
 
-/// The kind of those that are servers asked over HTTP; the others are databases.
+/// The kind of HTTP servers; all other kinds are databases.
 const CLIENT: &str = "http";
 
 type Number = fn(&BackendCounters) -> u64;
@@ -89,7 +89,7 @@ const DATABASES: [(&str, &str, Number); 5] = [
     }),
 ];
 
-/// Counters of other servers.
+/// Counters of HTTP servers.
 const SERVERS: [(&str, &str, Number); 3] = [
     ("runnel_client_requests_total", "Requests to a host.", |it| it.count(Count::Requests)),
     ("runnel_client_failures_total", "Not answered, or with 500 or more.", |it| {
@@ -100,7 +100,7 @@ const SERVERS: [(&str, &str, Number); 3] = [
     }),
 ];
 
-/// What both have: connections, and those who wait for one.
+/// Counters of both: connections, and requests that wait for one.
 const COUNTERS: [(&str, &str, Number); 3] = [
     ("runnel_pool_opened_total", "Connections that were made.", |it| it.count(Count::Opened)),
     ("runnel_pool_refused_total", "Too many waited already.", |it| it.count(Count::Refused)),
@@ -114,7 +114,7 @@ const GAUGES: [(&str, &str, Number); 4] = [
     ("runnel_pool_open", "Open connections, in use or idle.", |it| it.level(Level::Open)),
 ];
 
-/// Their numbers in Prometheus' format.
+/// Writes them in the format of Prometheus.
 pub(crate) fn write(page: &mut MetricsText, backends: &[BackendCounters]) {
     let mut each =
         |kind: &str, (name, help, number): (&str, &str, Number), wanted: Option<bool>| {

@@ -1,11 +1,11 @@
-//! Metrics as Prometheus reads them: its text format, version 0.0.4.
+//! The metrics page for Prometheus.
 
 use crate::metrics::backends;
 use crate::metrics::registry::CLASSES;
 use crate::metrics::snapshot::{MetricsSnapshot, RouteTotals};
 use crate::metrics::text_format::{MetricsText, escape_label, seconds};
 
-/// The media type of the text.
+/// Its media type.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// All metrics.

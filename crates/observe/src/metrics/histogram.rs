@@ -1,31 +1,31 @@
-//! How often something took how long: counts of fixed bounds, written by one thread and read by any.
+//! A histogram of durations with fixed buckets: one writer thread, any number of readers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The bounds in microseconds, from what a constant answer takes to what a request may take.
+/// Bucket bounds in microseconds, from a constant response to the request timeout.
 pub(crate) const BOUNDS: [u64; 17] = [
     50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
     1_000_000, 2_500_000, 5_000_000, 10_000_000,
 ];
 
-/// Adds to a number that only the calling thread writes: no bus is locked for it.
+/// Adds to a number with a single writer: needs no locked bus.
 pub(crate) fn bump(number: &AtomicU64, by: u64) {
     number.store(number.load(Relaxed).wrapping_add(by), Relaxed);
 }
 
-/// Keeps the larger one, written by the calling thread alone.
+/// Raises a maximum with a single writer.
 pub(crate) fn raise(number: &AtomicU64, to: u64) {
     if number.load(Relaxed) < to {
         number.store(to, Relaxed);
     }
 }
 
-/// A histogram that is written by one thread.
+/// A histogram with a single writer.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     counts: [AtomicU64; BOUNDS.len() + 1],
-    /// Of all values, in microseconds.
+    /// Sum of all values, in microseconds.
     sum: AtomicU64,
 }
 
@@ -38,10 +38,10 @@ impl Histogram {
     }
 }
 
-/// Histograms added up.
+/// The sum of several histograms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct HistogramTotals {
-    /// How many values lie below each bound and above the one before; the last lie above all.
+    /// Values in each bucket; the last one has no upper bound.
     pub(crate) counts: [u64; BOUNDS.len() + 1],
     /// In microseconds.
     pub(crate) sum: u64,

@@ -1,4 +1,4 @@
-//! How late the event loop is: a timer that measures its own delay, only while something goes on.
+//! Event loop lag: a timer that measures its own delay, only while requests are active.
 
 use crate::metrics::histogram::{bump, raise};
 use crate::metrics::recorder::micros;
@@ -11,30 +11,30 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Between two looks while requests come.
+/// Interval between two measurements while requests arrive.
 const LOOK: Duration = Duration::from_millis(100);
-/// Between two looks while old requests go on and none come: streams of events stay open for hours.
+/// Interval while only old requests remain: event streams stay open for hours.
 const CALM: Duration = Duration::from_millis(500);
-/// How exact the event loop's timers are.
+/// The resolution of the event loop's timers.
 const RESOLUTION: Duration = Duration::from_millis(1);
-/// A delay that the log names.
+/// A lag that is logged.
 const LONG: Duration = Duration::from_millis(100);
-/// Between two such lines of the log.
+/// Shortest interval between two such lines.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// What wakes the probe.
+/// Wakes the probe.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
-    /// A request came since the last look.
+    /// A request arrived since the last measurement.
     begun: Cell<bool>,
     looking: Cell<bool>,
-    /// When the probe was woken: its first wait is a measure like the others.
+    /// When the probe was woken: the delay of its wake-up is a measurement, too.
     woken: Cell<Option<Instant>>,
     wake: Notify,
 }
 
 impl Pulse {
-    /// A request came.
+    /// A request arrived.
     pub(crate) fn beat(&self) {
         self.begun.set(true);
         if !self.looking.replace(true) {
@@ -44,7 +44,7 @@ impl Pulse {
     }
 }
 
-/// Looks how late the loop is, for as long as it runs.
+/// Measures the lag for as long as the event loop runs.
 pub(crate) async fn probe(pulse: Rc<Pulse>, numbers: Arc<WorkerNumbers>, sampler: Option<Sampler>) {
     let mut told = None;
     loop {
@@ -91,11 +91,11 @@ fn record(numbers: &WorkerNumbers, lag: Duration, told: &mut Option<Instant>) {
             lag_ms,
             held_ms = holder.held / 1_000,
             route = holder.name,
-            "loop_lag: nobody else was answered meanwhile"
+            "loop_lag: no other request was answered meanwhile"
         ),
         None => tracing::warn!(
             lag_ms,
-            "loop_lag: nobody was answered meanwhile; no request held the loop (is the machine busy?)"
+            "loop_lag: no request was answered meanwhile, and none held the loop (is the machine busy?)"
         ),
     }
 }

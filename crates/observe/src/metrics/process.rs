@@ -1,16 +1,16 @@
-//! What the system says of this process. Linux only: elsewhere nothing is said.
+//! Process metrics of the operating system. Linux only.
 
 use std::fs;
 
-/// How many ticks of processor time make a second: `USER_HZ`, the same on all of today's Linux.
+/// Clock ticks per second: `USER_HZ`, the same on all current Linux systems.
 const TICKS: f64 = 100.0;
 
-/// One look at the process.
+/// A sample of the process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Process {
-    /// Seconds of processor time, in the program and in the system.
+    /// CPU time in seconds, user and system.
     pub(crate) cpu: f64,
-    /// Bytes in memory.
+    /// Resident memory in bytes.
     pub(crate) resident: u64,
     pub(crate) threads: u64,
     pub(crate) descriptors: u64,
@@ -18,8 +18,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// As it is now.
-    pub(crate) fn look() -> Option<Process> {
+    /// The current values.
+    pub(crate) fn sample() -> Option<Process> {
         let status = fs::read_to_string("/proc/self/status").ok()?;
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
         let limits = fs::read_to_string("/proc/self/limits").ok();
@@ -27,7 +27,7 @@ impl Process {
             cpu: cpu(&stat)?,
             resident: field(&status, "VmRSS:")? * 1024,
             threads: field(&status, "Threads:")?,
-            // The one that reads the folder is not there afterwards.
+            // The descriptor that reads the folder is closed afterwards.
             descriptors: (fs::read_dir("/proc/self/fd").ok()?.count() as u64).saturating_sub(1),
             most_descriptors: limits.as_deref().and_then(|text| field(text, "Max open files")),
         })
@@ -40,7 +40,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Fields 14 and 15 of `stat`, counted behind the name, which may contain anything.
+/// Fields 14 and 15 of `stat`, counted after the process name, which may contain anything.
 fn cpu(stat: &str) -> Option<f64> {
     let behind = &stat[stat.rfind(')')? + 1..];
     let mut fields = behind.split_whitespace().skip(11);
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn this_process_is_there() {
-        let process = Process::look().unwrap();
+        let process = Process::sample().unwrap();
         assert!(process.resident > 0 && process.threads > 0 && process.descriptors > 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Counting the requests of one worker: after the first of a route, without a lock.
+//! The recorder of one worker's metrics: lock-free after the first request of a route.
 
 use crate::metrics::histogram::{bump, raise};
 use crate::metrics::registry::{CLASSES, LoopHolder, RouteNumbers, WorkerNumbers, locked};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The numbers of one worker in its own hands.
+/// The metrics of one worker, for its own thread.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     numbers: Arc<WorkerNumbers>,
@@ -20,7 +20,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Goes on with what the numbers say already.
+    /// Continues with existing numbers.
     pub(crate) fn new(numbers: Arc<WorkerNumbers>) -> Self {
         let mut routes: [HashMap<String, Arc<RouteNumbers>>; METHODS.len()] = Default::default();
         let known = locked(&numbers.routes).clone();
@@ -61,12 +61,12 @@ impl Recorder {
             _ => {}
         }
         let class = usize::from(status / 100);
-        let took = request.started().elapsed();
+        let took = request.started.elapsed();
         route_labels::with(request, |route| {
-            self.with(request.method().as_str(), route, |numbers| {
+            self.with(request.method.as_str(), route, |numbers| {
                 bump(&numbers.classes[if class < CLASSES.len() { class } else { 0 }], 1);
                 numbers.duration.record(took);
-                bump(&numbers.received, request.length().unwrap_or(0));
+                bump(&numbers.received, request.length.unwrap_or(0));
                 bump(&numbers.sent, request.sent());
                 bump(&numbers.busy, micros(request.busy()));
                 raise(&numbers.held, micros(request.held()));
@@ -74,7 +74,7 @@ impl Recorder {
         });
     }
 
-    /// The thread worked long for one request.
+    /// A request held the thread for long.
     pub(crate) fn held(&self, request: &ObservedRequest, time: Duration) {
         let held = micros(time);
         let mut holder = locked(&self.numbers.holder);
@@ -107,10 +107,10 @@ impl Recorder {
     }
 }
 
-/// What a request is called in messages: its method and its route, or else its path.
+/// The name of a request in messages: its method and its route, or else its path.
 pub(crate) fn name(request: &ObservedRequest) -> String {
     request.with_route(|route| {
-        format!("{} {}", request.method(), route.unwrap_or_else(|| request.uri().path()))
+        format!("{} {}", request.method, route.unwrap_or_else(|| request.uri.path()))
     })
 }
 

@@ -1,5 +1,5 @@
-//! The numbers of all workers of a process that share an admin port: each worker writes its own,
-//! whoever asks adds them up.
+//! The registry of metrics for all workers behind an admin port: each worker writes its own
+//! numbers, readers add them up.
 
 use crate::metrics::histogram::Histogram;
 use std::collections::{BTreeMap, HashMap};
@@ -8,20 +8,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
-/// The classes of statuses, by their first digit.
+/// Status classes, by their first digit.
 pub(crate) const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// The numbers of one route with one method in one worker.
+/// The metrics of one route and method in one worker.
 #[derive(Debug)]
 pub(crate) struct RouteNumbers {
     pub(crate) method: &'static str,
     pub(crate) route: String,
     pub(crate) classes: [AtomicU64; CLASSES.len()],
     pub(crate) duration: Histogram,
-    /// Bytes of bodies that came and went.
+    /// Bytes of bodies, received and sent.
     pub(crate) received: AtomicU64,
     pub(crate) sent: AtomicU64,
-    /// Microseconds for which the thread worked, and the longest without a pause.
+    /// Microseconds on the thread: the sum, and the longest without yielding.
     pub(crate) busy: AtomicU64,
     pub(crate) held: AtomicU64,
 }
@@ -41,40 +41,40 @@ impl RouteNumbers {
     }
 }
 
-/// The numbers of one worker. It alone writes them.
+/// The metrics of one worker, which alone writes them.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerNumbers {
     pub(crate) accepted: AtomicU64,
     pub(crate) open: AtomicU64,
     pub(crate) active: AtomicU64,
-    /// Requests whose client went away before the answer.
+    /// Requests whose client disconnected before the response.
     pub(crate) gone: AtomicU64,
-    /// Answers that broke off.
+    /// Incomplete responses.
     pub(crate) broken: AtomicU64,
     pub(crate) lag: Histogram,
-    /// How often it was long.
+    /// Lags beyond the logged bound.
     pub(crate) lags: AtomicU64,
-    /// The last measured lag, in microseconds, and the longest.
+    /// The most recent lag in microseconds, and the longest.
     pub(crate) lag_now: AtomicU64,
     pub(crate) lag_most: AtomicU64,
     pub(crate) calls: Histogram,
     pub(crate) calls_failed: AtomicU64,
-    /// What the program's engine says of itself.
+    /// Samples of the program's engine.
     pub(crate) fibers_running: AtomicU64,
     pub(crate) fibers_waiting: AtomicU64,
     pub(crate) heap: AtomicU64,
     pub(crate) spans_sent: AtomicU64,
     pub(crate) spans_lost: AtomicU64,
     pub(crate) lines_lost: AtomicU64,
-    /// Heads that were refused, by status and reason: what is wrong is one of a few dozen sentences.
+    /// Refused heads by status and reason, one of a few dozen sentences.
     pub(crate) refused: Mutex<BTreeMap<(u16, &'static str), u64>>,
-    /// A new route takes the lock; a known one does not.
+    /// Locked only for a new route.
     pub(crate) routes: Mutex<Vec<Arc<RouteNumbers>>>,
-    /// The route that held the loop the longest since it was last looked for.
+    /// The route that held the loop for longest since the last measurement.
     pub(crate) holder: Mutex<Option<LoopHolder>>,
 }
 
-/// Who held the loop.
+/// The request that held the loop.
 #[derive(Clone, Debug)]
 pub(crate) struct LoopHolder {
     /// In microseconds.
@@ -87,16 +87,15 @@ pub(crate) struct LoopHolder {
 #[derive(Debug)]
 pub(crate) struct Registry {
     pub(crate) workers: Mutex<Vec<Arc<WorkerNumbers>>>,
-    /// Those of them that nobody writes any more.
+    /// Numbers without a worker.
     pub(crate) spare: Mutex<Vec<Arc<WorkerNumbers>>>,
-    /// Somebody serves the admin port.
+    /// The admin port is being served.
     pub(crate) is_served: AtomicBool,
     pub(crate) draining: AtomicBool,
     pub(crate) started: Instant,
 }
 
-/// The registries of this process, by the admin address that was asked for. One without workers is
-/// forgotten.
+/// The registries of this process by admin address. Unused ones are removed.
 static ALL: Mutex<Option<HashMap<Option<SocketAddr>, Weak<Registry>>>> = Mutex::new(None);
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -104,7 +103,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Registry {
-    /// The one of an admin address, made when it is first asked for.
+    /// The registry of an admin address, created on first use.
     pub(crate) fn of(admin: Option<SocketAddr>) -> Arc<Registry> {
         let mut all = locked(&ALL);
         let all = all.get_or_insert_default();
@@ -123,8 +122,8 @@ impl Registry {
         made
     }
 
-    /// Numbers for one more server. They stay when it ends, so that totals never fall; the next one
-    /// goes on with them.
+    /// Numbers for one more server. They survive its end, so that totals never fall; the next
+    /// server continues with them.
     pub(crate) fn join(&self) -> Arc<WorkerNumbers> {
         if let Some(numbers) = locked(&self.spare).pop() {
             return numbers;
@@ -134,7 +133,7 @@ impl Registry {
         numbers
     }
 
-    /// A server has ended.
+    /// A server ended.
     pub(crate) fn leave(&self, numbers: &Arc<WorkerNumbers>) {
         locked(&self.spare).push(numbers.clone());
     }

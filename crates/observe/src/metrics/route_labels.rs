@@ -1,32 +1,32 @@
-//! Under which name a request is counted: few names, whatever clients ask for.
+//! Route labels of metrics: bounded cardinality, whatever clients request.
 
 use runnel_http::ObservedRequest;
 
-/// A request that found nothing, or that was refused before anything was asked.
+/// The label of requests without a result, or refused early.
 pub(crate) const NONE: &str = "(none)";
-/// Where there are too many names already.
+/// The label beyond the limit.
 pub(crate) const OTHER: &str = "(other)";
-/// The most names, with their methods.
+/// The most labels, with their methods.
 pub(crate) const MOST: usize = 256;
 
-/// The longest first segment of a path that is a name, in bytes.
+/// The longest first path segment used as a label, in bytes.
 const LONGEST: usize = 64;
 
-/// The known methods; others are counted as one.
+/// Known methods; others share one label.
 pub(crate) const METHODS: [&str; 8] =
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "OTHER"];
 
-/// The place of a method in [`METHODS`].
+/// The index of a method in [`METHODS`].
 pub(crate) fn method(name: &str) -> usize {
     METHODS.iter().position(|known| *known == name).unwrap_or(METHODS.len() - 1)
 }
 
-/// Does something with the name of a request's route: the pattern of the program that answered;
-/// where none did, the path up to its first segment.
+/// Calls a function with the label of a request: the route of the program, or else the path up to
+/// its first segment.
 pub(crate) fn with<T>(request: &ObservedRequest, act: impl FnOnce(&str) -> T) -> T {
     request.with_route(|route| match route {
         Some(route) => act(route),
-        None => of_path(request.uri().path(), request.status(), act),
+        None => of_path(request.uri.path(), request.status(), act),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The numbers of all workers at one moment, added up; and as JSON, for the page.
+//! A snapshot of the metrics of all workers, summed up; also as JSON for the dashboard.
 
 use crate::metrics::backends::{self, BackendCounters};
 use crate::metrics::histogram::{BOUNDS, HistogramTotals};
@@ -22,7 +22,7 @@ pub(crate) struct RouteTotals {
     pub(crate) held: u64,
 }
 
-/// Everything.
+/// The snapshot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MetricsSnapshot {
     pub(crate) workers: u64,
@@ -33,11 +33,11 @@ pub(crate) struct MetricsSnapshot {
     pub(crate) active: u64,
     pub(crate) gone: u64,
     pub(crate) broken: u64,
-    /// Heads that were refused, by status and reason.
+    /// Refused heads by status and reason.
     pub(crate) refused: BTreeMap<(u16, &'static str), u64>,
     pub(crate) lag: HistogramTotals,
     pub(crate) lags: u64,
-    /// Of the worker that is latest, in microseconds.
+    /// Of the slowest worker, in microseconds.
     pub(crate) lag_now: u64,
     pub(crate) lag_most: u64,
     pub(crate) calls: HistogramTotals,
@@ -82,8 +82,8 @@ impl MetricsSnapshot {
             spans_lost: sum(|worker| &worker.spans_lost),
             lines_lost: sum(|worker| &worker.lines_lost),
             routes: routes(&workers),
-            backends: backends::look(),
-            process: Process::look(),
+            backends: backends::sample(),
+            process: Process::sample(),
             ..MetricsSnapshot::default()
         };
         for worker in &workers {
@@ -96,7 +96,7 @@ impl MetricsSnapshot {
         snapshot
     }
 
-    /// What the page draws: totals since the start, so that it alone decides over which time.
+    /// The data of the dashboard: totals since the start, so that the page chooses the period.
     pub(crate) fn json(&self) -> Value {
         let mut record = Value::record([
             ("workers", Value::from(self.workers)),

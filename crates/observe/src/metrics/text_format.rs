@@ -7,12 +7,12 @@ pub(crate) fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }
 
-/// The value of a label: backslash, quotation mark and line end are escaped.
+/// Escapes the value of a label: backslash, quotation mark and line feed.
 pub(crate) fn escape_label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// The text as it grows. Writing into a string never fails.
+/// The text. Writing to a string never fails.
 pub(crate) struct MetricsText(pub(crate) String);
 
 impl MetricsText {
@@ -41,8 +41,8 @@ impl MetricsText {
         self.buckets(name, labels, (&totals.counts, &BOUNDS), totals.sum);
     }
 
-    /// A histogram of counts up to their bounds, which are in microseconds, as their sum is. There
-    /// is one count more than bounds.
+    /// A histogram with bucket bounds and sum in microseconds. There is one bucket more than
+    /// bounds.
     pub(crate) fn buckets(
         &mut self,
         name: &str,

@@ -1,5 +1,5 @@
-//! Spans on their way to a collector: a bounded queue, posted in batches, never waited for by a
-//! request.
+//! The exporter of spans: a bounded queue, posted to a collector in batches. No request waits for
+//! it.
 
 use crate::metrics::histogram::bump;
 use crate::metrics::registry::WorkerNumbers;
@@ -14,17 +14,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// Spans that wait at most; those beyond are lost and counted.
+/// The longest queue; spans beyond are dropped and counted.
 const MOST: usize = 2_048;
-/// Spans in one post.
+/// Spans in one batch.
 const BATCH: usize = 512;
-/// How long a post may take.
+/// Timeout of a post.
 const POST: Duration = Duration::from_secs(10);
-/// How often a batch is tried, and the pause before the second time; each later one is twice as
-/// long.
+/// Attempts for a batch, and the delay before the second one; it doubles each time.
 const ATTEMPTS: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long the end of a server waits for what is still in the queue.
+/// How long stopping waits for the queue.
 const END: Duration = Duration::from_secs(3);
 
 /// The exporter of one worker.
@@ -39,13 +38,13 @@ pub(crate) struct Exporter {
 struct SpanQueue {
     spans: RefCell<VecDeque<TraceSpan>>,
     wake: Notify,
-    /// Nothing more will come: what is there goes out at once.
+    /// Stopping: the queue is exported at once.
     over: Cell<bool>,
     numbers: Arc<WorkerNumbers>,
 }
 
 impl Exporter {
-    /// Starts the task that posts.
+    /// Starts the exporting task.
     pub(crate) fn start(settings: TraceSettings, numbers: Arc<WorkerNumbers>) -> Self {
         let queue = Rc::new(SpanQueue {
             spans: RefCell::default(),
@@ -57,8 +56,8 @@ impl Exporter {
         Exporter { queue, settings, task: RefCell::new(Some(task)) }
     }
 
-    /// Whether a trace that begins here is written down: its last digits decide, so that all
-    /// servers of a trace decide alike.
+    /// Whether a trace that starts here is sampled: its last digits decide, so that all servers
+    /// agree.
     pub(crate) fn samples(&self, trace: u128) -> bool {
         let part = (trace as u64 >> 11) as f64 / (1_u64 << 53) as f64;
         part < self.settings.ratio
@@ -76,7 +75,7 @@ impl Exporter {
         }
     }
 
-    /// Posts what is there, and ends.
+    /// Exports the queue, and ends.
     pub(crate) async fn end(&self) {
         self.queue.over.set(true);
         self.queue.wake.notify_one();
@@ -85,7 +84,7 @@ impl Exporter {
             && tokio::time::timeout(END, &mut task).await.is_err()
         {
             task.abort();
-            tracing::warn!("the last spans were not taken by the collector in time");
+            tracing::warn!("the collector did not accept the last spans in time");
         }
     }
 }
@@ -110,7 +109,7 @@ async fn export(queue: Rc<SpanQueue>, settings: TraceSettings) {
         while queue.spans.borrow().is_empty() && !queue.over.get() {
             queue.wake.notified().await;
         }
-        // Others may come meanwhile: as many as make a batch, or for as long as they may wait.
+        // Waits for a full batch, or for the longest delay.
         let until = Instant::now() + settings.delay;
         while queue.spans.borrow().len() < BATCH && !queue.over.get() {
             if tokio::time::timeout_at(until.into(), queue.wake.notified()).await.is_err() {
@@ -130,13 +129,13 @@ async fn export(queue: Rc<SpanQueue>, settings: TraceSettings) {
             Ok(()) => bump(&queue.numbers.spans_sent, count),
             Err(error) => {
                 bump(&queue.numbers.spans_lost, count);
-                tracing::warn!(%error, spans = count, "the collector of traces took no spans");
+                tracing::warn!(%error, spans = count, "the trace collector accepted no spans");
             }
         }
     }
 }
 
-/// Posts a batch, several times where that may help.
+/// Posts a batch, with retries for temporary errors.
 async fn post(
     client: &dyn Store,
     place: &Reference,

@@ -1,6 +1,6 @@
-//! Pieces of work as OpenTelemetry's collectors read them: OTLP 1.x over HTTP, in JSON.
+//! Spans of OpenTelemetry: OTLP 1.x over HTTP, in JSON.
 //!
-//! Names of attributes are those of its semantic conventions for HTTP.
+//! Attribute names follow its semantic conventions for HTTP.
 
 use crate::log::clock::{since_epoch, wall_time};
 use crate::log::redaction;
@@ -8,7 +8,7 @@ use runnel_http::{CLIENT_GONE, ObservedRequest, OutboundCall};
 use runnel_store::{Value, json};
 use std::time::{Duration, Instant};
 
-/// One finished piece of work.
+/// A finished span.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceSpan {
     trace: u128,
@@ -30,11 +30,11 @@ enum SpanKind {
     Client = 3,
 }
 
-/// What a request was. `None` where it has no place in a trace that is written down.
+/// The span of a request. `None` if its trace is not sampled.
 pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
-    let trace = request.trace().filter(|trace| trace.sampled)?;
-    let (started, ended) = times(request.started(), request.started().elapsed());
-    let method = request.method().as_str();
+    let trace = request.trace.as_ref().filter(|trace| trace.sampled)?;
+    let (started, ended) = times(request.started, request.started.elapsed());
+    let method = request.method.as_str();
     let route = request.route();
     let name = match &route {
         Some(route) => format!("{method} {route}"),
@@ -43,8 +43,8 @@ pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
     let status = request.status();
     let mut attributes = vec![
         ("http.request.method", Value::Text(method.to_string())),
-        ("url.path", Value::Text(request.uri().path().to_string())),
-        ("client.address", Value::Text(request.peer().ip().to_string())),
+        ("url.path", Value::Text(request.uri.path().to_string())),
+        ("client.address", Value::Text(request.peer.ip().to_string())),
         ("http.response.body.size", Value::from(request.sent())),
     ];
     if status != CLIENT_GONE {
@@ -53,11 +53,11 @@ pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
     if let Some(route) = route {
         attributes.push(("http.route", Value::Text(route)));
     }
-    if let Some(query) = request.uri().query() {
+    if let Some(query) = request.uri.query() {
         let hidden = redaction::target(&format!("?{query}")).into_owned();
         attributes.push(("url.query", Value::Text(hidden[1..].to_string())));
     }
-    if let Some(agent) = request.agent() {
+    if let Some(agent) = &request.agent {
         let agent = String::from_utf8_lossy(agent.as_bytes()).into_owned();
         attributes.push(("user_agent.original", Value::Text(agent)));
     }
@@ -78,7 +78,7 @@ pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
     })
 }
 
-/// What a call to another server was.
+/// The span of a call to another server.
 pub(crate) fn of_call(call: &OutboundCall) -> Option<TraceSpan> {
     if !call.trace.sampled {
         return None;
@@ -146,7 +146,7 @@ impl TraceSpan {
             ("spanId", Value::Text(format!("{:016x}", self.id))),
             ("name", Value::Text(self.name.clone())),
             ("kind", Value::Int(self.kind as i64)),
-            // Numbers of 64 bits are texts in the JSON of protocol buffers.
+            // 64-bit numbers are strings in the JSON of protocol buffers.
             ("startTimeUnixNano", Value::Text(self.started.to_string())),
             ("endTimeUnixNano", Value::Text(self.ended.to_string())),
             ("attributes", attributes(&self.attributes)),

@@ -3,7 +3,7 @@
 use super::stores::any_store;
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
-use crate::streams::progress::Progress;
+use crate::streams::progress::ProgressLine;
 use runnel_store::{CopyOptions, CopyProgress, CopyReport, Error, Reference, Value};
 
 pub(crate) const NATIVES: [(&str, Native); 1] = [("copy", copy)];
@@ -16,11 +16,11 @@ fn copy(isolate: &Isolate, arguments: Arguments) -> Reply {
     let at = Reference::from_path(arguments.text(3));
     let (only_changed, delete_extra) = (arguments.boolean(4), arguments.boolean(5));
     let options = CopyOptions { only_changed, delete_extra, ..CopyOptions::default() };
-    let mut shown = Progress::new(isolate, None);
+    let mut shown = ProgressLine::new(isolate, None);
     let progress = move |far: &CopyProgress| shown.say(|| line(far));
     let copied = runnel_store::copy(from, &at, to, &at, options, progress);
     let report = copied.and_then(|report| counts(report).into());
-    Reply::from((report, Given::Value as fn(Value) -> Given))
+    Reply::answer(report, Given::Value)
 }
 
 fn line(far: &CopyProgress) -> String {

@@ -1,9 +1,9 @@
-//! Pages that are sent while they are written.
+//! Streaming of pages: a client gets a page while the program writes it.
 //!
-//! A `get` of the program may answer a page whose parts wait for something. While the kernel writes
-//! such a page for a client, its buffer lies in the kernel's table `sending` (element.lua). When the
-//! fiber waits longer than [`PATIENCE`], the client gets what is there, and the rest as it comes. A
-//! page that is done before is one piece with a length, and its errors have a status.
+//! A `get` of the program may answer a page whose parts wait. While the kernel writes such a page for a
+//! client, its buffer lies in the kernel's table `sending` (element.lua). When the fiber waits longer than
+//! [`PATIENCE`], the client gets the buffered part, and the rest as a stream. A page that is complete
+//! before is one piece with a length, and its errors have a status.
 
 use super::whole::document_type;
 use crate::engine::stack::{Slot, Stack, Type};
@@ -19,17 +19,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// How long a page that has begun may wait before what is there of it is sent.
+/// How long a page that has begun may wait before its buffer is sent.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// A `get` that runs, and the page that it has begun to write.
-struct Writing {
+struct PageFiber {
     fiber: Fiber<Option<Content>>,
-    page: Page,
+    page: PageBuffer,
 }
 
 /// A page that was begun.
-struct Page {
+struct PageBuffer {
     isolate: Isolate,
     buffer: Option<Slot>,
     media_type: Cow<'static, str>,
@@ -37,14 +37,14 @@ struct Page {
 
 type Read = std::result::Result<Option<Content>, Fault>;
 
-impl Writing {
+impl PageFiber {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Read> {
         self.page.poll(&mut self.fiber, context)
     }
 }
 
-impl Page {
-    /// Lets the fiber go on that writes it.
+impl PageBuffer {
+    /// Polls the fiber that writes it.
     fn poll(
         &mut self,
         fiber: &mut Fiber<Option<Content>>,
@@ -75,7 +75,7 @@ impl Page {
         outcome
     }
 
-    /// What was written since it was asked the last time.
+    /// The bytes written since the last call.
     fn take(&self) -> Bytes {
         let Some(buffer) = self.buffer else { return Bytes::new() };
         let stack = self.isolate.stack();
@@ -84,7 +84,7 @@ impl Page {
         stack.push_kept(self.isolate.slots().take_markup);
         stack.push_kept(buffer);
         let taken = match stack.protected_call(1, 1) {
-            true => Bytes::copy_from_slice(stack.bytes(-1)),
+            true => stack.copied_bytes(-1),
             false => Bytes::new(),
         };
         stack.set_top(top);
@@ -92,7 +92,7 @@ impl Page {
     }
 }
 
-impl Drop for Page {
+impl Drop for PageBuffer {
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
             self.isolate.stack().release(buffer);
@@ -118,7 +118,7 @@ fn begun(isolate: &Isolate, stack: Stack) -> Option<Slot> {
 fn media_type(isolate: &Isolate, stack: Stack) -> Cow<'static, str> {
     stack.push_kept(isolate.slots().sending);
     stack.get_element(-1, 2);
-    let media_type = document_type(stack.bytes(-1));
+    let media_type = stack.with_bytes(-1, document_type);
     stack.pop(2);
     media_type
 }
@@ -128,23 +128,24 @@ pub(crate) fn answer(
     isolate: &Isolate,
     mut fiber: Fiber<Option<Content>>,
 ) -> Answer<Option<Content>> {
-    let mut page = Page { isolate: isolate.clone(), buffer: None, media_type: Cow::Borrowed("") };
+    let mut page =
+        PageBuffer { isolate: isolate.clone(), buffer: None, media_type: Cow::Borrowed("") };
     match isolate.scheduler().at_once(|context| page.poll(&mut fiber, context)) {
         Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(isolate))),
         Poll::Pending => {
-            let writing = Writing { fiber, page };
-            Answer::later(Begun { writing: Some(writing), patience: None })
+            let writing = PageFiber { fiber, page };
+            Answer::later(PendingPage { writing: Some(writing), patience: None })
         }
     }
 }
 
-/// A `get` that waits: it ends with the content, or with a stream of what is there and what follows.
-struct Begun {
-    writing: Option<Writing>,
+/// A `get` that waits: it ends with the content, or with a stream of the page.
+struct PendingPage {
+    writing: Option<PageFiber>,
     patience: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
-impl Future for Begun {
+impl Future for PendingPage {
     type Output = Result<Option<Content>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -159,12 +160,12 @@ impl Future for Begun {
                 let first = writing.page.take();
                 if !first.is_empty() {
                     let media_type = std::mem::take(&mut writing.page.media_type);
-                    let stream = Pieces { writing: Some(writing), first: Some(first) };
+                    let stream = PageStream { writing: Some(writing), first: Some(first) };
                     let body = Body::Stream(Box::pin(stream), None);
                     let content = Content { body, ..Content::default() };
                     return Poll::Ready(Ok(Some(content.with_media_type(media_type))));
                 }
-                // Nothing to send yet: looked at again when the fiber goes on.
+                // Nothing to send yet: the buffer is read again when the fiber continues.
                 self.patience = None;
             }
         }
@@ -174,12 +175,12 @@ impl Future for Begun {
 }
 
 /// The pieces of a page that is sent while it is written.
-struct Pieces {
-    writing: Option<Writing>,
+struct PageStream {
+    writing: Option<PageFiber>,
     first: Option<Bytes>,
 }
 
-impl Stream for Pieces {
+impl Stream for PageStream {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -5,17 +5,16 @@ use crate::fibers::fault::Fault;
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::program::known::KernelNames;
-use crate::values::native::native_store;
-use crate::values::native::push_store;
+use crate::values::native::{native_store, push_store};
 use crate::values::push::push_value;
 use runnel_compile::compile;
 use runnel_store::{Context as Call, Store, Value};
-use runnel_syntax::{Diagnostic, Level};
+use runnel_syntax::{Diagnostic, Severity};
 use std::rc::Rc;
 
 /// What became of a program.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ProgramOutcome {
     /// The text of the last value; `None` for nil.
     pub text: Option<String>,
     /// The last statement is an assignment or a definition: the prompt does not echo it.
@@ -62,7 +61,7 @@ impl Isolate {
         name: &str,
     ) -> Result<(Slot, bool, Vec<Diagnostic>), Vec<Diagnostic>> {
         let parsed = runnel_syntax::parse(source);
-        if parsed.diagnostics.iter().any(|one| one.level == Level::Error) {
+        if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(parsed.diagnostics);
         }
         let chunk = compile(&parsed.program, source, &KernelNames(self))?;
@@ -126,7 +125,7 @@ impl Isolate {
     /// The diagnostics when it does not compile.
     pub fn lua(&self, source: &str) -> Result<String, Vec<Diagnostic>> {
         let parsed = runnel_syntax::parse(source);
-        if parsed.diagnostics.iter().any(|one| one.level == Level::Error) {
+        if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(parsed.diagnostics);
         }
         compile(&parsed.program, source, &KernelNames(self)).map(|chunk| chunk.lua)
@@ -136,7 +135,7 @@ impl Isolate {
     ///
     /// # Errors
     /// The diagnostics, or the error that nothing handled.
-    pub async fn run(&self, source: &str, name: &str) -> Result<Outcome, Failure> {
+    pub async fn run(&self, source: &str, name: &str) -> Result<ProgramOutcome, Failure> {
         let (slot, silent, _) = self.compile_source(source, name).map_err(Failure::Compile)?;
         let entry = self.entry("runProgram");
         let fiber = Fiber::new(
@@ -155,7 +154,7 @@ impl Isolate {
             },
         );
         let (value, text) = fiber.await.map_err(Failure::Fault)?;
-        Ok(Outcome { text, silent, value })
+        Ok(ProgramOutcome { text, silent, value })
     }
 
     /// Calls a kernel function with a kept value, in a fiber.
@@ -261,7 +260,7 @@ impl Isolate {
         }
         let fault = match stack.kind(-1) {
             Type::Table => crate::values::errors::read_fault(self, stack, -1).to_string(),
-            _ => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
+            _ => stack.text(-1),
         };
         stack.pop(1);
         Err(fault)
@@ -392,6 +391,5 @@ impl Isolate {
 }
 
 fn text_at(stack: Stack, index: std::os::raw::c_int) -> Option<String> {
-    (stack.kind(index) == Type::Text)
-        .then(|| String::from_utf8_lossy(stack.bytes(index)).into_owned())
+    (stack.kind(index) == Type::Text).then(|| stack.text(index))
 }

@@ -1,4 +1,4 @@
-//! Telling people at a terminal how far something long is.
+//! Progress lines of long operations, for terminals.
 
 use crate::isolate::Isolate;
 use bytes::Bytes;
@@ -8,11 +8,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Between two lines.
+/// The time between two updates.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How far an insertion or a copy is. Its end takes the line away.
-pub(crate) struct Progress {
+/// The progress line of an insertion or a copy. Dropping it removes the line.
+pub(crate) struct ProgressLine {
     isolate: Isolate,
     done: u64,
     expected: Option<u64>,
@@ -20,12 +20,18 @@ pub(crate) struct Progress {
     shown: bool,
 }
 
-impl Progress {
+impl ProgressLine {
     pub(crate) fn new(isolate: &Isolate, expected: Option<u64>) -> Self {
-        Progress { isolate: isolate.clone(), done: 0, expected, told: Instant::now(), shown: false }
+        ProgressLine {
+            isolate: isolate.clone(),
+            done: 0,
+            expected,
+            told: Instant::now(),
+            shown: false,
+        }
     }
 
-    /// So many records more.
+    /// Counts records.
     pub(crate) fn add(&mut self, records: u64) {
         self.done += records;
         let (done, expected) = (self.done, self.expected);
@@ -38,7 +44,7 @@ impl Progress {
         });
     }
 
-    /// Says how far it is, unless it was just said.
+    /// Shows the progress, at most once in [`PAUSE`].
     pub(crate) fn say(&mut self, text: impl FnOnce() -> String) {
         if self.told.elapsed() >= PAUSE {
             self.told = Instant::now();
@@ -55,27 +61,27 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// A stream that tells how much of it has been read.
-pub(crate) struct Told {
+/// A stream that shows how much of it was read.
+pub(crate) struct MeteredStream {
     stream: ByteStream,
     length: Option<u64>,
     read: u64,
-    progress: Progress,
+    progress: ProgressLine,
 }
 
-impl Told {
-    pub(crate) fn new(stream: ByteStream, length: Option<u64>, progress: Progress) -> Self {
-        Told { stream, length, read: 0, progress }
+impl MeteredStream {
+    pub(crate) fn new(stream: ByteStream, length: Option<u64>, progress: ProgressLine) -> Self {
+        MeteredStream { stream, length, read: 0, progress }
     }
 }
 
-impl Stream for Told {
+impl Stream for MeteredStream {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

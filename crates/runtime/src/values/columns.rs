@@ -1,7 +1,7 @@
-//! Records made from columns: numbers that follow each other, and lists that are taken round and
-//! round. They never become objects of the program.
+//! Records made from columns: arithmetic sequences, and lists that repeat. They never become objects of
+//! the program.
 
-use crate::streams::progress::Progress;
+use crate::streams::progress::ProgressLine;
 use crate::values::kind::number;
 use runnel_store::{Answer, Records, Value};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 pub(crate) enum Column {
     /// A number and the step to the next.
     Sequence(f64, f64),
-    /// Values that are taken from the first to the last, and then again.
+    /// Values that repeat.
     Values(Vec<Value>),
 }
 
@@ -37,30 +37,30 @@ impl Column {
 }
 
 /// Records whose fields are columns.
-pub(crate) struct Columns {
+pub(crate) struct ColumnRecords {
     fields: Rc<[String]>,
     columns: Vec<Column>,
     count: u64,
     done: u64,
     rows: u64,
-    progress: Progress,
+    progress: ProgressLine,
 }
 
-impl Columns {
-    /// So many records, in batches of about so many values.
+impl ColumnRecords {
+    /// `count` records, in batches of about `batch` values.
     pub(crate) fn new(
         fields: Vec<String>,
         columns: Vec<Column>,
         count: u64,
         batch: usize,
-        progress: Progress,
+        progress: ProgressLine,
     ) -> Self {
         let rows = (batch / columns.len().max(1)).max(1) as u64;
-        Columns { fields: fields.into(), columns, count, done: 0, rows, progress }
+        ColumnRecords { fields: fields.into(), columns, count, done: 0, rows, progress }
     }
 }
 
-impl Records for Columns {
+impl Records for ColumnRecords {
     fn fields(&self) -> Rc<[String]> {
         self.fields.clone()
     }

@@ -2,7 +2,7 @@
 
 use super::push::push_value;
 use crate::engine::stack::{Stack, Type};
-use crate::fibers::fault::{Fault, Place};
+use crate::fibers::fault::{Fault, TraceFrame};
 use crate::isolate::Isolate;
 use crate::slices::data::read_value;
 use runnel_store::{Error, ErrorResponse, FieldProblem, Kind, Value};
@@ -12,13 +12,13 @@ use std::os::raw::c_int;
 pub(crate) fn read_fault(isolate: &Isolate, stack: Stack, index: c_int) -> Fault {
     let index = stack.absolute(index);
     if stack.kind(index) != Type::Table || !stack.reserve(12) {
-        let text = String::from_utf8_lossy(stack.bytes(index)).into_owned();
+        let text = stack.text(index);
         return Fault::of_engine(if text.is_empty() { "an unknown error" } else { &text });
     }
     let text = |name: &str| {
         stack.field(index, name);
         let kind = stack.kind(-1);
-        let text = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+        let text = stack.text(-1);
         stack.pop(1);
         (kind == Type::Text).then_some(text)
     };
@@ -89,8 +89,8 @@ fn read_response(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Box<Er
     (status.is_some() || !headers.is_empty()).then(|| Box::new(ErrorResponse { status, headers }))
 }
 
-fn read_trace(stack: Stack, index: c_int) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+fn read_trace(stack: Stack, index: c_int) -> Vec<TraceFrame> {
+    let mut places: Vec<TraceFrame> = Vec::new();
     stack.field(index, "_trace");
     if stack.kind(-1) == Type::Table {
         let trace = stack.top();
@@ -98,11 +98,11 @@ fn read_trace(stack: Stack, index: c_int) -> Vec<Place> {
             stack.get_element(trace, position);
             let frame = stack.top();
             stack.get_element(frame, 1);
-            let source = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+            let source = stack.text(-1);
             stack.get_element(frame, 2);
             let line = stack.number(-1) as u32;
             stack.pop(3);
-            let place = Place { source, line };
+            let place = TraceFrame { source, line };
             // Blocks that were inlined into functions of their own repeat their line.
             if places.last() != Some(&place) {
                 places.push(place);

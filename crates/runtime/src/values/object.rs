@@ -18,12 +18,12 @@ use std::os::raw::c_int;
 /// its class says itself how it is written.
 pub(crate) struct ScriptObject {
     object: ObjectHandle,
-    shape: Shape,
+    shape: ObjectShape,
 }
 
 /// What is known of it without asking the program.
 #[derive(Clone, Copy, PartialEq)]
-enum Shape {
+enum ObjectShape {
     /// An array or a dictionary: JSON for people too.
     Structure,
     /// A page or a part of one.
@@ -35,11 +35,11 @@ impl ScriptObject {
     pub(crate) fn new(isolate: &Isolate, stack: Stack, index: c_int) -> Self {
         let shape = match stack.kind(index) {
             Type::Table => match table_kind(stack, index) {
-                TableKind::Array | TableKind::Dictionary => Shape::Structure,
-                TableKind::Element => Shape::Element,
-                _ => Shape::Other,
+                TableKind::Array | TableKind::Dictionary => ObjectShape::Structure,
+                TableKind::Element => ObjectShape::Element,
+                _ => ObjectShape::Other,
             },
-            _ => Shape::Other,
+            _ => ObjectShape::Other,
         };
         ScriptObject { object: ObjectHandle::new(isolate, stack, index), shape }
     }
@@ -70,8 +70,7 @@ impl ScriptObject {
         };
         let complete = is_nil("_marks") && (is_nil("_media") || !is_nil("_whole"));
         stack.field(top + 1, "_html");
-        let text = (complete && stack.kind(-1) == Type::Text)
-            .then(|| Bytes::copy_from_slice(stack.bytes(-1)));
+        let text = (complete && stack.kind(-1) == Type::Text).then(|| stack.copied_bytes(-1));
         stack.set_top(top);
         text
     }
@@ -95,7 +94,7 @@ impl ScriptObject {
                 self.object.push(stack);
                 1
             },
-            |_, stack, index| Bytes::copy_from_slice(stack.bytes(index)),
+            |_, stack, index| stack.copied_bytes(index),
         );
         Answer::later(async move { fiber.await.map_err(|fault| fault.into_error(&isolate)) })
     }
@@ -105,14 +104,14 @@ impl Lazy for ScriptObject {
     fn encode(&self, form: Form) -> Answer<Bytes> {
         let slots = self.isolate().slots();
         let json = match (form, self.shape) {
-            (_, Shape::Element) => {
+            (_, ObjectShape::Element) => {
                 return match self.written() {
                     Some(bytes) => Answer::ok(bytes),
                     None => self.ask(slots.html_text),
                 };
             }
-            (Form::Json, _) | (Form::Text, Shape::Structure) => true,
-            (Form::Text, Shape::Other) => return self.ask(slots.text),
+            (Form::Json, _) | (Form::Text, ObjectShape::Structure) => true,
+            (Form::Text, ObjectShape::Other) => return self.ask(slots.text),
             (Form::Csv, _) => false,
         };
         if !json {
@@ -135,14 +134,14 @@ impl Lazy for ScriptObject {
     }
 
     fn media_type(&self, _form: Form) -> Option<Cow<'static, str>> {
-        if self.shape != Shape::Element {
+        if self.shape != ObjectShape::Element {
             return None;
         }
         let stack = self.isolate().stack();
         stack.reserve(8);
         self.object.push(stack);
         stack.field(-1, "_media");
-        let media_type = document_type(stack.bytes(-1));
+        let media_type = stack.with_bytes(-1, document_type);
         stack.pop(2);
         Some(media_type)
     }
@@ -156,7 +155,7 @@ impl Lazy for ScriptObject {
         let stack = self.isolate().stack();
         stack.reserve(16);
         self.object.push(stack);
-        let is_object = self.shape == Shape::Other;
+        let is_object = self.shape == ObjectShape::Other;
         data_of_top(self.isolate(), stack).map(move |mut value| {
             if is_object && let Value::Record(fields) = &mut value {
                 fields.retain(|(_, value)| !value.is_nil());

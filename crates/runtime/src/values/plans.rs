@@ -17,7 +17,7 @@ pub(crate) struct PlannedField {
 
 /// How the instances of a class are written: made once per class.
 #[derive(Default)]
-pub(crate) struct Plan {
+pub(crate) struct ClassPlan {
     pub(crate) fields: Vec<PlannedField>,
     /// The class says itself how it is written.
     pub(crate) custom: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Plan {
 /// The plans of an isolate, by the address of the class's method table (which is never freed).
 #[derive(Default)]
 pub(crate) struct Plans {
-    known: RefCell<FxHashMap<usize, Rc<Plan>>>,
+    known: RefCell<FxHashMap<usize, Rc<ClassPlan>>>,
 }
 
 impl Plans {
@@ -40,24 +40,24 @@ impl Plans {
     }
 
     /// The plan for the object at an index.
-    pub(crate) fn for_object(&self, stack: Stack, index: c_int) -> Rc<Plan> {
+    pub(crate) fn for_object(&self, stack: Stack, index: c_int) -> Rc<ClassPlan> {
         if !stack.metatable(index) {
-            return Rc::new(Plan::default());
+            return Rc::new(ClassPlan::default());
         }
         let address = stack.address(-1) as usize;
         if let Some(plan) = self.known.borrow().get(&address) {
             stack.pop(1);
             return plan.clone();
         }
-        let plan = Rc::new(Plan::make(stack, stack.top()));
+        let plan = Rc::new(ClassPlan::make(stack, stack.top()));
         stack.pop(1);
         self.known.borrow_mut().insert(address, plan.clone());
         plan
     }
 }
 
-impl Plan {
-    fn make(stack: Stack, methods: c_int) -> Plan {
+impl ClassPlan {
+    fn make(stack: Stack, methods: c_int) -> ClassPlan {
         // Messages with which a class says itself how it is written (kernel/text/json.lua).
         let mut custom = false;
         for message in ["jsonRepresentation", "asDictionary", "writeOnJSONStream_"] {
@@ -73,7 +73,7 @@ impl Plan {
             if stack.kind(names) == Type::Table {
                 for position in 1..=stack.length(names) {
                     stack.get_element(names, position);
-                    let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+                    let name = stack.text(-1);
                     stack.pop(1);
                     stack.push_bytes(runnel_compile::field(&name).as_bytes());
                     let key = stack.keep();
@@ -86,6 +86,6 @@ impl Plan {
             stack.pop(1);
         }
         stack.pop(1);
-        Plan { fields, custom }
+        ClassPlan { fields, custom }
     }
 }

@@ -1,18 +1,15 @@
-//! Objects and dictionaries of the program as rows of values: read where they lie, without making
-//! a record of each.
+//! Objects and dictionaries of the program as rows of values, read in place without a record for each.
 
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::Isolate;
 use crate::slices::data::read_value;
-use crate::values::kind::TableKind;
-use crate::values::kind::number;
-use crate::values::kind::table_kind;
+use crate::values::kind::{TableKind, number, table_kind};
 use runnel_store::{Error, Kind, RECORDS_BATCH, Value};
 use std::os::raw::c_int;
 use std::rc::Rc;
 
 /// Reads rows of the same fields.
-pub(crate) struct Reader {
+pub(crate) struct RecordReader {
     isolate: Isolate,
     fields: Rc<[String]>,
     /// Where the values lie: keys of the objects, or of the map of a dictionary.
@@ -24,7 +21,7 @@ pub(crate) struct Reader {
     dictionaries: bool,
 }
 
-impl Reader {
+impl RecordReader {
     /// Looks at the first element of an array. Instances have the fields of their class, or those
     /// that are known; the key is left out when the first has none, so that the store makes
     /// it. Dictionaries have the fields that the first one has.
@@ -34,7 +31,7 @@ impl Reader {
         array: c_int,
         known: Option<Vec<String>>,
         key: Option<String>,
-    ) -> Result<Reader, Error> {
+    ) -> Result<RecordReader, Error> {
         let top = stack.top();
         stack.reserve(16);
         stack.get_element(array, 1);
@@ -49,7 +46,7 @@ impl Reader {
         first: c_int,
         known: Option<Vec<String>>,
         key: Option<String>,
-    ) -> Result<Reader, Error> {
+    ) -> Result<RecordReader, Error> {
         if stack.kind(first) != Type::Table {
             return Err(no_record(stack, first, 1));
         }
@@ -93,7 +90,7 @@ impl Reader {
         });
         let class = metatable(stack, first);
         let isolate = isolate.clone();
-        Ok(Reader { isolate, fields: fields.into(), keys, left_out, class, dictionaries })
+        Ok(RecordReader { isolate, fields: fields.into(), keys, left_out, class, dictionaries })
     }
 
     pub(crate) fn fields(&self) -> Rc<[String]> {
@@ -105,7 +102,7 @@ impl Reader {
         self.left_out.as_ref().map(|(name, _)| name.as_str())
     }
 
-    /// The values of the first elements of an array. So many records came before.
+    /// The values of the first `count` elements of an array; `before` records precede them.
     pub(crate) fn read(
         &self,
         isolate: &Isolate,
@@ -183,7 +180,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for RecordReader {
     fn drop(&mut self) {
         let stack = self.isolate.stack();
         let left_out = self.left_out.iter().map(|(_, key)| key);
@@ -208,7 +205,7 @@ fn field(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
         Type::Nil => return Ok(Value::Nil),
         Type::Boolean => return Ok(Value::Bool(stack.boolean(-1))),
         Type::Number => return Ok(number(stack.number(-1))),
-        Type::Text => return Ok(text(stack.bytes(-1))),
+        Type::Text => return Ok(stack.with_bytes(-1, text)),
         _ => {}
     }
     let index = stack.top();

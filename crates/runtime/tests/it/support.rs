@@ -1,8 +1,8 @@
 //! A world for tests: no schemes but memory, no servers, output kept in a text.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part of it
 
-use runnel_runtime::{Failure, Host, Isolate, Limits, Output, Server};
-use runnel_store::{Answer, Error, Kind, Memory, Store, Value};
+use runnel_runtime::{Failure, Host, Isolate, Limits, Output};
+use runnel_store::{Memory, Store};
 use runnel_syntax::Diagnostic;
 use std::cell::RefCell;
 use std::future::Future;
@@ -14,10 +14,6 @@ pub(crate) struct TestHost {
     output: RefCell<Vec<u8>>,
 }
 
-fn refused<T>(what: &str) -> Answer<T> {
-    Error::new(Kind::Unsupported, format!("a test has no {what}")).into()
-}
-
 impl Host for TestHost {
     fn scheme(&self, name: &str) -> Option<Rc<dyn Store>> {
         (name == "memory").then(|| self.memory.clone())
@@ -27,42 +23,14 @@ impl Host for TestHost {
         &["memory"]
     }
 
-    fn database(&self, _: &str, _: &str, _: &Value) -> Option<Answer<Rc<dyn Store>>> {
-        None
-    }
-
-    fn remote(&self, kind: &str, _: &Value) -> Result<Rc<dyn Store>, Error> {
-        Err(Error::new(Kind::Unsupported, kind))
-    }
-
     fn server_options(&self) -> &'static [&'static str] {
         &["port"]
-    }
-
-    fn serve(&self, _store: Rc<dyn Store>, _options: &Value) -> Answer<Rc<dyn Server>> {
-        refused("servers")
     }
 
     fn write(&self, output: Output, bytes: &[u8]) {
         if output == Output::Out {
             self.output.borrow_mut().extend_from_slice(bytes);
         }
-    }
-
-    fn progress(&self, _: &str) {}
-
-    fn flush(&self) {}
-
-    fn read_line(&self) -> Answer<Option<String>> {
-        Answer::ok(None)
-    }
-
-    fn interact(&self) -> Answer<()> {
-        Answer::ok(())
-    }
-
-    fn shell(&self, _command: &str) -> Answer<String> {
-        refused("shell")
     }
 }
 

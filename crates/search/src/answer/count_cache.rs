@@ -1,14 +1,15 @@
-//! Counting each set of lists once per query: "a a a" has eight interpretations over two lists.
+//! Cache of document counts by sets of lists, for one query: "a a a" has eight interpretations over
+//! two lists.
 
 use hashbrown::HashMap;
 
-/// Counts are looked up one by one up to this many, and by a table from then on.
+/// A linear search finds this many counts; more of them get a hash table.
 const FEW_COUNTS: usize = 16;
 
-/// Lists as bits by their numbers, and whether there is more than one combination.
+/// A set of lists as a bit mask, and whether there is more than one combination.
 pub(crate) type CountKey = (u128, bool);
 
-/// The numbers of documents of sets of lists that have been counted.
+/// The number of documents of each set of lists counted so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CountCache {
     few: Vec<(CountKey, usize)>,
@@ -16,16 +17,16 @@ pub(crate) struct CountCache {
 }
 
 impl CountCache {
-    /// Forgets all.
+    /// Removes all counts.
     pub(crate) fn clear(&mut self) {
         self.few.clear();
-        // Clearing takes as long as the table is large, and most queries have no table.
+        // Clearing takes time in proportion to the capacity, and most queries have no table.
         if self.many.capacity() > 0 {
             self.many = HashMap::new();
         }
     }
 
-    /// The number of documents of a set, if it has been counted.
+    /// The number of documents of a set, if it is known.
     pub(crate) fn get(&self, key: CountKey) -> Option<usize> {
         if self.many.is_empty() {
             self.few.iter().find(|(known, _)| *known == key).map(|(_, count)| *count)
@@ -34,7 +35,7 @@ impl CountCache {
         }
     }
 
-    /// Remembers the number of documents of a set.
+    /// Stores the number of documents of a set.
     pub(crate) fn set(&mut self, key: CountKey, count: usize) {
         if self.few.len() < FEW_COUNTS {
             self.few.push((key, count));

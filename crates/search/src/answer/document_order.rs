@@ -1,4 +1,4 @@
-//! Sorting documents by their attributes.
+//! Sorting of documents by their attributes.
 
 use crate::error::RequestError;
 use crate::index::attributes::{
@@ -8,27 +8,27 @@ use crate::index::distinct_texts::{DistinctTexts, compare, first};
 use crate::index::search_index::SearchIndex;
 use crate::limits::MAX_ORDER_KEYS;
 use crate::query::filter::FilterWord;
-use crate::query::restriction::known;
+use crate::query::restriction::attributes_named;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
-/// By which attributes documents are sorted: `-year,title` is by year, the latest first, and within
-/// a year by title.
+/// A sort order over attributes: `-year,title` is by year, the latest first, and within a year by
+/// title.
 ///
 /// Numbers, dates and booleans are sorted by value (false before true), texts by their letters.
-/// Documents without a value come last either way; those that nothing tells apart stay in the order
-/// of the index.
+/// Documents without a value come last in both directions; documents that compare equal keep the
+/// order of the index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentOrder {
     keys: Vec<(FilterWord, bool)>,
 }
 
 impl DocumentOrder {
-    /// Reads an order: names of attributes with commas between them, each perhaps with `-` in front
-    /// for descending or `+` for ascending.
+    /// Parses an order: names of attributes separated by commas, each with an optional `-` for
+    /// descending or `+` for ascending.
     ///
     /// # Errors
-    /// No names, an empty one, or more than [`MAX_ORDER_KEYS`]; with the place.
+    /// No names, an empty one, or more than [`MAX_ORDER_KEYS`]; with the position.
     pub fn parse(text: &str) -> Result<DocumentOrder, RequestError> {
         let mut keys = Vec::new();
         let mut at = 1;
@@ -50,7 +50,7 @@ impl DocumentOrder {
             if keys.len() >= MAX_ORDER_KEYS {
                 return Err(RequestError::new(
                     start,
-                    format!("an order has more than {MAX_ORDER_KEYS} names; leave some out"),
+                    format!("an order must have at most {MAX_ORDER_KEYS} names"),
                 ));
             }
             keys.push((FilterWord { text: name.to_owned(), at: start }, descending));
@@ -59,12 +59,12 @@ impl DocumentOrder {
         Ok(DocumentOrder { keys })
     }
 
-    /// Whether indexes with these columns can be sorted so.
+    /// Checks that at least one of the indexes has each attribute.
     pub(crate) fn check(&self, indexes: &[&AttributeColumns]) -> Result<(), RequestError> {
-        self.keys.iter().try_for_each(|(name, _)| known(name, indexes).map(|_| ()))
+        self.keys.iter().try_for_each(|(name, _)| attributes_named(name, indexes).map(|_| ()))
     }
 
-    /// The keys by which documents of an index are sorted.
+    /// The sort keys of one index.
     pub(crate) fn keys<'a>(&self, index: &'a SearchIndex) -> OrderKeys<'a> {
         let columns = index.columns();
         let key = |(name, descending): &(FilterWord, bool)| {
@@ -82,7 +82,7 @@ impl DocumentOrder {
     }
 }
 
-/// What the documents of one index are sorted by; nothing for an attribute that it does not have.
+/// The columns that sort the documents of one index; `None` for an attribute that it lacks.
 pub(crate) struct OrderKeys<'a> {
     base: u32,
     keys: Vec<Option<(OrderValues<'a>, bool)>>,
@@ -98,7 +98,7 @@ fn code_at(codes: &VecDeque<u32>, place: u32) -> u32 {
     codes.get(place as usize).copied().unwrap_or(NO_CODE)
 }
 
-/// The place of a value, reversed for descending ones; those that are missing are last.
+/// A value as a sort key: reversed for descending order, missing values last.
 fn directed(place: u64, descending: bool) -> u64 {
     match place {
         NO_NUMBER => NO_NUMBER,
@@ -108,7 +108,7 @@ fn directed(place: u64, descending: bool) -> u64 {
 }
 
 impl OrderKeys<'_> {
-    /// A number for the value of a document, in the order of values within the index.
+    /// A number that sorts the value of a document within the index.
     fn number(&self, key: usize, slot: u32) -> u64 {
         let place = slot.wrapping_sub(self.base);
         let Some(Some((values, descending))) = self.keys.get(key) else {
@@ -137,7 +137,7 @@ impl OrderKeys<'_> {
             .unwrap_or(Ordering::Equal)
     }
 
-    /// Puts the first `wanted` documents in their order to the front; the others follow in any.
+    /// Moves the first `wanted` documents, sorted, to the front; the rest follows in any order.
     pub(crate) fn sort(&self, slots: &mut [u32], wanted: usize) {
         let mut all: Vec<(u64, u32)> =
             (0..).zip(&*slots).map(|(place, slot)| (self.number(0, *slot), place)).collect();
@@ -157,7 +157,7 @@ impl OrderKeys<'_> {
         }
     }
 
-    /// How documents of two indexes compare.
+    /// Compares documents of two indexes.
     pub(crate) fn compare_with(&self, left: u32, others: &OrderKeys<'_>, right: u32) -> Ordering {
         for (key, (mine, theirs)) in self.keys.iter().zip(&others.keys).enumerate() {
             let order = match (mine, theirs) {

@@ -1,8 +1,8 @@
-//! The values of a category among the documents that a query finds, with the number of each.
+//! Facets: the values of a category among the documents of a query, with the number of each.
 //!
-//! A value is counted in the documents of all interpretations together. Where the configuration of
-//! a search makes it matter which categories an interpretation has, each value is a search instead:
-//! that of the query with the value as one more word.
+//! A value is counted in the documents of all interpretations together. If the configuration of the
+//! search depends on the categories of an interpretation, each value is a search of its own: that
+//! of the query with the value as one more word.
 
 use crate::answer::search_answer::SearchAnswer;
 use crate::error::ConfigError;
@@ -12,19 +12,19 @@ use crate::index::word_table::WordEntry;
 use crate::query::filter::SearchFilter;
 use crate::query::work_budget::WorkBudget;
 use crate::request::Request;
-use crate::search::{Search, read};
+use crate::search::{Search, read_index};
 use std::ops::Deref;
 
-/// How many steps it is to look at a value.
+/// Steps of work to read one value.
 const VALUE: usize = 16;
 
-/// How many steps it is to put a value into the answer.
+/// Steps of work to add a value to the answer.
 const TAKEN: usize = 72;
 
-/// How many steps a search for a value is, besides those that it counts itself.
+/// Steps of work of a search for one value, besides those that it counts itself.
 const SEARCHED: usize = 250;
 
-/// The documents that values are counted in.
+/// The documents in which values are counted.
 enum FacetScope {
     /// All of the index.
     All,
@@ -32,12 +32,11 @@ enum FacetScope {
 }
 
 impl Search {
-    /// The values of a category with the number of documents of each, among the documents that a
-    /// query finds: each document counts once, however many interpretations it is in. The last word
-    /// of the query is not partial here. Values come in the order in which the index got them;
-    /// those with fewer than `at_least` documents (at least 1) are left out, and so are the last
-    /// ones when there are so many that the work of one query ([`MAX_WORK`](crate::MAX_WORK)) does
-    /// not suffice.
+    /// The values of a category with their counts, among the documents of a query. Each document
+    /// counts once, in however many interpretations it is. The last word of the query is not
+    /// partial here. Values come in the order in which they entered the index. Values with fewer
+    /// than `at_least` documents (at least 1) are left out, as are the last ones once the work
+    /// budget ([`MAX_WORK`](crate::MAX_WORK)) is spent.
     ///
     /// # Errors
     /// When the search has several indexes.
@@ -50,8 +49,8 @@ impl Search {
         self.facets_passing(category, query, None, at_least)
     }
 
-    /// [`facets`](Self::facets) among the documents that pass a filter as well. Without a query,
-    /// these are all that pass.
+    /// [`facets`](Self::facets) among the documents that also pass a filter. Without a query, among
+    /// all that pass.
     ///
     /// # Errors
     /// When the search has several indexes.
@@ -69,7 +68,7 @@ impl Search {
                 self.indexes().len()
             )));
         };
-        let guard = [read(index)];
+        let guard = [read_index(index)];
         let Some(number) = guard[0].category_number(category) else {
             return Ok(Vec::new());
         };
@@ -83,14 +82,14 @@ impl Search {
         let request = Request { filter, ..Request::new().ids(0).flat(true) };
         let within = match query.is_none() && filter.is_none() {
             true => Some(FacetScope::All),
-            false => self.within(&guard, number, &request, query_only.clone(), &mut work),
+            false => self.facet_scope(&guard, number, &request, query_only.clone(), &mut work),
         };
         let words = &guard[0].categories()[usize::from(number)];
         let mut values = Vec::new();
         let mut answer = SearchAnswer::new();
         for entry in words.words() {
             let count = match &within {
-                Some(within) => count(entry, within, &mut work),
+                Some(within) => count_value(entry, within, &mut work),
                 None => {
                     let request = Request { filter, ..Request::new().ids(i64::MAX).unique(true) };
                     answer.query.clone_from(&query_only.query);
@@ -116,8 +115,8 @@ impl Search {
         Ok(values)
     }
 
-    /// The documents that a query finds, or nothing if each value needs a search of its own.
-    fn within<I: Deref<Target = SearchIndex>>(
+    /// The documents of a query, or `None` if each value needs a search of its own.
+    fn facet_scope<I: Deref<Target = SearchIndex>>(
         &self,
         index: &[I; 1],
         category: u8,
@@ -141,8 +140,8 @@ impl Search {
     }
 }
 
-/// The number of documents that have a value, or nothing if that is too much work.
-fn count(entry: WordEntry<'_>, within: &FacetScope, work: &mut WorkBudget) -> Option<usize> {
+/// The number of documents with a value, or `None` once the budget is spent.
+fn count_value(entry: WordEntry<'_>, within: &FacetScope, work: &mut WorkBudget) -> Option<usize> {
     let posting = entry.posting();
     match within {
         FacetScope::All => work.spend(VALUE).then_some(posting.len()),

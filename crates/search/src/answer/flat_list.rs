@@ -1,4 +1,4 @@
-//! The documents of all interpretations as one list, each there once.
+//! One list of the documents of all interpretations, without duplicates.
 
 use crate::answer::document_order::{DocumentOrder, OrderKeys};
 use crate::answer::search_answer::{FlatList, SearchAnswer};
@@ -12,7 +12,7 @@ use std::ops::Deref;
 /// The documents found so far, those of better interpretations first.
 pub(crate) struct FlatCollector {
     pub(crate) seen: Vec<SeenSlots>,
-    /// Numbers of indexes and slots.
+    /// Index numbers and slots.
     pub(crate) all: Vec<(u8, u32)>,
 }
 
@@ -23,7 +23,7 @@ impl FlatCollector {
         FlatCollector { seen, all: Vec::new() }
     }
 
-    /// Puts the page that was asked for into the answer.
+    /// Writes the requested page to the answer.
     pub(crate) fn finish<I: Deref<Target = SearchIndex>>(
         self,
         indexes: &[I],
@@ -41,7 +41,8 @@ impl FlatCollector {
             (None, Some(_)) => ORDERED_BY_FUNCTION,
             (None, None) => 0,
         };
-        // What cannot be sorted any more is counted, and not shown in a wrong order.
+        // Once the budget is spent, documents are counted but not shown, since they would be
+        // unsorted.
         let inside =
             (0..=count as i64).contains(&start) && request.ids > 0 && work.spend(count * sorted_by);
         let (skip, limit) = match inside {
@@ -68,7 +69,7 @@ impl FlatCollector {
     }
 }
 
-/// The first `wanted` documents in an order.
+/// The first `wanted` documents, sorted.
 fn sorted<I: Deref<Target = SearchIndex>>(
     all: Vec<(u8, u32)>,
     indexes: &[I],
@@ -81,7 +82,7 @@ fn sorted<I: Deref<Target = SearchIndex>>(
         let number = number as u8;
         let of_index = all.iter().filter(|(index, _)| *index == number);
         let mut slots: Vec<u32> = of_index.map(|(_, slot)| *slot).collect();
-        // Documents that nothing tells apart are in the order of the index.
+        // Documents that compare equal stay in the order of the index.
         slots.sort_unstable();
         keys.sort(&mut slots, wanted);
         slots.truncate(wanted);

@@ -1,9 +1,8 @@
-//! Matches in texts: which words of a field a query has found, and the texts with these words
-//! marked.
+//! Highlighting: the words of a field that a query matched, and the text with these words marked.
 //!
-//! A text is taken apart as when it was indexed, piece by piece, so that words are recognised by
-//! what they were indexed as: by their stem, without their accents, as a synonym, in spite of a
-//! typo. The whole word is marked, also where a part of it was asked for.
+//! The text passes the tokenizer of the index again, piece by piece, so that a word is recognised
+//! by its indexed form: by its stem, without its accents, as a synonym, in spite of a typo. The
+//! whole word is marked, even if the query has a part of it.
 
 use crate::answer::search_answer::SearchAnswer;
 use crate::index::category_index::CategoryIndex;
@@ -14,16 +13,16 @@ use crate::query::parsed_query::ParsedQuery;
 use crate::query::string_range::StringRange;
 use crate::text::scripts;
 use crate::text::tokenizer::Tokenizer;
-use crate::text::word_list::{TextSpan, WordList, first_characters};
+use crate::text::word_list::{TextSpan, WordList};
 use hashbrown::HashSet;
 use runnel_text::escape::html_into;
 use std::cell::Cell;
 use std::ops::Range;
 
-/// Most words that are formed for a range without plain ends.
+/// Most words of a range that has to be enumerated.
 const MAX_RANGE_WORDS: usize = 1_000;
 
-/// What is written around matches.
+/// The markers around matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Markers {
     /// Before a match.
@@ -41,7 +40,7 @@ impl Default for Markers {
     }
 }
 
-/// What a query looked for in one category.
+/// A word of the query in one category.
 struct Term {
     category: u8,
     matcher: Matcher,
@@ -51,7 +50,7 @@ enum Matcher {
     Word(String),
     Part(String),
     Phrase(Vec<String>),
-    /// Words, or words with a part, in a range.
+    /// Words in a range, or words with a part in it.
     Range {
         range: Range<String>,
         part: bool,
@@ -60,7 +59,7 @@ enum Matcher {
 }
 
 impl Matcher {
-    fn is(&self, words: &CategoryIndex, word: &str) -> bool {
+    fn matches_word(&self, words: &CategoryIndex, word: &str) -> bool {
         match self {
             Matcher::Word(known) => known == word,
             Matcher::Part(part) => {
@@ -85,31 +84,30 @@ impl Matcher {
 
 /// Finds the matches of an answer in the texts of documents.
 ///
-/// All of its texts together may have [`MAX_HIGHLIGHTED_BYTES`]; in those after that nothing is
-/// marked.
+/// It examines [`MAX_HIGHLIGHTED_BYTES`] of text in total and marks nothing after that.
 pub struct Highlighter<'a> {
     index: &'a SearchIndex,
     terms: Vec<Term>,
     left: Cell<usize>,
 }
 
-/// A word in a text: where it is, and what it was indexed as; nothing if it was not.
+/// A word of a text: its place, and its indexed form unless it was not indexed.
 struct SourceWord {
     place: Range<usize>,
     stored: Option<String>,
 }
 
 impl<'a> Highlighter<'a> {
-    /// The matches of an answer from this index, or a search that has it among others.
+    /// The matches of an answer of this index, or of a search that includes it.
     pub fn new(index: &'a SearchIndex, answer: &SearchAnswer) -> Highlighter<'a> {
         let query = &answer.query;
         let mut terms = Vec::new();
         for record in &answer.records {
-            let Some(category) = index.category_number(record.category.of(&query.text)) else {
+            let Some(category) = index.category_number(record.category.slice(&query.text)) else {
                 continue;
             };
             let words = &index.categories()[usize::from(category)];
-            let text = record.text.of(&query.text);
+            let text = record.text.slice(&query.text);
             if let Some(matcher) = matcher(words, query, text, record.how) {
                 terms.push(Term { category, matcher });
             }
@@ -117,25 +115,25 @@ impl<'a> Highlighter<'a> {
         Highlighter { index, terms, left: Cell::new(MAX_HIGHLIGHTED_BYTES) }
     }
 
-    /// Where in a field the matches are, in bytes and in order. A field is of interest to all
-    /// categories that index it.
+    /// The byte ranges of the matches in a field, in order. All categories that index the field
+    /// count.
     pub fn matches(&self, field: &str, text: &str) -> Vec<Range<usize>> {
-        self.words(field, text).1
+        self.find_words(field, text).1
     }
 
-    /// The text of a field with its matches marked, or nothing if there are none.
+    /// The text of a field with its matches marked, or `None` without matches.
     pub fn mark(&self, field: &str, text: &str, markers: &Markers) -> Option<String> {
         let matches = self.matches(field, text);
-        (!matches.is_empty()).then(|| write(text, 0..text.len(), &matches, markers))
+        (!matches.is_empty()).then(|| write_marked(text, 0..text.len(), &matches, markers))
     }
 
-    /// About this many words of a field, those with the most matches, which are marked; an ellipsis
-    /// stands for what is left out. Without matches it is the start of the text.
+    /// The excerpt of about this many words with the most matches, marked; an ellipsis stands for
+    /// omitted text. Without matches it is the start of the text.
     pub fn snippet(&self, field: &str, text: &str, words: usize, markers: &Markers) -> String {
-        let (places, matches) = self.words(field, text);
+        let (places, matches) = self.find_words(field, text);
         let words = words.max(1);
         if places.len() <= words {
-            return write(text, 0..text.len(), &matches, markers);
+            return write_marked(text, 0..text.len(), &matches, markers);
         }
         let first = densest(&places, &matches, words);
         let place = places[first].start..places[first + words - 1].end;
@@ -143,10 +141,10 @@ impl<'a> Highlighter<'a> {
         if first > 0 {
             out.push_str("\u{2026} ");
         }
-        // What comes before the first word of a text belongs to it.
+        // Punctuation before the first word belongs to the text.
         let start = if first == 0 { 0 } else { place.start };
         let end = if first + words == places.len() { text.len() } else { place.end };
-        out.push_str(&write(text, start..end, &matches, markers));
+        out.push_str(&write_marked(text, start..end, &matches, markers));
         if end < text.len() {
             out.push_str(" \u{2026}");
         }
@@ -154,7 +152,7 @@ impl<'a> Highlighter<'a> {
     }
 
     /// The places of all words of a text, and those of the matches.
-    fn words(&self, field: &str, text: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    fn find_words(&self, field: &str, text: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         let allowed = self.left.get().min(text.len());
         let looked_at = &text[..text.floor_char_boundary(allowed)];
         self.left.set(self.left.get() - looked_at.len());
@@ -175,10 +173,10 @@ impl<'a> Highlighter<'a> {
             }
         }
         if all.is_empty() {
-            // A field that no category has is shown without matches.
+            // A field of no category is shown without matches.
             scripts::each_chunk(looked_at, |place| all.push(place));
         }
-        (all, joined(matches))
+        (all, merge_ranges(matches))
     }
 }
 
@@ -196,14 +194,14 @@ fn matcher(
         FoundBy::Others => return None,
         FoundBy::Stored { part } => word(part, text.to_owned()),
         FoundBy::Query { part, exact: true } => word(part, text.to_owned()),
-        FoundBy::Query { part, exact: false } => word(part, stored(words, text)),
+        FoundBy::Query { part, exact: false } => word(part, words.stored_form(text).into_owned()),
         FoundBy::Phrase(start, end) => {
             let spans = query.phrase_words.get(start as usize..end as usize)?;
-            let stored = |span: &TextSpan| stored(words, span.of(&query.text));
+            let stored = |span: &TextSpan| words.stored_form(span.slice(&query.text)).into_owned();
             Matcher::Phrase(spans.iter().map(stored).collect())
         }
         FoundBy::Range { from, to, part } => {
-            let (from, to) = (from.of(&query.text), to.of(&query.text));
+            let (from, to) = (from.slice(&query.text), to.slice(&query.text));
             let succession = StringRange::new(from, to);
             match succession.members() {
                 Some(_) => Matcher::Range { range: from.to_owned()..to.to_owned(), part },
@@ -213,15 +211,6 @@ fn matcher(
     })
 }
 
-/// A word as a category keeps it.
-fn stored(words: &CategoryIndex, word: &str) -> String {
-    let word = first_characters(word, MAX_WORD_CHARS);
-    match words.stemmer() {
-        Some(stemmer) => stemmer.stem(word).into_owned(),
-        None => word.to_owned(),
-    }
-}
-
 /// The words of a text with their places.
 fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
     let tokenizer = words.tokenizer();
@@ -229,23 +218,23 @@ fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
     let mut made = WordList::default();
     let mut chunks = Vec::new();
     scripts::each_chunk(text, |place| chunks.push(place));
-    // Where there is nothing but stop words, they were indexed.
+    // A text of stop words alone was indexed with them.
     let dropped = |chunk: &Range<usize>| {
         split(tokenizer, &text[chunk.clone()], false, &mut WordList::default()) == 0
     };
     let whole = chunks.len() == 1 || chunks.iter().all(dropped);
-    // A field that is not taken apart is one word, spaces included.
+    // A field that is not tokenized is one word, spaces included.
     if !whole
         && text.len() <= MAX_WORD_CHARS
         && split(tokenizer, text, true, &mut made) == 1
         && made.iter().next().is_some_and(|word| word.contains(char::is_whitespace))
     {
-        let word = made.iter().next().map(|word| stored(words, word));
+        let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
         return vec![SourceWord { place: 0..text.len(), stored: word }];
     }
     for chunk in chunks {
         let count = split(tokenizer, &text[chunk.clone()], whole, &mut made);
-        let first = made.iter().next().map(|word| stored(words, word));
+        let first = made.iter().next().map(|word| words.stored_form(word).into_owned());
         if count <= 1 {
             let place = scripts::without_punctuation(text, chunk);
             let place = only_word(words, text, place, first.as_deref());
@@ -254,14 +243,14 @@ fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
         }
         scripts::each_piece(text, chunk, |place| {
             split(tokenizer, &text[place.clone()], whole, &mut made);
-            let word = made.iter().next().map(|word| stored(words, word));
+            let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
             out.push(SourceWord { place, stored: word });
         });
     }
     out
 }
 
-/// Where the only word of a place is: of `women's` perhaps the first five letters.
+/// The place of the only word of a chunk: in `women's` possibly the first five letters.
 fn only_word(
     words: &CategoryIndex,
     text: &str,
@@ -273,7 +262,7 @@ fn only_word(
         let mut made = WordList::default();
         scripts::each_piece(text, place.clone(), |piece| {
             split(words.tokenizer(), &text[piece.clone()], false, &mut made);
-            let word = made.iter().next().map(|word| stored(words, word));
+            let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
             if found.is_none() && word.is_some() && word.as_deref() == stored_as {
                 found = Some(piece);
             }
@@ -295,11 +284,11 @@ fn add_matches(
     found: &[SourceWord],
     matches: &mut Vec<Range<usize>>,
 ) {
-    // Words that were not indexed are not between others.
+    // Words that were not indexed do not separate the words of a phrase.
     let indexed: Vec<(&SourceWord, &str)> =
         found.iter().filter_map(|word| Some((word, word.stored.as_deref()?))).collect();
     for (word, stored) in &indexed {
-        if matchers.iter().any(|matcher| matcher.is(words, stored)) {
+        if matchers.iter().any(|matcher| matcher.matches_word(words, stored)) {
             matches.push(word.place.clone());
         }
     }
@@ -316,8 +305,8 @@ fn add_matches(
     }
 }
 
-/// Places in order, those that meet put together.
-fn joined(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
+/// Sorted places, overlapping ones merged.
+fn merge_ranges(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     places.sort_by_key(|place| (place.start, place.end));
     let mut out: Vec<Range<usize>> = Vec::new();
     for place in places {
@@ -331,8 +320,8 @@ fn joined(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     out
 }
 
-/// The first word of the piece of this many words with the most matches, which are about in its
-/// middle.
+/// The first word of the excerpt of this many words that has the most matches, with the matches
+/// near its middle.
 fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> usize {
     let is_match = |place: &Range<usize>| {
         let at = matches.partition_point(|found| found.end <= place.start);
@@ -348,7 +337,7 @@ fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> u
             (best, most) = (first, inside);
         }
     }
-    // As far to the right as leaves all matches inside, half of the room before them.
+    // Shift the excerpt so that the words before and after its matches are about equally many.
     let room = flags[best..best + words].iter().rev().take_while(|flag| !**flag).count();
     let before = flags[best..best + words].iter().take_while(|flag| !**flag).count();
     if most == 0 {
@@ -362,8 +351,13 @@ fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> u
     }
 }
 
-/// Part of a text with the matches in it marked.
-fn write(text: &str, part: Range<usize>, matches: &[Range<usize>], markers: &Markers) -> String {
+/// A part of a text with its matches marked.
+fn write_marked(
+    text: &str,
+    part: Range<usize>,
+    matches: &[Range<usize>],
+    markers: &Markers,
+) -> String {
     let mut out = String::with_capacity(part.len() + 16);
     let mut at = part.start;
     for found in matches {
@@ -371,17 +365,17 @@ fn write(text: &str, part: Range<usize>, matches: &[Range<usize>], markers: &Mar
         if start >= end {
             continue;
         }
-        push(&text[at..start], markers.html, &mut out);
+        push_escaped(&text[at..start], markers.html, &mut out);
         out.push_str(&markers.before);
-        push(&text[start..end], markers.html, &mut out);
+        push_escaped(&text[start..end], markers.html, &mut out);
         out.push_str(&markers.after);
         at = end;
     }
-    push(&text[at..part.end], markers.html, &mut out);
+    push_escaped(&text[at..part.end], markers.html, &mut out);
     out
 }
 
-fn push(text: &str, html: bool, out: &mut String) {
+fn push_escaped(text: &str, html: bool, out: &mut String) {
     match html {
         true => html_into(text, out),
         false => out.push_str(text),
@@ -414,9 +408,9 @@ mod tests {
         let markers = Markers::default();
         let text = "a<b> & \"c\" 'd'";
         let found = std::slice::from_ref(&(2..3));
-        let marked = write(text, 0..text.len(), found, &markers);
+        let marked = write_marked(text, 0..text.len(), found, &markers);
         assert_eq!(marked, "a&lt;<em>b</em>&gt; &amp; &quot;c&quot; &#39;d&#39;");
         let plain = Markers { before: "[".into(), after: "]".into(), html: false };
-        assert_eq!(write(text, 0..4, found, &plain), "a<[b]>");
+        assert_eq!(write_marked(text, 0..4, found, &plain), "a<[b]>");
     }
 }

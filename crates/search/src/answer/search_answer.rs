@@ -1,4 +1,4 @@
-//! What a search found: interpretations with their counts, and documents.
+//! The answer to a query: interpretations with their counts, and documents.
 
 use crate::answer::count_cache::CountCache;
 use crate::collection::id::{self, Id};
@@ -14,12 +14,11 @@ use std::time::Duration;
 
 /// The answer to a query.
 ///
-/// It is independent of the indexes that it came from, and can be handed to
-/// [`Search::search_into`](crate::Search::search_into) again to save the memory allocations of a
-/// new one.
+/// It borrows nothing from the indexes, and [`Search::search_into`](crate::Search::search_into)
+/// reuses its memory for the next query.
 #[derive(Clone, Debug, Default)]
 pub struct SearchAnswer {
-    /// The query taken apart, and other texts that records refer to.
+    /// The parsed query, and other texts that records refer to.
     pub(crate) query: ParsedQuery,
     pub(crate) records: Vec<CombinationRecord>,
     pub(crate) record_json: Vec<u8>,
@@ -27,11 +26,11 @@ pub struct SearchAnswer {
     pub(crate) interpretations: Interpretations,
     pub(crate) counts: CountCache,
     pub(crate) rows: Vec<AnswerRow>,
-    /// The records of all rows, one after the other.
+    /// The records of all rows, concatenated.
     pub(crate) members: Vec<u32>,
-    /// The documents of all rows, one after the other.
+    /// The documents of all rows, concatenated.
     pub(crate) ids: Vec<Id>,
-    /// One list of documents instead of one for each row, with the numbers of their indexes.
+    /// One list of documents with index numbers, instead of one list for each row.
     pub(crate) flat: Option<FlatList>,
     pub(crate) identifiers: Arc<[IndexIdentifier]>,
     pub(crate) offset: i64,
@@ -44,17 +43,17 @@ pub struct SearchAnswer {
 /// The documents of all interpretations as one list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlatList {
-    /// How many there are on all pages.
+    /// The number of documents on all pages.
     pub(crate) count: usize,
-    /// Those of the page.
+    /// The documents of the page.
     pub(crate) ids: Vec<(u8, Id)>,
 }
 
-/// What answers call an index.
+/// The identifier of an index in answers.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexIdentifier {
     pub(crate) text: String,
-    /// The text as the start of a row in JSON.
+    /// The start of a row in JSON, with the identifier.
     pub(crate) json: Vec<u8>,
 }
 
@@ -67,7 +66,7 @@ impl IndexIdentifier {
     }
 }
 
-/// An interpretation that was looked into.
+/// An evaluated interpretation.
 #[derive(Clone, Debug)]
 pub(crate) struct AnswerRow {
     pub(crate) index: u8,
@@ -77,26 +76,26 @@ pub(crate) struct AnswerRow {
     pub(crate) ids: Range<u32>,
 }
 
-/// One interpretation of a query, with what it found.
+/// An interpretation of a query, with its documents.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation<'a> {
     answer: &'a SearchAnswer,
     row: &'a AnswerRow,
 }
 
-/// A word of an interpretation: in which category, how it was written, what was looked up.
+/// A word of an interpretation: its category, its form in the query, and the word found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterpretedWord<'a> {
-    /// The name of the category; of alternatives the names, with bars between them.
+    /// The name of the category; names of alternatives are joined with bars.
     pub category: &'a str,
-    /// The word as it was written, with its markers.
+    /// The word of the query, with its markers.
     pub original: &'a str,
-    /// The word that was looked up, or found by its sound.
+    /// The word looked up, or the similar word.
     pub text: &'a str,
 }
 
 impl<'a> Allocation<'a> {
-    /// What the index calls itself.
+    /// The identifier of the index.
     pub fn identifier(&self) -> &'a str {
         &self.answer.identifiers[usize::from(self.row.index)].text
     }
@@ -111,26 +110,26 @@ impl<'a> Allocation<'a> {
         self.row.score
     }
 
-    /// How many documents there are in this interpretation, on all pages.
+    /// The number of documents of this interpretation, on all pages.
     pub fn count(&self) -> usize {
         self.row.count
     }
 
-    /// What each word means, in the order of the words.
+    /// The interpretation of each word, in the order of the words.
     pub fn words(&self) -> impl Iterator<Item = InterpretedWord<'a>> + use<'a> {
         let Allocation { answer, row } = *self;
         let text = &answer.query.text;
         answer.members[range(&row.members)].iter().map(move |member| {
             let record = &answer.records[*member as usize];
             InterpretedWord {
-                category: record.category.of(text),
-                original: record.original.of(text),
-                text: record.text.of(text),
+                category: record.category.slice(text),
+                original: record.original.slice(text),
+                text: record.text.slice(text),
             }
         })
     }
 
-    /// The documents that are shown, those on the page that was asked for.
+    /// The documents of the page.
     pub fn ids(&self) -> &'a [Id] {
         &self.answer.ids[range(&self.row.ids)]
     }
@@ -141,7 +140,7 @@ fn range(range: &Range<u32>) -> Range<usize> {
 }
 
 impl SearchAnswer {
-    /// An answer to nothing.
+    /// An empty answer.
     pub fn new() -> SearchAnswer {
         SearchAnswer::default()
     }
@@ -152,73 +151,74 @@ impl SearchAnswer {
         rows.map(|row| Allocation { answer: self, row })
     }
 
-    /// How many interpretations there are, those without documents and those that were not looked
-    /// into included.
+    /// The number of interpretations, including those without documents and those not evaluated.
     pub fn considered(&self) -> usize {
         self.interpretations.all.len()
     }
 
-    /// The documents of the page, over all interpretations.
+    /// The documents of the page, of all interpretations.
     pub fn ids(&self) -> &[Id] {
         &self.ids
     }
 
-    /// The documents of the page as one list, if that was asked for
-    /// ([`Request::flat`](crate::Request::flat)): what the index calls itself, and the identifier.
+    /// The documents of the page as one list, if requested with
+    /// [`Request::flat`](crate::Request::flat): the identifier of the index, and that of the
+    /// document.
     pub fn flat(&self) -> impl Iterator<Item = (&str, &Id)> {
         let ids = self.flat.iter().flat_map(|flat| &flat.ids);
         ids.map(|(index, id)| (self.identifiers[usize::from(*index)].text.as_str(), id))
     }
 
-    /// How many documents that list has on all pages.
+    /// The length of that list on all pages.
     pub fn flat_count(&self) -> Option<usize> {
         self.flat.as_ref().map(|flat| flat.count)
     }
 
-    /// The number of documents of all interpretations that were looked into. A document that is in
-    /// several of them counts as often, unless each was to be shown once only.
+    /// The number of documents of all evaluated interpretations. A document in several of them
+    /// counts several times, unless the request shows each once.
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// Whether something may be missing because the query took more than one may
+    /// Whether documents may be missing because the query used up its budget
     /// ([`MAX_WORK`](crate::MAX_WORK)).
     pub fn is_incomplete(&self) -> bool {
         self.is_incomplete
     }
 
-    /// The number of documents that were to be left out before the first one shown.
+    /// The number of documents skipped before the first one shown.
     pub fn offset(&self) -> i64 {
         self.offset
     }
 
-    /// How long the search took, without reading the query and writing the answer.
+    /// The duration of the search, without parsing the query and writing the answer.
     pub fn duration(&self) -> Duration {
         self.duration
     }
 
-    /// How much work the search was, in the steps that [`MAX_WORK`](crate::MAX_WORK) is counted in.
+    /// The work of the search, in the steps of [`MAX_WORK`](crate::MAX_WORK).
     pub fn work(&self) -> u64 {
         self.work
     }
 
-    /// Overwrites the duration, as for answers that are to be compared.
+    /// Overwrites the duration, to make answers comparable.
     pub fn set_duration(&mut self, duration: Duration) {
         self.duration = duration;
     }
 
-    /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`, and
-    /// `"incomplete":true` where [`SearchAnswer::is_incomplete`].
+    /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`,
+    /// and `"incomplete":true` if [`is_incomplete`](Self::is_incomplete).
+    ///
     /// Each allocation is `[index,score,count,[[category,original,text],…],[id,…]]`; those without
-    /// documents are left out. The duration is in seconds, to the microsecond. If one list was
-    /// asked for, `flat` is one member more: an object of `count` and `ids`, which are
-    /// `[index,id]`.
+    /// documents are left out. The duration is in seconds, to the microsecond. With
+    /// [`Request::flat`](crate::Request::flat) there is also `flat`, an object of `count` and
+    /// `ids`, a list of `[index,id]`.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         self.write_json_with(out, |_, _| {});
     }
 
-    /// The same with further elements of each allocation, which `more` appends with a comma before
-    /// each.
+    /// [`write_json`](Self::write_json) with further elements of each allocation: `more` appends
+    /// them, with a comma before each.
     pub(crate) fn write_json_with(
         &self,
         out: &mut Vec<u8>,
@@ -262,7 +262,7 @@ impl SearchAnswer {
         out.push(b'}');
     }
 
-    /// A row up to its last element.
+    /// Appends a row without its closing bracket.
     fn write_row(&self, row: &AnswerRow, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.identifiers[usize::from(row.index)].json);
         row.score.write_json(out);
@@ -288,7 +288,7 @@ impl SearchAnswer {
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// Forgets everything but its memory.
+    /// Clears the answer and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.records.clear();
         self.record_json.clear();

@@ -1,15 +1,15 @@
-//! What is put into an index.
+//! A document: the unit of indexing.
 
 use crate::collection::id::Id;
 
 /// The content of one field of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DocumentField {
-    /// A text, which the tokenizer takes apart.
+    /// A text, for the tokenizer.
     Text(String),
-    /// Several texts, each of which the tokenizer takes apart.
+    /// Several texts, for the tokenizer.
     Texts(Vec<String>),
-    /// Words, which are indexed as they are.
+    /// Words, indexed as they are.
     Words(Vec<String>),
 }
 
@@ -31,7 +31,7 @@ impl From<Vec<String>> for DocumentField {
     }
 }
 
-/// A document: an identifier and named fields. Categories pick the fields that they index.
+/// A document: an identifier and named fields. Categories select the fields that they index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     id: Id,

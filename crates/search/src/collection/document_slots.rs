@@ -1,4 +1,4 @@
-//! The documents of an index in their order: which identifier is in which slot.
+//! Slots: the position of each document in its index, and the identifier of each slot.
 
 use crate::collection::id::{Id, KeyFormat};
 use crate::collection::record_locations::{Location, RecordLocations};
@@ -11,27 +11,27 @@ use std::hash::BuildHasher;
 use std::io;
 use std::sync::Arc;
 
-/// The slot of the first document, so that there is room for others before it.
+/// The slot of the first document, in the middle, so that the index can grow at both ends.
 const FIRST_SLOT: u32 = 1 << 31;
 
-/// Slots of removed documents are kept until there are this many more than documents.
+/// Renumbering starts when free slots exceed documents by this many.
 const FREE_SLOTS_ALLOWED: usize = 1_024;
 
-/// Identifiers and slots. Identifiers come in the format of the index, so all are of one kind.
+/// Identifiers and slots. All identifiers have the format of the index, so they are of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct DocumentSlots {
-    /// The slots by their identifiers.
+    /// The slots, hashed by their identifiers.
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
     ids: Ids,
     /// The slot of the first of `ids`.
     base: u32,
-    /// Where the record of each slot is.
+    /// The location of the record of each slot.
     locations: VecDeque<Location>,
     records: RecordLocations,
 }
 
-/// The identifiers by slot; those in slots of removed documents mean nothing.
+/// The identifiers by slot; those of free slots mean nothing.
 #[derive(Clone, Debug)]
 enum Ids {
     Integers(VecDeque<i64>),
@@ -100,7 +100,7 @@ impl DocumentSlots {
         self.table.find(hash(id, &self.hasher), same).copied()
     }
 
-    /// The document in a slot.
+    /// The document of a slot.
     pub(crate) fn id(&self, slot: u32) -> Option<Id> {
         let place = slot.checked_sub(self.base)? as usize;
         match &self.ids {
@@ -115,9 +115,9 @@ impl DocumentSlots {
         slots.filter_map(|slot| self.id(slot).filter(|id| self.slot(id) == Some(slot)))
     }
 
-    /// Appends the documents in some slots.
+    /// Appends the identifiers of slots.
     pub(crate) fn push_ids(&self, slots: &[u32], out: &mut Vec<Id>) {
-        // They are in one piece unless the index has grown at both ends.
+        // A deque that has grown at one end only is one slice.
         if let Ids::Integers(ids) = &self.ids
             && let (ids, []) = ids.as_slices()
         {
@@ -129,12 +129,12 @@ impl DocumentSlots {
         }
     }
 
-    /// Whether no slot is left at one of the ends, so that slots have to be given anew first.
+    /// Whether one of the ends has no slot left, so that renumbering must come first.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.base == 0 || u64::from(self.base) + self.width() as u64 >= u64::from(u32::MAX)
     }
 
-    /// Gives a new document a slot.
+    /// Assigns a slot to a new document.
     pub(crate) fn insert(&mut self, id: Id, end: ListEnd) -> u32 {
         let slot = match end {
             ListEnd::Front => {
@@ -170,7 +170,7 @@ impl DocumentSlots {
         slot
     }
 
-    /// Forgets a document and answers the slot that it had.
+    /// Removes a document and returns its slot.
     pub(crate) fn remove(&mut self, id: &Id) -> Option<u32> {
         let DocumentSlots { table, hasher, ids, base, .. } = self;
         let same = |slot: &u32| ids.is((slot - *base) as usize, id);
@@ -186,7 +186,7 @@ impl DocumentSlots {
         }
     }
 
-    /// Keeps the record of a document, which came with the write of this number.
+    /// Stores the record of a document; `sequence` is the number of its write.
     pub(crate) fn set_record(&mut self, id: &Id, sequence: u64, record: Bytes) {
         if let Some(slot) = self.slot(id) {
             let location = self.records.insert(sequence, record);
@@ -200,12 +200,12 @@ impl DocumentSlots {
         self.records.get(*self.locations.get(place)?)
     }
 
-    /// Where records are that are moved to another file.
+    /// The record locations, to move records to another file.
     pub(crate) fn records(&mut self) -> &mut RecordLocations {
         &mut self.records
     }
 
-    /// Moves a record to the newest file if it came with a write up to this one.
+    /// Moves a record to the newest file, if its write is not later than `sequence`.
     pub(crate) fn move_record(&mut self, id: &Id, sequence: u64, offset: u64) {
         if let Some(slot) = self.slot(id)
             && let Some(location) = self.locations.get_mut((slot - self.base) as usize)
@@ -219,8 +219,8 @@ impl DocumentSlots {
         self.base
     }
 
-    /// Writes the identifiers, with the places of the records in the file. The documents are in
-    /// slots without gaps.
+    /// Writes the identifiers, with the offsets of the records in the file. The slots must have no
+    /// gaps.
     pub(crate) fn write(&self, offsets: &[u64], out: &mut SectionWriter<'_>) -> io::Result<()> {
         out.u64(self.width() as u64)?;
         match &self.ids {
@@ -231,7 +231,7 @@ impl DocumentSlots {
         out.u64s(offsets.iter().copied())
     }
 
-    /// Reads what [`write`](Self::write) has written.
+    /// Reads the output of [`write`](Self::write).
     pub(crate) fn read(&mut self, input: &mut SectionReader<'_>) -> Result<(), DamagedFile> {
         let count = input.count(4)?;
         let id = |input: &mut SectionReader<'_>| match self.ids {
@@ -263,7 +263,7 @@ impl DocumentSlots {
         self.width() > 2 * self.len() + FREE_SLOTS_ALLOWED
     }
 
-    /// Gives the documents new slots without gaps, in the same order, and answers the new slot of
+    /// Moves the documents to slots without gaps, in the same order, and returns the new slot of
     /// each.
     pub(crate) fn renumber(&mut self) -> Renumbering {
         let mut order: Vec<u32> = self.table.drain().collect();
@@ -298,7 +298,7 @@ pub(crate) struct Renumbering {
 }
 
 impl Renumbering {
-    /// The new slot of a document that is still there.
+    /// The new slot of an existing document.
     pub(crate) fn new_slot(&self, slot: u32) -> u32 {
         self.new[(slot - self.base) as usize]
     }

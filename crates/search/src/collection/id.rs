@@ -1,16 +1,16 @@
-//! The identifiers of documents, and how they are derived from what a source delivers.
+//! Identifiers of documents, and their conversion from the values of a source.
 
 use crate::format::digits::SHORT;
 use crate::format::json;
 use std::fmt;
 use std::sync::Arc;
 
-/// What identifies a document in answers.
+/// The identifier of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Id {
     /// A number.
     Integer(i64),
-    /// A text, kept exactly as delivered.
+    /// A text, exactly as delivered.
     Text(Arc<str>),
 }
 
@@ -23,10 +23,10 @@ impl fmt::Display for Id {
     }
 }
 
-/// What an index makes of the identifiers that it is given.
+/// The format of the identifiers of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyFormat {
-    /// Numbers: of a text, the leading digits count, and 0 if there are none.
+    /// Integers: the leading digits of a text, or 0 without any.
     #[default]
     Integer,
     /// Texts.
@@ -44,10 +44,10 @@ impl KeyFormat {
     }
 }
 
-/// Appends identifiers as JSON, with commas between them.
+/// Appends identifiers as JSON, separated by commas.
 ///
-/// Identifiers are most of what an answer consists of, so numbers are put together on the stack,
-/// three digits at a time, and copied in one go.
+/// An answer consists mostly of identifiers, so a stack buffer collects numbers, three digits in
+/// one step, and one copy moves them to the output.
 pub(crate) fn write_list(ids: &[Id], out: &mut Vec<u8>) {
     let start = out.len();
     let mut buffer = Digits { bytes: [0; DIGITS], used: 0 };
@@ -70,19 +70,19 @@ pub(crate) fn write_list(ids: &[Id], out: &mut Vec<u8>) {
         }
     }
     buffer.flush(out);
-    // Every identifier was written after a comma, also the first.
+    // Every identifier follows a comma, also the first.
     if out.len() > start {
         out.remove(start);
     }
 }
 
-/// How many bytes are put together.
+/// The size of the buffer.
 const DIGITS: usize = 128;
 
-/// A comma and twice three digits, and one byte that is written but not used.
+/// The longest addition: a comma, twice three digits, and one byte written in excess.
 const LONGEST: usize = 8;
 
-/// Digits on their way to an answer.
+/// A buffer of digits.
 struct Digits {
     bytes: [u8; DIGITS],
     used: usize,
@@ -138,10 +138,10 @@ impl From<String> for Id {
     }
 }
 
-/// The integer at the start of a text: white space, a sign, digits that may be separated by single
-/// underscores. 0 when there is none; the nearest `i64` when it does not fit.
+/// The integer at the start of a text: white space, a sign, digits with single underscores between
+/// them. 0 without digits; the nearest `i64` outside its range.
 ///
-/// This is how paging parameters that arrive as text are read: `"5abc"` is 5, `"x"` is 0.
+/// Paging parameters are read this way: `"5abc"` is 5, `"x"` is 0.
 pub fn leading_integer(text: &str) -> i64 {
     let text = text.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
     let (negative, digits) = match text.as_bytes().first() {
@@ -170,7 +170,7 @@ pub fn leading_integer(text: &str) -> i64 {
     value
 }
 
-/// The decimal number at the start of a text, 0.0 when there is none. Never infinite or NaN.
+/// The decimal number at the start of a text, or 0.0. Never infinite or NaN.
 pub(crate) fn leading_float(text: &str) -> f64 {
     let text = text.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
     let bytes = text.as_bytes();

@@ -1,17 +1,17 @@
-//! Records as documents: the members of a JSON object become fields.
+//! Conversion of JSON objects to documents.
 
 use crate::collection::document::{Document, DocumentField};
 use crate::collection::id::Id;
 use crate::limits::MAX_RECORD_BYTES;
 use runnel_store::{Error, Kind, Value, json};
 
-/// The document that a JSON object stands for.
+/// The document of a JSON object.
 ///
-/// Texts are fields as they are, numbers and booleans are fields by their JSON text, lists are
-/// fields with several values; null, and records and lists inside, are no fields.
+/// Texts become fields as they are, numbers and booleans by their JSON text, lists fields with
+/// several values; null and nested lists and records become no fields.
 ///
 /// # Errors
-/// [`Kind::TooLarge`] above [`MAX_RECORD_BYTES`], [`Kind::Invalid`] for what is not a JSON object.
+/// [`Kind::TooLarge`] above [`MAX_RECORD_BYTES`], [`Kind::Invalid`] for anything but a JSON object.
 pub(crate) fn document(id: Id, record: &[u8]) -> Result<Document, Error> {
     if record.len() > MAX_RECORD_BYTES {
         let message = format!(

@@ -1,35 +1,35 @@
-//! Many documents at once.
+//! Bulk loading of documents.
 
 use crate::collection::Collection;
 use crate::collection::id::Id;
 use runnel_store::Error;
 use std::sync::Arc;
 
-/// How many documents come between two calls of the function that is told of progress.
+/// Documents between two calls of the progress callback.
 const TOLD_EVERY: u64 = 1_000;
 
-/// Fills a collection: documents are put in their order and are durable together when
-/// [`finish`](Loader::finish) has answered. Searches wait for one document at most.
+/// A bulk load: documents enter in their order, and all of them are durable once
+/// [`finish`](Loader::finish) returns. A search waits for one document at most.
 ///
-/// Loading may be interrupted by other writes, which are not mixed up with it.
+/// Other writes may happen during a bulk load; each stays in order with its documents.
 pub struct Loader {
-    /// Nothing once loading has ended.
+    /// `None` once the load has ended.
     collection: Option<Arc<Collection>>,
     progress: LoadProgress,
     callback: Option<Box<dyn FnMut(LoadProgress) + Send>>,
 }
 
-/// How far a loader is.
+/// The progress of a bulk load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadProgress {
-    /// Documents taken.
+    /// Documents loaded.
     pub documents: u64,
     /// Their size, in bytes of JSON.
     pub bytes: u64,
 }
 
 impl Collection {
-    /// Starts loading many documents.
+    /// Starts a bulk load.
     pub fn load(self: &Arc<Self>) -> Loader {
         self.set_loading(true);
         Loader { collection: Some(self.clone()), progress: LoadProgress::default(), callback: None }
@@ -37,7 +37,7 @@ impl Collection {
 }
 
 impl Loader {
-    /// Calls a function after every thousand documents, and at the end.
+    /// Sets a callback for every thousand documents and the end.
     pub fn on_progress(mut self, callback: impl FnMut(LoadProgress) + Send + 'static) -> Loader {
         self.callback = Some(Box::new(callback));
         self
@@ -46,23 +46,23 @@ impl Loader {
     /// Puts a document, as [`Collection::put`] does.
     ///
     /// # Errors
-    /// As [`Collection::put`]; the document is left out then, and loading can go on.
+    /// Those of [`Collection::put`]; the load continues without the document.
     pub fn put(&mut self, id: Id, record: &[u8]) -> Result<(), Error> {
         if let Some(collection) = &self.collection {
             collection.wait_for_room()?;
-            // All of them are waited for at the end.
+            // `finish` waits for all of them.
             drop(collection.put(id, record)?);
         }
         self.progress.documents += 1;
         self.progress.bytes += record.len() as u64;
         if self.progress.documents.is_multiple_of(TOLD_EVERY) {
-            self.tell();
+            self.report_progress();
         }
         Ok(())
     }
 
-    /// Ends loading: blocks until all documents are durable and, if they are many, there is a
-    /// snapshot with them, so that they need not be indexed again at the next opening.
+    /// Ends the load: blocks until all documents are durable. After a large load it also takes a
+    /// snapshot, so that the next opening need not index the documents again.
     ///
     /// # Errors
     /// The log could not be written.
@@ -72,11 +72,11 @@ impl Loader {
             collection.set_loading(false);
             flushed?;
         }
-        self.tell();
+        self.report_progress();
         Ok(self.progress)
     }
 
-    fn tell(&mut self) {
+    fn report_progress(&mut self) {
         if let Some(callback) = &mut self.callback {
             callback(self.progress);
         }

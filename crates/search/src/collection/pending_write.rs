@@ -1,4 +1,4 @@
-//! Waiting for a write to be durable.
+//! The future of a write's durability.
 
 use crate::durable::FlushProgress;
 use runnel_store::Error;
@@ -6,32 +6,32 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// A write that is visible to searches and not yet known to survive a crash.
+/// A write that searches see and that a crash may still lose.
 ///
-/// As a future it is ready when the write is durable; the error says why it cannot be, and then no
-/// further write is taken until the collection is opened again. Dropping it takes nothing back.
+/// The future resolves once the write is durable. An error says why it cannot be; the collection
+/// then accepts no write until it is opened again. Dropping the future does not undo the write.
 #[derive(Debug)]
-#[must_use = "only a write whose Pending has answered survives a crash"]
+#[must_use = "a write survives a crash only once this future resolves"]
 pub struct PendingWrite {
-    /// Nothing for a collection in memory.
+    /// `None` for a collection in memory.
     log: Option<Arc<FlushProgress>>,
     write: u64,
-    /// Whether somebody was left to be woken.
+    /// Whether a waker is registered.
     waits: bool,
 }
 
 impl PendingWrite {
-    /// What is as durable as it ever gets.
+    /// A write to memory, which needs no waiting.
     pub(crate) fn ready() -> PendingWrite {
         PendingWrite { log: None, write: 0, waits: false }
     }
 
-    /// A write by its number.
-    pub(crate) fn of(log: Arc<FlushProgress>, write: u64) -> PendingWrite {
+    /// The write with this number.
+    pub(crate) fn awaiting(log: Arc<FlushProgress>, write: u64) -> PendingWrite {
         PendingWrite { log: Some(log), write, waits: false }
     }
 
-    /// Waits, blocking the thread.
+    /// Blocks the thread until the write is durable.
     ///
     /// # Errors
     /// The log could not be written.

@@ -1,22 +1,22 @@
-//! Where the records of documents are: in memory, or in the file of a snapshot.
+//! Locations of records: in memory, or in the file of a snapshot.
 
 use bytes::Bytes;
 
-/// Where one record is.
+/// The location of one record.
 ///
-/// In memory: its number in the list of recent ones, plus one. In a file: the highest bit, one bit
-/// for which of two files, and the place of its length in the file.
+/// In memory: the index in the list of recent records, plus one. In a file: the highest bit, a bit
+/// that selects one of two files, and the offset of the record's length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Location(u64);
 
-/// Set in locations in files.
+/// The bit of locations in files.
 const IN_FILE: u64 = 1 << 63;
 
-/// Set in locations in the second of the two files.
+/// The bit of locations in the second of the two files.
 const SECOND: u64 = 1 << 62;
 
 impl Location {
-    /// The record is not kept.
+    /// No record.
     pub(crate) const NOWHERE: Location = Location(0);
 
     fn in_file(file: usize, offset: u64) -> Location {
@@ -24,10 +24,10 @@ impl Location {
     }
 }
 
-/// A record that is in no snapshot yet.
+/// A record that no snapshot has yet.
 #[derive(Clone, Debug)]
 struct Recent {
-    /// The number of the write that brought it.
+    /// The number of its write.
     sequence: u64,
     record: Bytes,
 }
@@ -36,15 +36,15 @@ struct Recent {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecordLocations {
     recent: Vec<Option<Recent>>,
-    /// The places in `recent` where there is nothing.
+    /// The free entries of `recent`.
     free: Vec<u32>,
-    /// The file of the newest snapshot, and that of the one before while records move over.
+    /// The file of the newest snapshot, and that of the previous one while records move.
     files: [Option<Bytes>; 2],
     current: usize,
 }
 
 impl RecordLocations {
-    /// Keeps a record.
+    /// Stores a record.
     pub(crate) fn insert(&mut self, sequence: u64, record: Bytes) -> Location {
         let recent = Some(Recent { sequence, record });
         match self.free.pop() {
@@ -59,7 +59,7 @@ impl RecordLocations {
         }
     }
 
-    /// Forgets a record, if it is in memory.
+    /// Removes a record from memory.
     pub(crate) fn remove(&mut self, location: Location) {
         let Some(number) = location.0.checked_sub(1) else { return };
         if let Some(recent) = usize::try_from(number).ok().and_then(|at| self.recent.get_mut(at)) {
@@ -68,7 +68,7 @@ impl RecordLocations {
         }
     }
 
-    /// The record that is there.
+    /// The record at a location.
     pub(crate) fn get(&self, location: Location) -> Option<Bytes> {
         if location.0 & IN_FILE == 0 {
             let at = usize::try_from(location.0.checked_sub(1)?).ok()?;
@@ -81,19 +81,19 @@ impl RecordLocations {
         (end <= file.len()).then(|| file.slice(start..end))
     }
 
-    /// Takes the file of a snapshot, to which records are then moved.
+    /// Takes the file of a new snapshot; records move to it afterwards.
     pub(crate) fn take_file(&mut self, file: Bytes) {
         self.current = 1 - self.current;
         self.files[self.current] = Some(file);
     }
 
-    /// The location at this place in the newest file.
+    /// The location of an offset in the newest file.
     pub(crate) fn in_newest(&self, offset: u64) -> Location {
         Location::in_file(self.current, offset)
     }
 
-    /// Where a record is after a snapshot has it at this place, if it is one that came up to this
-    /// write.
+    /// The new location of a record that a snapshot has at `offset`, if its write is not later than
+    /// `sequence`.
     pub(crate) fn moved(&mut self, old: Location, sequence: u64, offset: u64) -> Location {
         if old.0 & IN_FILE == 0 {
             let number = old.0.checked_sub(1).and_then(|number| usize::try_from(number).ok());
@@ -106,7 +106,7 @@ impl RecordLocations {
         self.in_newest(offset)
     }
 
-    /// Lets the file before the newest go, once all records have moved.
+    /// Closes the previous file, once all records have moved.
     pub(crate) fn drop_older(&mut self) {
         self.files[1 - self.current] = None;
         while self.recent.pop_if(|recent| recent.is_none()).is_some() {}

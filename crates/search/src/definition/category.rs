@@ -29,16 +29,16 @@ const NEAR: [&str; 8] =
 
 const PLACE: [&str; 5] = [CLASS, "latitude", "longitude", "km", "precision"];
 
-/// How many similar words are kept of each sound, where nothing is said.
+/// The default number of similar words of each code.
 const SIMILAR: usize = 3;
 
-/// Most similar words of a sound.
+/// Most similar words of a code.
 const MAX_SIMILAR: i64 = 1_000;
 
-/// Lengths of parts of words.
+/// Longest part of a word.
 const LENGTHS: i64 = 1_000;
 
-/// What separates the words of a field that is not tokenized: a character that texts do not have.
+/// The separator of a field that is not tokenized: a character that no text has.
 const NO_SEPARATOR: &str = "\u{0}";
 
 /// Whether a value can define a category: a dictionary, or a literal of one of the three classes.
@@ -46,7 +46,7 @@ pub(super) fn is_one(value: &Value) -> bool {
     matches!(value, Value::Record(_))
 }
 
-/// The category of a member of an index; of a place, two.
+/// The category of a member of an index; a `#Place` has two.
 pub(super) fn read(name: &str, value: &Value, index: &str) -> Result<Vec<Category>, Error> {
     let what = format!("the category {name} of {index}");
     let class = value.get(CLASS).and_then(Value::as_str).unwrap_or("Category");
@@ -82,7 +82,7 @@ fn plain(name: &str, value: &Value, what: &str) -> Result<Category, Error> {
     Ok(category.exact_first(options.flag("exactFirst")?.unwrap_or(false)))
 }
 
-/// What all categories are told.
+/// Sets the options that all categories share.
 fn named(mut category: Category, options: &DefinitionOptions<'_>) -> Result<Category, Error> {
     if let Some(field) = options.text("from")? {
         category = category.from(field);
@@ -118,7 +118,7 @@ fn place(value: &Value, what: &str) -> Result<Vec<Category>, Error> {
 fn positive(options: &DefinitionOptions<'_>, name: &str) -> Result<f64, Error> {
     match options.number(name)? {
         Some(number) if number > 0.0 => Ok(number),
-        _ => Err(invalid(format!("`{name}` of {} must be a number above 0", options.what()))),
+        _ => Err(invalid(format!("`{name}` of {} must be a number above 0", options.owner()))),
     }
 }
 
@@ -127,7 +127,7 @@ fn precision(options: &DefinitionOptions<'_>) -> Result<u32, Error> {
     Ok(precision.map_or(1, |precision| precision as u32))
 }
 
-/// An option that is a literal of one of some classes, or names one: its class, and its options.
+/// The class and the options of an option that is a literal of a class, or names one.
 fn class_of<'a>(
     options: &DefinitionOptions<'a>,
     name: &str,
@@ -146,7 +146,7 @@ fn class_of<'a>(
 fn partial(options: &DefinitionOptions<'_>) -> Result<Option<Partial>, Error> {
     let name = "partial";
     let Some((class, value)) = class_of(options, name) else { return Ok(None) };
-    let what = format!("`{name}` of {}", options.what());
+    let what = format!("`{name}` of {}", options.owner());
     let nothing = Value::Nil;
     let value = value.unwrap_or(&nothing);
     let length = |options: &DefinitionOptions<'_>, name: &str, usual: i32| -> Result<i32, Error> {
@@ -175,7 +175,7 @@ fn partial(options: &DefinitionOptions<'_>) -> Result<Option<Partial>, Error> {
 fn similarity(options: &DefinitionOptions<'_>) -> Result<Option<Similarity>, Error> {
     let name = "similarity";
     let Some((class, value)) = class_of(options, name) else { return Ok(None) };
-    let what = format!("`{name}` of {}", options.what());
+    let what = format!("`{name}` of {}", options.owner());
     let nothing = Value::Nil;
     let own = DefinitionOptions::new(value.unwrap_or(&nothing), &what, &[CLASS, "amount"])?;
     let amount = own.count("amount", 1, MAX_SIMILAR)?.map_or(SIMILAR, |amount| amount as usize);
@@ -193,7 +193,7 @@ fn similarity(options: &DefinitionOptions<'_>) -> Result<Option<Similarity>, Err
     })
 }
 
-/// A number is added to the logarithm; a literal says which of both.
+/// Reads a weight: a number is added to the logarithm, a literal names the kind.
 fn weight(options: &DefinitionOptions<'_>) -> Result<Option<Weight>, Error> {
     let name = "weight";
     let Some(value) = options.get(name) else { return Ok(None) };
@@ -201,11 +201,13 @@ fn weight(options: &DefinitionOptions<'_>) -> Result<Option<Weight>, Error> {
         return Ok(Some(Weight::Logarithmic(number)));
     }
     let (class, _) = class_of(options, name).unwrap_or_default();
-    let what = format!("`{name}` of {}", options.what());
+    let what = format!("`{name}` of {}", options.owner());
     let own = DefinitionOptions::new(value, &what, &[CLASS, "constant"])?;
     let constant = match own.get("constant") {
         None => crate::Score::integer(0),
-        Some(value) => engine_number(value).ok_or_else(|| own.wrong("constant", "a number"))?,
+        Some(value) => {
+            engine_number(value).ok_or_else(|| own.type_error("constant", "a number"))?
+        }
     };
     if same_name(&class, "Logarithmic") {
         return Ok(Some(Weight::Logarithmic(constant)));

@@ -1,4 +1,4 @@
-//! The options of one literal: their names are known, and each has a type.
+//! Typed access to the options of a literal, and their error messages.
 
 use crate::error::ConfigError;
 use crate::format::number::Score;
@@ -6,18 +6,18 @@ use crate::text::name_hint::name_hint;
 use crate::text::pattern::Pattern;
 use runnel_store::{Error, Kind, Value};
 
-/// The field of a record that has the name of its class. No option has this name.
+/// The field of a record with the name of its class. No option has this name.
 pub const CLASS: &str = "#";
 
 /// Most elements of a list of options.
 const MAX_LIST: usize = 1_024;
 
-/// What is wrong with a definition.
+/// An error of a definition.
 pub(super) fn invalid(message: impl Into<String>) -> Error {
     Error::new(Kind::Invalid, message)
 }
 
-/// The options of something, all of which are known.
+/// The options of a literal, all of them known.
 #[derive(Clone, Copy)]
 pub(super) struct DefinitionOptions<'a> {
     fields: &'a [(String, Value)],
@@ -25,7 +25,7 @@ pub(super) struct DefinitionOptions<'a> {
 }
 
 impl<'a> DefinitionOptions<'a> {
-    /// The options of a record; anything else has none.
+    /// The options of a record; any other value has none.
     pub(super) fn new(
         value: &'a Value,
         what: &'a str,
@@ -40,58 +40,59 @@ impl<'a> DefinitionOptions<'a> {
         Ok(DefinitionOptions { fields, what })
     }
 
-    /// The same options under another name of what has them.
-    pub(super) fn called<'b>(self, what: &'b str) -> DefinitionOptions<'b>
+    /// The same options with another owner in messages.
+    pub(super) fn with_owner<'b>(self, what: &'b str) -> DefinitionOptions<'b>
     where
         'a: 'b,
     {
         DefinitionOptions { fields: self.fields, what }
     }
 
-    /// What has the options.
-    pub(super) fn what(&self) -> &str {
+    /// The owner of the options, for messages.
+    pub(super) fn owner(&self) -> &str {
         self.what
     }
 
-    /// What an option is; nil is as good as nothing.
+    /// The value of an option; nil counts as missing.
     pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         let field = self.fields.iter().find(|(known, _)| known == name);
         field.map(|(_, value)| value).filter(|value| !value.is_nil())
     }
 
-    /// An error about an option.
-    pub(super) fn wrong(&self, name: &str, expected: &str) -> Error {
+    /// The error of an option of the wrong type.
+    pub(super) fn type_error(&self, name: &str, expected: &str) -> Error {
         let found = self.get(name).map_or("nothing", Value::kind_name);
         invalid(format!("`{name}` of {} must be {expected}, not {found}", self.what))
     }
 
-    /// An error about an option that the engine has found.
-    pub(super) fn refused(&self, name: &str, error: &ConfigError) -> Error {
+    /// The error of an option that the engine rejects.
+    pub(super) fn engine_error(&self, name: &str, error: &ConfigError) -> Error {
         invalid(format!("`{name}` of {}: {}", self.what, error.message()))
     }
 
     pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, Error> {
         self.get(name)
-            .map(|value| value.as_str().ok_or_else(|| self.wrong(name, "a text")))
+            .map(|value| value.as_str().ok_or_else(|| self.type_error(name, "a text")))
             .transpose()
     }
 
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
-        let read = |value: &Value| value.as_bool().ok_or_else(|| self.wrong(name, "true or false"));
+        let read =
+            |value: &Value| value.as_bool().ok_or_else(|| self.type_error(name, "true or false"));
         self.get(name).map(read).transpose()
     }
 
-    /// A whole number between two, both included.
+    /// A whole number from `least` to `most`.
     pub(super) fn count(&self, name: &str, least: i64, most: i64) -> Result<Option<i64>, Error> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let whole = |number: &f64| number.fract() == 0.0 && number.abs() < 9.0e15;
         let Some(number) = value.as_f64().filter(whole) else {
-            return Err(self.wrong(name, "a whole number"));
+            return Err(self.type_error(name, "a whole number"));
         };
         let number = number as i64;
         if !(least..=most).contains(&number) {
             return Err(invalid(format!(
-                "`{name}` of {} must be from {least} to {most}, not {number}",
+                "`{name}` of {} must be between {least} and {most} (got {number})",
                 self.what
             )));
         }
@@ -102,15 +103,19 @@ impl<'a> DefinitionOptions<'a> {
     pub(super) fn number(&self, name: &str) -> Result<Option<f64>, Error> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let number = value.as_f64().filter(|number| number.is_finite());
-        number.map(Some).ok_or_else(|| self.wrong(name, "a number"))
+        number.map(Some).ok_or_else(|| self.type_error(name, "a number"))
     }
 
-    /// A list of texts; one text is a list of it.
+    /// A list of texts; a single text is a list of one.
     pub(super) fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let texts = texts_of(value).ok_or_else(|| self.wrong(name, "a text or a list of texts"))?;
+        let texts =
+            texts_of(value).ok_or_else(|| self.type_error(name, "a text or a list of texts"))?;
         if texts.len() > MAX_LIST {
-            return Err(invalid(format!("`{name}` of {} has more than {MAX_LIST}", self.what)));
+            return Err(invalid(format!(
+                "`{name}` of {} has more than {MAX_LIST} texts",
+                self.what
+            )));
         }
         Ok(Some(texts))
     }
@@ -120,7 +125,7 @@ impl<'a> DefinitionOptions<'a> {
         match self.get(name) {
             None => Ok(None),
             Some(value @ Value::Record(_)) => Ok(Some(value)),
-            Some(_) => Err(self.wrong(name, "a literal or a dictionary")),
+            Some(_) => Err(self.type_error(name, "a literal or a dictionary")),
         }
     }
 
@@ -143,11 +148,11 @@ impl<'a> DefinitionOptions<'a> {
     /// A pattern, written with slashes or as its text.
     pub(super) fn pattern(&self, name: &str) -> Result<Option<Pattern>, Error> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        Pattern::parse(text).map(Some).map_err(|error| self.refused(name, &error))
+        Pattern::parse(text).map(Some).map_err(|error| self.engine_error(name, &error))
     }
 }
 
-/// A number as the engine keeps it: integers stay integers.
+/// A number of the engine: integers stay integers.
 pub(super) fn engine_number(value: &Value) -> Option<Score> {
     match value {
         Value::Int(number) => Some(Score::integer(*number)),
@@ -165,8 +170,7 @@ pub(super) fn texts_of(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Names are the same whatever their case and whether their words have spaces between them:
-/// `west european` is `westEuropean`.
+/// Compares names without case and separators: `west european` is `westEuropean`.
 pub(super) fn same_name(one: &str, other: &str) -> bool {
     let letters = |text: &'_ str| -> String {
         text.chars()

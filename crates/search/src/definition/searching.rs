@@ -1,4 +1,4 @@
-//! How an index is searched, or several together.
+//! The options of a search, over one index or several.
 
 use super::options::{CLASS, DefinitionOptions, engine_number, invalid, texts_of};
 use crate::answer::highlight::Markers;
@@ -7,7 +7,7 @@ use crate::query::synonyms::Synonyms;
 use crate::search::SearchConfig;
 use runnel_store::{Error, Value};
 
-/// What a search is told.
+/// The options of a search.
 pub(super) const OPTIONS: [&str; 11] = [
     "boosts",
     "maxAllocations",
@@ -25,20 +25,20 @@ pub(super) const OPTIONS: [&str; 11] = [
 /// Most boosts, and most lists of `ignore` and `only`.
 const MAX_LISTS: usize = 1_024;
 
-/// The largest counts that can be asked for.
+/// The largest count of an option.
 const MOST: i64 = 1_000_000;
 
-/// Most typos of a word that can be forgiven.
+/// Most typos per word.
 const MAX_TYPOS: i64 = 4;
 
-/// What excludes words where a language is named.
+/// The default markers of excluded words, with a language.
 const EXCLUSIONS: &str = "-!";
 
-/// Most characters that exclude words.
+/// Most markers of excluded words.
 const MAX_EXCLUSIONS: usize = 4;
 
-/// The search of options that may have others besides; without its tokenizer.
-pub(super) fn of(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error> {
+/// Reads a search, without its tokenizer; the options may include others.
+pub(super) fn read_options(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error> {
     let mut search = SearchConfig::new();
     for (categories, by) in boosts(options)? {
         search = search.boost(Boost::new(categories, by));
@@ -72,7 +72,7 @@ pub(super) fn of(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error>
     let exclusions = options.text("exclusion")?.unwrap_or(natural);
     let usable = |letter: char| letter.is_ascii_punctuation() && !"\"*~:|,".contains(letter);
     if exclusions.len() > MAX_EXCLUSIONS || !exclusions.chars().all(usable) {
-        return Err(options.wrong("exclusion", "one or a few punctuation marks such as '-!'"));
+        return Err(options.type_error("exclusion", "one or a few punctuation marks such as '-!'"));
     }
     for marker in exclusions.chars() {
         search = search.exclusion(marker);
@@ -81,21 +81,23 @@ pub(super) fn of(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error>
         let markers = Markers { before: before.clone(), after: after.clone(), html: true };
         search = search.mark_with(markers);
     } else if options.get("marks").is_some() {
-        return Err(options.wrong("marks", "two texts such as [ '<b>', '</b>' ]"));
+        return Err(options.type_error("marks", "two texts such as [ '<b>', '</b>' ]"));
     }
     Ok(search.phrases(phrases(options)?).synonyms(synonyms(options)?))
 }
 
-/// Whether there are phrases: where a language is named, unless it is said otherwise.
+/// Whether quotes make phrases; with a language they do by default.
 pub(super) fn phrases(options: &DefinitionOptions<'_>) -> Result<bool, Error> {
     Ok(options.flag("phrases")?.unwrap_or(options.get("language").is_some()))
 }
 
-/// `[ [ 'tv', 'television' ], #{ 'nyc': [ 'new york' ] } ]`: lists of texts that all find each
-/// other, and dictionaries from a text to others that it finds. A dictionary can stand alone.
+/// Reads `[ [ 'tv', 'television' ], #{ 'nyc': [ 'new york' ] } ]`: lists of texts that all find
+/// each other, and dictionaries from a text to the texts that it finds. A dictionary can stand
+/// alone.
 fn synonyms(options: &DefinitionOptions<'_>) -> Result<Synonyms, Error> {
     let name = "synonyms";
-    let wrong = || options.wrong(name, "a list of lists of texts, or a dictionary to such lists");
+    let wrong =
+        || options.type_error(name, "a list of lists of texts, or a dictionary to such lists");
     let elements = match options.get(name) {
         None => return Ok(Synonyms::new()),
         Some(Value::List(elements)) => elements.as_slice(),
@@ -116,7 +118,7 @@ fn synonyms(options: &DefinitionOptions<'_>) -> Result<Synonyms, Error> {
     Ok(synonyms)
 }
 
-/// `#{ 'title author': 3 }`: category names with spaces between them, and what they add.
+/// Reads `#{ 'title author': 3 }`: category names separated by spaces, and their boosts.
 fn boosts(options: &DefinitionOptions<'_>) -> Result<Vec<(Vec<String>, crate::Score)>, Error> {
     let name = "boosts";
     let Some(record) = options.record(name)? else { return Ok(Vec::new()) };
@@ -127,7 +129,7 @@ fn boosts(options: &DefinitionOptions<'_>) -> Result<Vec<(Vec<String>, crate::Sc
         .filter(|(categories, _)| categories != CLASS)
         .map(|(categories, by)| {
             let by = engine_number(by).ok_or_else(|| {
-                let what = options.what();
+                let what = options.owner();
                 invalid(format!("the boost of '{categories}' of {what} must be a number"))
             })?;
             Ok((words(categories), by))
@@ -140,9 +142,9 @@ enum CategoryList {
     Several(Vec<String>),
 }
 
-/// Categories, and lists of them: `'year'`, `[ 'year', 'title author', [ 'title', 'year' ] ]`.
+/// Reads categories and lists of them: `'year'`, `[ 'year', 'title author', [ 'title', 'year' ] ]`.
 fn lists(options: &DefinitionOptions<'_>, name: &str) -> Result<Vec<CategoryList>, Error> {
-    let wrong = || options.wrong(name, "a list of categories, and of lists of them");
+    let wrong = || options.type_error(name, "a list of categories, and of lists of them");
     let elements = match options.get(name) {
         None => return Ok(Vec::new()),
         Some(Value::List(elements)) => elements.as_slice(),
@@ -175,7 +177,7 @@ fn bounded(options: &DefinitionOptions<'_>, name: &str, length: usize) -> Result
     if length <= MAX_LISTS {
         return Ok(());
     }
-    Err(invalid(format!("`{name}` of {} has more than {MAX_LISTS} lists", options.what())))
+    Err(invalid(format!("`{name}` of {} has more than {MAX_LISTS} lists", options.owner())))
 }
 
 fn words(text: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! How texts and queries are taken apart: `#Tokenizer{ … }`, or the same options of an index.
+//! The options of a tokenizer: `#Tokenizer{ … }`, or the same options of an index.
 
 use super::options::{CLASS, DefinitionOptions, invalid};
 use crate::text::language::Language;
@@ -9,7 +9,7 @@ use crate::text::substitution::Substitution;
 use crate::text::tokenizer::{Rejection, Splitter, Tokenizer};
 use runnel_store::{Error, Value};
 
-/// What a tokenizer is told.
+/// The options of a tokenizer.
 pub(super) const OPTIONS: [&str; 10] = [
     "language",
     "substitutes",
@@ -26,28 +26,28 @@ pub(super) const OPTIONS: [&str; 10] = [
 /// Most pairs of `normalizes`.
 const MAX_PAIRS: usize = 1_024;
 
-/// Most words that can be kept or asked to be rejected by length.
+/// The largest count of an option.
 const MOST: i64 = 1_000_000;
 
-/// Two names of splitting into words of letters and digits, and pairs of letters of scripts without
-/// spaces.
+/// The two names of splitting into words of letters and digits, with pairs of letters in scripts
+/// without spaces.
 const WORDS: [&str; 2] = ["words", "bigrams"];
 
-/// What a tokenizer takes apart.
+/// The texts that a tokenizer splits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenizerUse {
     Documents,
     Queries,
 }
 
-/// A literal of a tokenizer.
+/// Reads a `#Tokenizer{ … }`.
 pub(super) fn read(value: &Value, what: &str, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let known = [&[CLASS][..], &OPTIONS].concat();
-    of(&DefinitionOptions::new(value, what, &known)?, of_what)
+    read_options(&DefinitionOptions::new(value, what, &known)?, of_what)
 }
 
-/// The tokenizer of options that may have others besides.
-pub(super) fn of(
+/// Reads a tokenizer; the options may include others.
+pub(super) fn read_options(
     options: &DefinitionOptions<'_>,
     of_what: TokenizerUse,
 ) -> Result<Tokenizer, Error> {
@@ -57,12 +57,12 @@ pub(super) fn of(
     }
     if let Some(text) = options.text("splits")?.filter(|text| !WORDS.contains(text)) {
         tokenizer = tokenizer.splits(if text.starts_with('/') && text.len() > 1 {
-            let refused = |error| options.refused("splits", &error);
+            let refused = |error| options.engine_error("splits", &error);
             Splitter::Pattern(Pattern::parse(text).map_err(refused)?)
         } else if text.is_empty() {
             return Err(invalid(format!(
                 "`splits` of {} is empty; write a text or a /pattern/",
-                options.what()
+                options.owner()
             )));
         } else {
             Splitter::Literal(text.to_owned())
@@ -80,20 +80,20 @@ pub(super) fn of(
     Ok(tokenizer)
 }
 
-/// What of the tokenizer of an index also suits queries, where nothing is said about these: not
-/// removing and splitting, since queries have marks that documents have not.
+/// The default tokenizer of queries: that of the index without removing and splitting, since
+/// queries have markers that documents do not have.
 pub(super) fn for_queries(options: &DefinitionOptions<'_>) -> Result<Tokenizer, Error> {
     changed(options, TokenizerUse::Queries)
 }
 
-/// The tokenizer of a language if one is named, with what changes texts and words.
+/// The tokenizer of a language, if one is named, with the options that change texts and words.
 fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let mut tokenizer = match options.text("language")? {
         None => Tokenizer::new(),
         Some(name) => {
             let Some(language) = Language::named(name) else {
                 let hint = name_hint(name, Language::names(), "there are none");
-                let what = options.what();
+                let what = options.owner();
                 return Err(invalid(format!("`language` of {what} is not known: {name}; {hint}")));
             };
             match of_what {
@@ -128,10 +128,10 @@ fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tok
     Ok(tokenizer.case_sensitive(options.flag("caseSensitive")?.unwrap_or(false)))
 }
 
-/// `#{ '/\$(\w+)/': '\1 dollars' }`, or a list of pairs.
+/// Reads `#{ '/\$(\w+)/': '\1 dollars' }`, or a list of pairs.
 fn normalizes(options: &DefinitionOptions<'_>) -> Result<Vec<(Pattern, String)>, Error> {
     let name = "normalizes";
-    let wrong = || options.wrong(name, "a dictionary from patterns to texts");
+    let wrong = || options.type_error(name, "a dictionary from patterns to texts");
     let pairs: Vec<(&str, &str)> = match options.get(name) {
         Some(Value::Record(fields)) => fields
             .iter()
@@ -148,10 +148,10 @@ fn normalizes(options: &DefinitionOptions<'_>) -> Result<Vec<(Pattern, String)>,
     }
     .ok_or_else(wrong)?;
     if pairs.len() > MAX_PAIRS {
-        let message = format!("`{name}` of {} has more than {MAX_PAIRS} pairs", options.what());
+        let message = format!("`{name}` of {} has more than {MAX_PAIRS} pairs", options.owner());
         return Err(invalid(message));
     }
-    let refused = |error| options.refused(name, &error);
+    let refused = |error| options.engine_error(name, &error);
     pairs
         .into_iter()
         .map(|(pattern, text)| Ok((Pattern::parse(pattern).map_err(refused)?, text.to_owned())))

@@ -1,16 +1,16 @@
-//! What can go wrong with the files of a collection.
+//! Errors of the files of a collection.
 
 use runnel_store::{Error, Kind};
 use std::io;
 use std::path::Path;
 
-/// A failure that can pass from thread to thread.
+/// An error that can cross threads.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskError {
     kind: Kind,
     message: String,
     detail: Option<String>,
-    /// Whether trying again cannot help.
+    /// Whether a retry cannot help.
     lasting: bool,
 }
 
@@ -19,7 +19,7 @@ impl DiskError {
         DiskError { kind, message: message.into(), detail: None, lasting: false }
     }
 
-    /// The same for a log: after a failure nobody knows what the disk has.
+    /// The error of a log: after it, the content of the disk is unknown.
     pub(crate) fn of_log(self) -> DiskError {
         let message = format!(
             "{}; no more writes are taken until the index is opened again: see to the disk, and \
@@ -29,7 +29,7 @@ impl DiskError {
         DiskError { message, lasting: true, ..self }
     }
 
-    /// A failure of the file system while doing something with a file.
+    /// An error of the file system in an operation on a file.
     pub(crate) fn of_file(doing: &str, path: &Path, error: &io::Error) -> DiskError {
         use io::ErrorKind as Io;
         let (kind, cause) = match error.kind() {
@@ -44,7 +44,7 @@ impl DiskError {
         DiskError { kind, message, detail: Some(error.to_string()), lasting: false }
     }
 
-    /// A file whose content cannot be what was written.
+    /// The error of a file with impossible content.
     pub(crate) fn damaged(path: &Path, offset: u64, what: &str) -> DiskError {
         let message = format!(
             "{} is damaged at byte {offset}: {what}; put the folder back from a copy, or remove \

@@ -1,33 +1,33 @@
-//! The steps in which files are changed, each of which a test can let fail.
+//! Fault injection: the steps that change files, each of which a test can fail.
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// Something that is done with the file system.
+/// An operation on the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DiskStep {
-    /// Writes were appended to the log.
+    /// Append writes to the log.
     AppendLog,
-    /// The log is flushed.
+    /// Flush the log (fsync).
     SyncLog,
-    /// A new part of the log is begun.
+    /// Begin a part of the log.
     NewLog,
-    /// A part of a snapshot is written.
+    /// Write a part of a snapshot.
     WriteSnapshot,
-    /// A snapshot is flushed.
+    /// Flush a snapshot.
     SyncSnapshot,
-    /// A snapshot gets its name.
+    /// Rename a snapshot to its final name.
     Rename,
-    /// The folder is flushed.
+    /// Flush the folder.
     SyncFolder,
-    /// A file is removed.
+    /// Remove a file.
     Remove,
 }
 
 type StepCheck = dyn Fn(DiskStep) -> io::Result<()> + Send + Sync;
 
-/// Asks before every step whether it shall fail. Outside of tests none does.
+/// The hook that runs before every step; without a test it allows all of them.
 #[derive(Clone, Default)]
 pub(crate) struct DiskSteps(Option<Arc<StepCheck>>);
 
@@ -39,7 +39,7 @@ impl DiskSteps {
         DiskSteps(Some(Arc::new(check)))
     }
 
-    pub(crate) fn take(&self, step: DiskStep) -> io::Result<()> {
+    pub(crate) fn enter(&self, step: DiskStep) -> io::Result<()> {
         self.0.as_ref().map_or(Ok(()), |check| check(step))
     }
 }

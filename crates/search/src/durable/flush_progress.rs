@@ -1,10 +1,10 @@
-//! How far the log has been flushed, and who waits for it.
+//! The progress of the log's flushes, and the tasks that wait for them.
 
 use crate::durable::disk_error::DiskError;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-/// What has been made durable.
+/// The durable writes and the state of snapshots.
 #[derive(Debug, Default)]
 pub(crate) struct FlushProgress {
     state: Mutex<FlushState>,
@@ -13,14 +13,14 @@ pub(crate) struct FlushProgress {
 
 #[derive(Debug, Default)]
 struct FlushState {
-    /// The number of the last write that is durable.
+    /// The number of the last durable write.
     durable: u64,
     fault: Option<DiskError>,
-    /// Who waits for which write.
+    /// The wakers, by the write that each awaits.
     waiting: Vec<(u64, Waker)>,
-    /// Snapshots tried so far.
+    /// The number of snapshot attempts.
     snapshots: u64,
-    /// How the last one went.
+    /// The error of the last attempt.
     snapshot_fault: Option<DiskError>,
 }
 
@@ -36,7 +36,7 @@ impl FlushProgress {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells that writes up to this one are durable.
+    /// Marks the writes up to this one as durable.
     pub(crate) fn reach(&self, durable: u64) {
         let mut state = self.lock();
         state.durable = durable;
@@ -47,7 +47,7 @@ impl FlushProgress {
         self.wake(state, ready);
     }
 
-    /// Tells that nothing more can be made durable.
+    /// Marks the log as failed: no further write becomes durable.
     pub(crate) fn fail(&self, fault: DiskError) {
         let mut state = self.lock();
         state.fault.get_or_insert(fault);
@@ -61,12 +61,12 @@ impl FlushProgress {
         wakers.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
-    /// Why nothing more can be made durable.
+    /// The error of a failed log.
     pub(crate) fn fault(&self) -> Option<DiskError> {
         self.lock().fault.clone()
     }
 
-    /// Looks whether a write is durable, and waits for it otherwise.
+    /// Polls the durability of a write and registers the waker.
     pub(crate) fn poll(&self, write: u64, waker: &Waker) -> Poll<Result<(), DiskError>> {
         let mut state = self.lock();
         if state.durable >= write {
@@ -82,7 +82,7 @@ impl FlushProgress {
         Poll::Pending
     }
 
-    /// Forgets who waits for a write.
+    /// Removes the waker of a write.
     pub(crate) fn forget(&self, write: u64) {
         self.lock().waiting.retain(|(other, _)| *other != write);
     }
@@ -101,7 +101,7 @@ impl FlushProgress {
         }
     }
 
-    /// Tells that a snapshot was made, or not.
+    /// Records the result of a snapshot.
     pub(crate) fn snapshot_done(&self, result: Result<(), DiskError>) {
         let mut state = self.lock();
         state.snapshots += 1;
@@ -109,12 +109,12 @@ impl FlushProgress {
         self.wake(state, Vec::new());
     }
 
-    /// The number of snapshots tried so far.
+    /// The number of snapshot attempts.
     pub(crate) fn snapshots(&self) -> u64 {
         self.lock().snapshots
     }
 
-    /// Blocks until this many snapshots were tried, and says how the last one went.
+    /// Blocks until this many snapshots were attempted and returns the result of the last.
     pub(crate) fn wait_for_snapshot(&self, number: u64) -> Result<(), DiskError> {
         let mut state = self.lock();
         while state.snapshots < number && state.fault.is_none() {

@@ -1,4 +1,4 @@
-//! The folder of a collection: which files are in it, and that only one process uses it.
+//! The folder of a collection: its files, and the lock that gives it to one process.
 
 use crate::durable::disk_error::DiskError;
 use crate::durable::disk_steps::{DiskStep, DiskSteps};
@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the names of all files end with.
+/// The suffix of all file names.
 const ENDING: &str = ".search";
 
-/// A folder that this process has for itself as long as this lives.
+/// A folder that this process holds a lock on, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct CollectionFolder {
     path: PathBuf,
@@ -20,17 +20,17 @@ pub(crate) struct CollectionFolder {
     lock: File,
 }
 
-/// The files by the numbers of writes in their names, ascending.
+/// The numbers of writes in the names of the files, ascending.
 #[derive(Debug, Default)]
 pub(crate) struct FolderFiles {
-    /// Snapshots, by the last write that each has.
+    /// Snapshots, by the last write of each.
     pub(crate) snapshots: Vec<u64>,
     /// Parts of the log, by the first write of each.
     pub(crate) logs: Vec<u64>,
 }
 
 impl CollectionFolder {
-    /// Makes the folder if it is not there, and takes it.
+    /// Creates the folder if necessary, and locks it.
     pub(crate) fn open(path: &Path, steps: DiskSteps) -> Result<CollectionFolder, DiskError> {
         let failed = |error: io::Error| DiskError::of_file("opening the folder", path, &error);
         if !path.is_dir() {
@@ -63,7 +63,7 @@ impl CollectionFolder {
         &self.path
     }
 
-    /// Lets long work end early.
+    /// Asks long operations to stop early.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::Release);
     }
@@ -80,12 +80,12 @@ impl CollectionFolder {
         self.path.join(format!("log-{first:016x}{ENDING}"))
     }
 
-    /// Where a snapshot is written before it gets its name.
+    /// The temporary name of a snapshot being written.
     pub(crate) fn unfinished(&self) -> PathBuf {
         self.path.join("unfinished")
     }
 
-    /// The files that are there.
+    /// The existing files.
     pub(crate) fn files(&self) -> Result<FolderFiles, DiskError> {
         let failed =
             |error: io::Error| DiskError::of_file("reading the folder", &self.path, &error);
@@ -104,12 +104,12 @@ impl CollectionFolder {
         Ok(files)
     }
 
-    /// Removes what nothing needs once there is a snapshot of the writes up to this one: older
-    /// snapshots, and parts of the log with these writes only.
+    /// Removes files that a snapshot of the writes up to `last` replaces: older snapshots, and
+    /// parts of the log with these writes only.
     pub(crate) fn clean(&self, last: u64) -> Result<(), DiskError> {
         let files = self.files()?;
         let remove = |path: PathBuf| {
-            self.steps.take(DiskStep::Remove).and_then(|()| std::fs::remove_file(&path)).or_else(
+            self.steps.enter(DiskStep::Remove).and_then(|()| std::fs::remove_file(&path)).or_else(
                 |error| match error.kind() {
                     io::ErrorKind::NotFound => Ok(()),
                     _ => Err(DiskError::of_file("removing", &path, &error)),
@@ -125,7 +125,7 @@ impl CollectionFolder {
         Ok(())
     }
 
-    /// Removes what a crash has left behind.
+    /// Removes the leftovers of a crash.
     pub(crate) fn clean_up(&self) -> Result<(), DiskError> {
         let unfinished = self.unfinished();
         match std::fs::remove_file(&unfinished) {
@@ -140,22 +140,22 @@ impl CollectionFolder {
         }
     }
 
-    /// Makes changes of names durable.
+    /// Makes renames and removals durable.
     pub(crate) fn sync(&self) -> Result<(), DiskError> {
-        let synced = self.steps.take(DiskStep::SyncFolder).and_then(|()| sync_folder(&self.path));
+        let synced = self.steps.enter(DiskStep::SyncFolder).and_then(|()| sync_folder(&self.path));
         synced.map_err(|error| DiskError::of_file("writing", &self.path, &error))
     }
 }
 
 impl Drop for CollectionFolder {
     fn drop(&mut self) {
-        // Closing alone would not do while a process that is just being started has the file, too.
-        // If it fails, the lock goes with the file.
+        // Unlock explicitly: a child process being started may still share the descriptor. If this
+        // fails, the lock ends with the file.
         let _ = self.lock.unlock();
     }
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
-    // Folders can be opened and flushed on Unix; elsewhere the system sees to it.
+    // Unix can open and flush folders; elsewhere the system does it.
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

@@ -1,10 +1,13 @@
-//! The parts of the log: groups of writes that were flushed together.
+//! The format of the log: parts, which hold groups of writes that were flushed together.
 //!
 //! A part begins with a header of 32 bytes: the magic, the version, a checksum, the number of its
-//! first write, and a random number, the salt. Then come groups, each with a header of 20 bytes:
-//! a magic, the length of what follows, the number of the first write in it, and a checksum over the
-//! salt and all of that. The salt keeps documents from containing anything that could
-//! be taken for a group.
+//! first write, and a random number, the salt. Each group has a header of 20 bytes: a magic, the
+//! length of its content, the number of its first write, and a checksum over the salt and all of
+//! these. Because of the salt, no document can contain a valid group.
+//!
+//! ```text
+//! | header of the part | group header | write | write | group header | write | …
+//! ```
 
 use crate::collection::id::Id;
 use crate::durable::disk_error::DiskError;
@@ -13,13 +16,13 @@ use crc32fast::Hasher;
 use runnel_store::Kind;
 use std::path::Path;
 
-/// The version of the files; see `docs/design/search-format.md`.
+/// The version of the file format; see `docs/design/search-format.md`.
 pub(crate) const VERSION: u32 = 1;
 
-/// What a part of the log begins with.
+/// The magic of a part of the log.
 const LOG_MAGIC: &[u8; 8] = b"RunnelSL";
 
-/// What a group begins with.
+/// The magic of a group.
 const GROUP_MAGIC: u32 = 0x4752_5557;
 
 /// The length of the header of a part.
@@ -28,7 +31,7 @@ pub(crate) const LOG_HEADER: usize = 32;
 /// The length of the header of a group.
 pub(crate) const GROUP_HEADER: usize = 20;
 
-/// A write, as it stands in the log.
+/// A write of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LoggedWrite<'a> {
     Put(Id, &'a [u8]),
@@ -82,7 +85,7 @@ pub(crate) fn log_header(first: u64, salt: u64) -> [u8; LOG_HEADER] {
     header
 }
 
-/// The header of a group that has this content.
+/// The header of a group with this content.
 pub(crate) fn group_header(salt: u64, first: u64, content: &[u8]) -> [u8; GROUP_HEADER] {
     let mut header = [0; GROUP_HEADER];
     header[..4].copy_from_slice(&GROUP_MAGIC.to_le_bytes());
@@ -101,7 +104,7 @@ fn checksum(salt: u64, header: &[u8], content: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// A part of the log that is read.
+/// A reader of a part of the log.
 #[derive(Debug)]
 pub(crate) struct LogPart<'a> {
     path: &'a Path,
@@ -121,7 +124,7 @@ pub(crate) struct LogGroup<'a> {
 }
 
 impl<'a> LogPart<'a> {
-    /// Reads the header. `None` if there is no whole one, as after a crash when the part was begun.
+    /// Reads the header. `None` if it is incomplete, as after a crash at the beginning of the part.
     pub(crate) fn open(path: &'a Path, bytes: &'a [u8]) -> Result<Option<LogPart<'a>>, DiskError> {
         let Some(header) = bytes.first_chunk::<LOG_HEADER>() else { return Ok(None) };
         let number = |at: usize| header[at..].first_chunk().copied().map_or(0, u64::from_le_bytes);
@@ -136,7 +139,7 @@ impl<'a> LogPart<'a> {
         Ok(Some(LogPart { path, bytes, salt, at: LOG_HEADER, next: first }))
     }
 
-    /// Where the next group begins.
+    /// The position of the next group.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -145,12 +148,12 @@ impl<'a> LogPart<'a> {
         self.salt
     }
 
-    /// The number that the write after those read so far has.
+    /// The number of the write after those read so far.
     pub(crate) fn next_write(&self) -> u64 {
         self.next
     }
 
-    /// The next group, or `None` at the end, or where the rest is no group: then `position`
+    /// The next group. `None` at the end, or if the rest is not a group: then `position`
     /// (Self::position) is before the end.
     pub(crate) fn next_group(&mut self) -> Option<LogGroup<'a>> {
         let (group, end) = self.group_at(self.at)?;
@@ -175,8 +178,9 @@ impl<'a> LogPart<'a> {
         (number(16) == sum).then_some((LogGroup { first, content, offset }, end))
     }
 
-    /// Whether a whole group begins anywhere after this position: then what is here is no torn end.
-    pub(crate) fn goes_on(&self) -> bool {
+    /// Whether a valid group follows anywhere after this position: then this is damage and not a
+    /// torn write at the end.
+    pub(crate) fn has_later_group(&self) -> bool {
         let magic = GROUP_MAGIC.to_le_bytes();
         let left = self.bytes.get(self.at + 1..).unwrap_or_default();
         let found = left.windows(4).enumerate().filter(|(_, window)| **window == magic);
@@ -257,7 +261,7 @@ mod tests {
                 Some(())
             });
             assert_eq!(whole.count(), usize::from(place >= middle));
-            assert_eq!(part.goes_on(), place < middle);
+            assert_eq!(part.has_later_group(), place < middle);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Opening a folder: the newest snapshot, and after it what the log has.
+//! Recovery: opening a folder from its newest snapshot and the log after it.
 
 use crate::collection::id::Id;
 use crate::collection::json_record;
@@ -12,7 +12,7 @@ use runnel_store::Kind;
 use std::fs::File;
 use std::path::Path;
 
-/// What is kept, apart from where.
+/// The definition of a stored collection.
 #[derive(Clone, Debug)]
 pub(crate) struct CollectionLayout {
     pub(crate) index: IndexConfig,
@@ -20,23 +20,23 @@ pub(crate) struct CollectionLayout {
     pub(crate) fingerprint: u64,
 }
 
-/// What was found in a folder.
+/// The content of a folder.
 #[derive(Debug)]
 pub(crate) struct RecoveredCollection {
     pub(crate) index: SearchIndex,
     /// The number of the last write.
     pub(crate) last: u64,
-    /// The length of the snapshot in bytes, 0 without one.
+    /// The size of the snapshot in bytes, 0 without one.
     pub(crate) snapshot_bytes: u64,
-    /// The length of all parts of the log together.
+    /// The size of all parts of the log.
     pub(crate) log_bytes: u64,
-    /// The last part of the log: its first write, its salt, and how much of it is good.
+    /// The last part of the log: its first write, its salt, and the length of its valid content.
     pub(crate) end: Option<LogEnd>,
     /// Whether the definition has changed since the snapshot.
     pub(crate) changed: bool,
 }
 
-/// Where the log ends.
+/// The end of the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogEnd {
     pub(crate) first: u64,
@@ -46,7 +46,7 @@ pub(crate) struct LogEnd {
 }
 
 impl CollectionLayout {
-    /// A new index with what the folder has, up to a write if one is given.
+    /// Builds an index from the folder, up to the write `until` if given.
     pub(crate) fn load(
         &self,
         folder: &CollectionFolder,
@@ -69,7 +69,7 @@ impl CollectionLayout {
         let after = opened.last;
         for (place, first) in files.logs.iter().enumerate() {
             let next = files.logs.get(place + 1);
-            // All of this part is in the snapshot, or all of it is too new.
+            // The snapshot has all of this part, or all of it is too new.
             if next.is_some_and(|next| *next <= after + 1)
                 || up_to.is_some_and(|up_to| *first > up_to)
             {
@@ -105,7 +105,7 @@ impl CollectionLayout {
             return Err(DiskError::new(Kind::Conflict, message));
         }
         tracing::info!(file = %path.display(), "the definition has changed: indexing anew");
-        // In between, the documents are in an index that knows nothing but their identifiers.
+        // Meanwhile the documents are in an index of identifiers only.
         let mut old = SearchIndex::new(self.index.clone().key_format(keys))
             .map_err(|error| DiskError::new(Kind::Invalid, error.message()))?;
         snapshot.fill_documents(&mut old, path)?;
@@ -128,7 +128,7 @@ impl CollectionLayout {
         opened.log_bytes += bytes.len() as u64;
         let file_length = bytes.len() as u64;
         let Some(mut part) = LogPart::open(path, &bytes)? else {
-            // A part that was just begun when the process or the machine stopped.
+            // A crash happened at the beginning of this part.
             if newest && bytes.len() <= LOG_HEADER {
                 tracing::warn!(file = %path.display(), "a part of the log was never begun");
                 std::fs::remove_file(path).map_err(failed)?;
@@ -156,7 +156,7 @@ impl CollectionLayout {
         }
         let length = part.position() as u64;
         if length < file_length {
-            if !newest || part.goes_on() {
+            if !newest || part.has_later_group() {
                 return Err(DiskError::damaged(path, length, "a group of writes is broken"));
             }
             tracing::warn!(
@@ -166,7 +166,7 @@ impl CollectionLayout {
                 "the end of the log was torn by a crash; writes that nobody was told of are dropped"
             );
         }
-        // A part that ends before the snapshot does is not gone on with.
+        // A part that ends before the snapshot is not continued.
         let goes_on = part.next_write() == opened.last + 1;
         let end = LogEnd { first, salt: part.salt(), length, file_length };
         opened.end = goes_on.then_some(end);
@@ -204,7 +204,7 @@ impl CollectionLayout {
     }
 }
 
-/// Puts a document: a new one behind the others, another version of a known one before them.
+/// Puts a document: a new one after the others, a new version of a known one before them.
 pub(crate) fn put(index: &mut SearchIndex, document: &crate::collection::document::Document) {
     if index.contains(document.id().clone()) {
         index.replace(document);
@@ -213,7 +213,7 @@ pub(crate) fn put(index: &mut SearchIndex, document: &crate::collection::documen
     }
 }
 
-/// Cuts off what is torn and answers the file, ready to be appended to.
+/// Truncates a torn write at the end and returns the file, ready to append.
 pub(crate) fn reopen(folder: &CollectionFolder, end: LogEnd) -> Result<File, DiskError> {
     let path = folder.log(end.first);
     let failed = |error: std::io::Error| DiskError::of_file("opening", &path, &error);

@@ -1,10 +1,10 @@
-//! Reading what was written, without trust in it.
+//! A reader of sections that trusts no length and no number.
 
-/// A section does not say what it should, although its checksum is right.
+/// A section with a valid checksum and invalid content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DamagedFile;
 
-/// A section that is read from its beginning to its end.
+/// A cursor over a section.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SectionReader<'a> {
     left: &'a [u8],
@@ -19,7 +19,7 @@ impl<'a> SectionReader<'a> {
         self.left.is_empty()
     }
 
-    /// All that is left.
+    /// The remaining bytes.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.left)
     }
@@ -42,14 +42,13 @@ impl<'a> SectionReader<'a> {
         Ok(self.take(8)?.first_chunk().copied().map_or(0, u64::from_le_bytes))
     }
 
-    /// A text with its length before it.
+    /// A text after its length.
     pub(crate) fn text(&mut self) -> Result<&'a str, DamagedFile> {
         let length = self.u32()? as usize;
         std::str::from_utf8(self.take(length)?).map_err(|_| DamagedFile)
     }
 
-    /// A number of things to come, each at least this many bytes long: never more than there is
-    /// room for.
+    /// A count of elements of at least `size` bytes each; at most as many as the section can hold.
     pub(crate) fn count(&mut self, size: usize) -> Result<usize, DamagedFile> {
         let count = usize::try_from(self.u64()?).map_err(|_| DamagedFile)?;
         if count > self.left.len() / size { Err(DamagedFile) } else { Ok(count) }

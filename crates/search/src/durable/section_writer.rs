@@ -1,12 +1,12 @@
-//! Writing the sections of a snapshot: numbers with their lowest byte first, and a checksum.
+//! A writer of the sections of a snapshot: little-endian numbers and a checksum.
 
 use crc32fast::Hasher;
 use std::io::{self, Write};
 
-/// What is collected before it is handed on.
+/// The size of the buffer.
 const BUFFER: usize = 256 << 10;
 
-/// A place to write to that knows how far it is and the checksum of the section it is in.
+/// A buffered writer that counts its position and the checksum of the current section.
 pub(crate) struct SectionWriter<'a> {
     sink: &'a mut dyn Write,
     buffer: Vec<u8>,
@@ -43,7 +43,7 @@ impl<'a> SectionWriter<'a> {
         self.bytes(&number.to_le_bytes())
     }
 
-    /// A text with its length before it.
+    /// Writes a text after its length.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         self.u32(text.len() as u32)?;
         self.bytes(text.as_bytes())
@@ -57,7 +57,7 @@ impl<'a> SectionWriter<'a> {
         numbers.into_iter().try_for_each(|number| self.u64(number))
     }
 
-    /// Ends a section: the checksum of what was written since the last one ended.
+    /// Ends a section and returns its checksum.
     pub(crate) fn end_section(&mut self) -> io::Result<u32> {
         self.hand_on()?;
         Ok(std::mem::take(&mut self.checksum).finalize())

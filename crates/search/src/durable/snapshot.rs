@@ -1,8 +1,11 @@
-//! A snapshot: an index with its records in one file.
+//! Snapshots: an index with its records in one file.
 //!
-//! The file begins with a header, goes on with sections, and ends with a table of the sections and
-//! a footer that says where the table is. It is written under another name, flushed, and only then
-//! gets its own.
+//! The file has a header, sections, a table of the sections and a footer with the position of the
+//! table. It is written under a temporary name, flushed, and then renamed.
+//!
+//! ```text
+//! | header | section | section | … | table of sections | footer |
+//! ```
 
 use crate::collection::id::KeyFormat;
 use crate::durable::disk_error::DiskError;
@@ -18,41 +21,41 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What a snapshot begins with.
+/// The magic at the start.
 const MAGIC: &[u8; 8] = b"RunnelSS";
 
-/// What a snapshot ends with.
+/// The magic at the end.
 const END_MAGIC: &[u8; 8] = b"RunnelSE";
 
 /// The length of the header, a multiple of eight.
 const HEADER: usize = 40;
 
-/// The length of one line of the table.
+/// The length of an entry of the table.
 const LINE: usize = 24;
 
 /// The length of the footer.
 const FOOTER: usize = 24;
 
-/// Set in the header if there are records.
+/// The header flag of stored records.
 const STORED: u32 = 1;
 
-/// Set in the header if identifiers are texts.
+/// The header flag of identifiers that are texts.
 const TEXTS: u32 = 2;
 
-/// What a snapshot says about itself.
+/// The header of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SnapshotHeader {
-    /// The number of the last write in it.
+    /// The number of its last write.
     pub(crate) last: u64,
-    /// The fingerprint of the definition it was made with.
+    /// The fingerprint of its definition.
     pub(crate) fingerprint: u64,
     /// Whether it has the records.
     pub(crate) stored: bool,
-    /// What identifiers are.
+    /// The format of identifiers.
     pub(crate) keys: KeyFormat,
 }
 
-/// Written bytes go through here, so that each piece is a step that can fail.
+/// A writer that makes each piece a step, so that a test can fail it.
 struct Sink<'a> {
     file: &'a File,
     folder: &'a CollectionFolder,
@@ -63,7 +66,7 @@ impl Write for Sink<'_> {
         if self.folder.is_closing() {
             return Err(io::Error::other("the index is closed"));
         }
-        self.folder.steps().take(DiskStep::WriteSnapshot)?;
+        self.folder.steps().enter(DiskStep::WriteSnapshot)?;
         self.file.write(bytes)
     }
 
@@ -72,8 +75,8 @@ impl Write for Sink<'_> {
     }
 }
 
-/// Writes a snapshot of a settled index and gives it its name. Answers the file, and where it has
-/// the record of each document, 0 for those without.
+/// Writes a snapshot of a settled index and renames it. Returns the file, and the offset of the
+/// record of each document, 0 for those without.
 pub(crate) fn write(
     folder: &CollectionFolder,
     index: &SearchIndex,
@@ -88,14 +91,15 @@ pub(crate) fn write(
     let written = write_file(index, about, &mut SectionWriter::new(&mut sink));
     let offsets = written
         .and_then(|offsets| {
-            folder.steps().take(DiskStep::SyncSnapshot)?;
+            folder.steps().enter(DiskStep::SyncSnapshot)?;
             file.sync_all()?;
-            folder.steps().take(DiskStep::Rename)?;
+            folder.steps().enter(DiskStep::Rename)?;
             std::fs::rename(&unfinished, folder.snapshot(about.last))?;
             Ok(offsets)
         })
         .inspect_err(|_| {
-            // What is left would only take room; if it cannot be removed, the next one replaces it.
+            // The incomplete file only takes room; if its removal fails, the next snapshot replaces
+            // it.
             let _ = std::fs::remove_file(&unfinished);
         });
     let offsets = offsets.map_err(failed)?;
@@ -163,7 +167,7 @@ fn write_records(index: &SearchIndex, out: &mut SectionWriter<'_>) -> io::Result
     Ok(offsets)
 }
 
-/// A snapshot that was opened. Its sections are whole.
+/// An open snapshot, all of whose sections are valid.
 #[derive(Debug)]
 pub(crate) struct SnapshotFile {
     pub(crate) about: SnapshotHeader,
@@ -172,7 +176,7 @@ pub(crate) struct SnapshotFile {
 }
 
 impl SnapshotFile {
-    /// Opens a snapshot and checks that every byte is as it was written.
+    /// Opens a snapshot and verifies the checksum of every section.
     pub(crate) fn open(path: &Path) -> Result<SnapshotFile, DiskError> {
         let failed = |error: io::Error| DiskError::of_file("opening", path, &error);
         let file = map(&File::open(path).map_err(failed)?).map_err(failed)?;
@@ -211,7 +215,7 @@ impl SnapshotFile {
         Ok(SectionReader::new(&self.file[*start..start + length]))
     }
 
-    /// Fills an empty index of the same definition.
+    /// Fills an empty index with the same definition.
     pub(crate) fn fill(&self, index: &mut SearchIndex, path: &Path) -> Result<(), DiskError> {
         self.fill_documents(index, path)?;
         for number in 0..index.sections() {
@@ -225,7 +229,7 @@ impl SnapshotFile {
         Ok(())
     }
 
-    /// Fills an empty index with the identifiers and places of records only.
+    /// Fills an empty index with only the identifiers and the locations of records.
     pub(crate) fn fill_documents(
         &self,
         index: &mut SearchIndex,
@@ -266,7 +270,7 @@ fn table(file: &[u8]) -> Result<Vec<Section>, DamagedFile> {
         let (from, length) = (number(input.u64()?)?, number(input.u64()?)?);
         let checksum = input.u32()?;
         input.take(4)?;
-        // Sections follow each other without anything between them.
+        // Sections must be contiguous.
         if from != known || length > start - known {
             return Err(DamagedFile);
         }

@@ -1,9 +1,8 @@
-//! The thread that makes a snapshot of what an older one and the log have.
+//! The thread that compacts an older snapshot and the log into a new snapshot.
 //!
-//! It reads files that nobody writes any more and builds an index of its own, so that neither
-//! searches nor writes wait for it. After many documents were loaded at once, that would be as much
-//! work as loading them, so then it is given a copy of the index. Either takes as much memory again
-//! as the index, for as long as it runs.
+//! It reads files that no longer change and builds an index of its own, so that neither searches
+//! nor writes wait for it. After a bulk load this would repeat the work of loading, so it then
+//! takes a copy of the index. Either needs as much memory as the index, until it ends.
 
 use crate::durable::disk_error::DiskError;
 use crate::durable::folder::CollectionFolder;
@@ -18,12 +17,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
-/// How many documents are moved to a new snapshot while searches wait.
+/// Records moved to a new snapshot under one write lock, while searches wait.
 const MOVED_AT_ONCE: usize = 512;
 
 type SnapshotDone = Arc<dyn Fn(Result<(), DiskError>) + Send + Sync>;
 
-/// Where a snapshot comes from.
+/// The source of a snapshot.
 pub(crate) enum SnapshotSource {
     /// The files, up to this write.
     Files(u64),
@@ -31,12 +30,12 @@ pub(crate) enum SnapshotSource {
     Copy(Box<SearchIndex>, u64),
 }
 
-/// Snapshots of one collection, one at a time.
+/// The snapshots of one collection; at most one runs.
 pub(crate) struct SnapshotThread {
     work: Arc<SnapshotJob>,
     done: SnapshotDone,
     thread: Option<JoinHandle<bool>>,
-    /// How many bytes of the log the one that runs replaces.
+    /// The bytes of the log that the running snapshot replaces.
     covered: u64,
 }
 
@@ -65,30 +64,30 @@ impl SnapshotThread {
         self.work.running.load(Ordering::Acquire) > 0
     }
 
-    /// The length of the newest snapshot.
+    /// The size of the newest snapshot.
     pub(crate) fn snapshot_bytes(&self) -> u64 {
         self.work.snapshot_bytes.load(Ordering::Acquire)
     }
 
-    /// As [`finished`](Self::finished), but nothing while one runs.
-    pub(crate) fn finished_one(&mut self) -> Option<(bool, u64)> {
-        if self.is_running() { None } else { self.finished() }
+    /// [`join_finished`](Self::join_finished), or `None` while a snapshot runs.
+    pub(crate) fn take_result(&mut self) -> Option<(bool, u64)> {
+        if self.is_running() { None } else { self.join_finished() }
     }
 
-    /// Whether the one that ended since this was last asked went well, and how many bytes of the
-    /// log it replaces.
-    fn finished(&mut self) -> Option<(bool, u64)> {
+    /// Whether the snapshot that ended since the last call succeeded, and the bytes of the log that
+    /// it replaces.
+    fn join_finished(&mut self) -> Option<(bool, u64)> {
         let succeeded = self.thread.take()?.join().unwrap_or(false);
         Some((succeeded, self.covered))
     }
 
-    /// Starts one, which replaces so many bytes of the log.
+    /// Starts a snapshot that replaces `covered` bytes of the log.
     pub(crate) fn start(&mut self, source: SnapshotSource, covered: u64) {
         self.covered = covered;
         self.work.running.store(1, Ordering::Release);
         let (work, done) = (self.work.clone(), self.done.clone());
         let run = move || {
-            // A fault of ours here must leave the collection as it was.
+            // A panic here must leave the collection unchanged.
             let run = catch_unwind(AssertUnwindSafe(|| work.run(source)));
             let fault = || DiskError::new(runnel_store::Kind::Failed, "making a snapshot failed");
             let result = run.unwrap_or_else(|_| Err(fault()));
@@ -113,9 +112,9 @@ impl SnapshotThread {
         }
     }
 
-    /// Waits for the one that runs, which ends early when the folder is being closed.
-    pub(crate) fn end(&mut self) {
-        self.finished();
+    /// Joins the thread, which stops early once the folder is closing.
+    pub(crate) fn join(&mut self) {
+        self.join_finished();
     }
 }
 
@@ -125,7 +124,7 @@ impl SnapshotJob {
             SnapshotSource::Files(last) => (self.shape.load(&self.folder, Some(last))?.index, last),
             SnapshotSource::Copy(index, last) => (*index, last),
         };
-        index.settle();
+        index.compact();
         let about = SnapshotHeader {
             last,
             fingerprint: self.shape.fingerprint,
@@ -140,7 +139,7 @@ impl SnapshotJob {
         self.folder.clean(last)
     }
 
-    /// Lets the records of the living index be those in the file.
+    /// Moves the records of the live index to the file.
     fn move_records(&self, index: &SearchIndex, last: u64, file: Bytes, offsets: &[u64]) {
         let living = || self.index.write().unwrap_or_else(PoisonError::into_inner);
         living().documents_mut().records().take_file(file);

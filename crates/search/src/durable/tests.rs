@@ -208,7 +208,7 @@ fn damage_in_the_middle_is_told_with_file_and_place() {
     while flip("snapshot", place) {
         place += 7;
     }
-    // The last group looks like one that was torn; before it are the header and two groups.
+    // The last group looks torn; the header and two groups before it are intact.
     let first_two = 32 + 2 * (20 + 4 + 1 + 8 + record(2).len());
     for place in (0..first_two).step_by(5) {
         assert!(flip("log", place));

@@ -1,5 +1,11 @@
-//! The log: the thread that appends writes to it, many of them with one flush, and begins a new
-//! part when a snapshot is due.
+//! The write-ahead log: a thread that appends writes with group commit, and begins a new part when
+//! a snapshot is due.
+//!
+//! ```text
+//! put, remove -> LogQueue -> log thread: write, fsync -> FlushProgress wakes the writers
+//!                                 |
+//!                                 +-> snapshot thread
+//! ```
 
 use crate::collection::id::Id;
 use crate::durable::disk_error::DiskError;
@@ -18,19 +24,19 @@ use std::io::{self, Write as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-/// Bytes of writes that wait for the disk. When there are more, further writes are refused as
-/// temporarily unavailable; loading many documents waits instead.
+/// Most bytes of writes that wait for the disk. Beyond, further writes fail as temporarily
+/// unavailable; a bulk load waits instead.
 pub const MAX_WAITING_BYTES: usize = 64 << 20;
 
-/// The log is at least this long before it is replaced by a snapshot, in bytes. It may grow to half
-/// of the snapshot.
+/// The size from which a snapshot replaces the log, in bytes. The log may grow to half of the
+/// snapshot.
 pub const MIN_LOG_BYTES: u64 = 16 << 20;
 
-/// The log is at least this long, in bytes, and an eighth of the snapshot, before documents that
-/// were loaded at once are worth a snapshot of their own.
+/// The size from which a bulk load is worth a snapshot, in bytes; the log must also have an eighth
+/// of the size of the snapshot.
 const WORTH_A_SNAPSHOT: u64 = 1 << 20;
 
-/// The log of a collection. Dropping it writes what waits, and ends the threads.
+/// The log of a collection. Dropping it flushes waiting writes and ends the threads.
 #[derive(Debug)]
 pub(crate) struct WriteLog {
     shared: Arc<LogShare>,
@@ -47,29 +53,29 @@ struct LogShare {
 
 #[derive(Debug)]
 struct LogQueue {
-    /// Writes that wait for the disk.
+    /// Encoded writes that wait for the disk.
     waiting: Vec<u8>,
-    /// The number that the next write gets.
+    /// The number of the next write.
     next: u64,
-    /// The number of the first write that waits.
+    /// The number of the first waiting write.
     first: u64,
-    /// Whether a snapshot was asked for.
+    /// Whether a snapshot was requested.
     asked: bool,
-    /// A copy of the index after a write, for a snapshot.
+    /// A copy of the index and the number of its last write, for a snapshot.
     copy: Option<(Box<SearchIndex>, u64)>,
-    /// How many load many documents: no snapshot is begun meanwhile.
+    /// The number of bulk loads; they delay snapshots.
     loading: usize,
-    /// The length of the log, and of the newest snapshot.
+    /// The size of the log, and of the newest snapshot.
     bytes: u64,
     snapshot_bytes: u64,
-    /// Whether a snapshot is being made.
+    /// Whether a snapshot is running.
     running: bool,
     closed: bool,
 }
 
-/// What the thread has to do next.
+/// The next work of the thread.
 struct LogBatch {
-    /// Writes with the numbers from the first to before the next.
+    /// The writes from `first` to before `next`.
     content: Vec<u8>,
     first: u64,
     next: u64,
@@ -78,17 +84,17 @@ struct LogBatch {
     loading: bool,
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct LogAppender {
     shared: Arc<LogShare>,
     folder: Arc<CollectionFolder>,
     file: File,
     salt: u64,
-    /// The length of the part that is written to.
+    /// The size of the current part.
     length: u64,
-    /// The length of the parts before it that no snapshot has replaced yet.
+    /// The size of older parts that no snapshot has replaced yet.
     older: u64,
-    /// Set while the log need not be looked at: how long it has to be for another try.
+    /// The size at which to try a snapshot again after a failure.
     next_try: u64,
     renewal: SnapshotThread,
 }
@@ -108,9 +114,9 @@ impl LogShare {
 }
 
 impl WriteLog {
-    /// Opens what is in a folder, and the log behind it.
+    /// Opens the content of a folder, and the log after it.
     ///
-    /// Where an index is given, it becomes what is in the folder.
+    /// An existing index, if given, receives the content.
     pub(crate) fn open(
         folder: Arc<CollectionFolder>,
         shape: CollectionLayout,
@@ -132,7 +138,7 @@ impl WriteLog {
         Ok((index, log))
     }
 
-    /// Starts the thread that writes behind what was opened.
+    /// Starts the thread that appends to the log.
     fn start(
         folder: Arc<CollectionFolder>,
         shape: CollectionLayout,
@@ -143,7 +149,7 @@ impl WriteLog {
         let (file, salt, length) = match opened.end {
             Some(end) => (reopen(&folder, end)?, end.salt, end.length),
             None => {
-                let (file, salt) = begin(&folder, next)?;
+                let (file, salt) = begin_part(&folder, next)?;
                 (file, salt, LOG_HEADER as u64)
             }
         };
@@ -187,13 +193,13 @@ impl WriteLog {
         Ok(WriteLog { shared, folder, thread: Some(thread) })
     }
 
-    /// Where to wait for writes.
+    /// The progress to wait on.
     pub(crate) fn progress(&self) -> &Arc<FlushProgress> {
         &self.shared.progress
     }
 
-    /// Whether a write can be taken now.
-    pub(crate) fn check(&self) -> Result<(), DiskError> {
+    /// Whether the log accepts a write.
+    pub(crate) fn check_writable(&self) -> Result<(), DiskError> {
         if let Some(fault) = self.shared.progress.fault() {
             return Err(fault);
         }
@@ -207,15 +213,15 @@ impl WriteLog {
         Ok(())
     }
 
-    /// Whether so much waits that no more is taken.
+    /// Whether the queue has reached its limit.
     pub(crate) fn is_full(&self) -> bool {
         self.shared.lock().waiting.len() > MAX_WAITING_BYTES
     }
 
-    /// Makes a snapshot and waits for it.
+    /// Takes a snapshot and blocks until it is complete.
     pub(crate) fn snapshot(&self) -> Result<(), DiskError> {
         let mut state = self.shared.lock();
-        // One that runs may have begun before the last writes: then it is the one after it.
+        // A running snapshot may miss the last writes: wait for the one after it.
         let running = u64::from(state.running);
         let number = self.shared.progress.snapshots() + running + 1;
         state.asked = true;
@@ -224,7 +230,7 @@ impl WriteLog {
         self.shared.progress.wait_for_snapshot(number)
     }
 
-    /// Takes a write and answers its number. Callers see to the order.
+    /// Queues a write and returns its number. The caller holds the write lock.
     pub(crate) fn append(&self, id: &Id, record: Option<&[u8]>) -> u64 {
         let mut state = self.shared.lock();
         log_frame::append_write(id, record, &mut state.waiting);
@@ -235,12 +241,12 @@ impl WriteLog {
         number
     }
 
-    /// The number of the last write that was taken.
+    /// The number of the last queued write.
     pub(crate) fn last(&self) -> u64 {
         self.shared.lock().next - 1
     }
 
-    /// Begins or ends loading many documents.
+    /// Marks the start or the end of a bulk load.
     pub(crate) fn set_loading(&self, loading: bool) {
         let mut state = self.shared.lock();
         state.loading = match loading {
@@ -249,14 +255,14 @@ impl WriteLog {
         };
     }
 
-    /// Whether the log is so long that a snapshot saves the next opening much time.
+    /// Whether the log is long enough for a snapshot to speed up the next opening.
     pub(crate) fn is_worth_a_snapshot(&self) -> bool {
         let state = self.shared.lock();
         state.bytes > WORTH_A_SNAPSHOT.max(state.snapshot_bytes / 8)
     }
 
-    /// Makes a snapshot of a copy of the index as it is after the last write, without waiting for
-    /// it. Answers a number to wait for.
+    /// Requests a snapshot of a copy of the index after the last write. Returns a number to wait
+    /// for.
     pub(crate) fn snapshot_of(&self, index: SearchIndex) -> u64 {
         let mut state = self.shared.lock();
         let number = self.shared.progress.snapshots() + u64::from(state.running) + 1;
@@ -280,13 +286,13 @@ impl Drop for WriteLog {
 }
 
 /// Begins a part of the log.
-fn begin(folder: &CollectionFolder, first: u64) -> Result<(File, u64), DiskError> {
+fn begin_part(folder: &CollectionFolder, first: u64) -> Result<(File, u64), DiskError> {
     let path = folder.log(first);
     let failed = |error: io::Error| DiskError::of_file("beginning", &path, &error);
-    // Nobody who writes documents can know it.
+    // The salt is unpredictable for authors of documents.
     let salt = RandomState::new().hash_one(first);
     let begun = || {
-        folder.steps().take(DiskStep::NewLog)?;
+        folder.steps().enter(DiskStep::NewLog)?;
         let mut file = File::create(&path)?;
         file.write_all(&log_frame::log_header(first, salt))?;
         file.sync_all()?;
@@ -296,7 +302,7 @@ fn begin(folder: &CollectionFolder, first: u64) -> Result<(File, u64), DiskError
     match file {
         Ok(file) => Ok((file, salt)),
         Err(fault) => {
-            // Half a part would be in the way of the one that goes on instead.
+            // An incomplete part would be in the way of its replacement.
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
                 _ => Err(fault),
@@ -317,9 +323,9 @@ impl LogAppender {
                 }
                 self.shared.progress.reach(work.next - 1);
             }
-            self.renew(work);
+            self.renew_if_due(work);
         }
-        self.renewal.end();
+        self.renewal.join();
         let message = "the index is closed";
         self.shared.progress.fail(DiskError::new(Kind::Unavailable, message));
     }
@@ -348,9 +354,9 @@ impl LogAppender {
         }
     }
 
-    /// Begins a new part of the log and a snapshot of all before it, if it is time.
-    fn renew(&mut self, work: LogBatch) {
-        if let Some((succeeded, covered)) = self.renewal.finished_one() {
+    /// Begins a new part of the log and a snapshot of everything before it, if one is due.
+    fn renew_if_due(&mut self, work: LogBatch) {
+        if let Some((succeeded, covered)) = self.renewal.take_result() {
             match succeeded {
                 true => self.older = self.older.saturating_sub(covered),
                 false => self.next_try = self.length + self.older + MIN_LOG_BYTES,
@@ -367,7 +373,7 @@ impl LogAppender {
         state.running = true;
         drop(state);
         if self.length > LOG_HEADER as u64 {
-            match begin(&self.folder, work.next) {
+            match begin_part(&self.folder, work.next) {
                 Ok((file, salt)) => {
                     self.older += self.length;
                     (self.file, self.salt, self.length) = (file, salt, LOG_HEADER as u64);
@@ -391,10 +397,10 @@ impl LogAppender {
         let written = self
             .folder
             .steps()
-            .take(DiskStep::AppendLog)
+            .enter(DiskStep::AppendLog)
             .and_then(|()| self.file.write_all(&header))
             .and_then(|()| self.file.write_all(content))
-            .and_then(|()| self.folder.steps().take(DiskStep::SyncLog))
+            .and_then(|()| self.folder.steps().enter(DiskStep::SyncLog))
             .and_then(|()| self.file.sync_data());
         self.length += (header.len() + content.len()) as u64;
         written

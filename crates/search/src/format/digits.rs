@@ -1,6 +1,6 @@
-//! Short texts written into a buffer without a call to copy them.
+//! Short texts appended to a buffer by copies of constant length.
 
-/// A comma and a number below 1,000, how many bytes that are, and the number with leading zeros.
+/// A comma and a number below 1,000, their length, and the number with leading zeros.
 #[derive(Clone, Copy)]
 pub(crate) struct Short {
     pub(crate) text: [u8; 4],
@@ -27,8 +27,8 @@ pub(crate) static SHORT: [Short; 1_000] = {
     table
 };
 
-/// Appends the first `used` of some bytes. The number of bytes copied is known beforehand, which
-/// makes it a few instructions; the rest is cut off again.
+/// Appends the first `used` bytes. The copy has a constant length, which takes a few instructions;
+/// the excess is truncated.
 pub(crate) fn append<const N: usize>(bytes: &[u8; N], used: usize, out: &mut Vec<u8>) {
     let end = out.len() + used;
     out.extend_from_slice(bytes);

@@ -3,14 +3,14 @@
 use crate::format::digits::append;
 use runnel_store::json::write_text;
 
-/// Texts up to this many bytes, like most words, are put together before they are copied.
+/// Longest text, in bytes, that is quoted on the stack and copied once. Most words are shorter.
 const SHORT: usize = 14;
 
 fn is_plain(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
-/// Appends `text` as a JSON string: UTF-8 and slashes as they are, `"`, `\` and control characters
+/// Appends `text` as a JSON string. UTF-8 and slashes stay, `"`, `\` and control characters are
 /// escaped.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();

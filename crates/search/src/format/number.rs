@@ -1,4 +1,4 @@
-//! Weights and scores: numbers that remember whether they are integers, since answers show it.
+//! Scores: numbers that remember whether they are integers, because answers show it.
 
 use crate::format::digits::{append, write_unsigned};
 use std::cmp::Ordering;
@@ -6,8 +6,8 @@ use std::ops::Add;
 
 /// A weight, a boost or a score.
 ///
-/// Integers stay integers when they are added to integers and become floating point otherwise; the
-/// JSON of an answer writes `4` for the one and `4.0` for the other.
+/// The sum of integers is an integer, any other sum a floating-point number. The JSON of an answer
+/// writes `4` for the one and `4.0` for the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Score {
     value: f64,
@@ -18,12 +18,12 @@ impl Score {
     /// The integer 0, the neutral element of addition.
     pub const ZERO: Score = Score { value: 0.0, integral: true };
 
-    /// A floating-point number. What is not finite becomes 0.0, since JSON has no form for it.
+    /// A floating-point number. An infinity or NaN becomes 0.0, since JSON has no form for it.
     pub fn float(value: f64) -> Score {
         Score { value: if value.is_finite() { value } else { 0.0 }, integral: false }
     }
 
-    /// An integer. Beyond 2^53 it is rounded, as a double is.
+    /// An integer, rounded like a double beyond 2^53.
     pub fn integer(value: i64) -> Score {
         Score { value: value as f64, integral: true }
     }
@@ -38,16 +38,16 @@ impl Score {
         self.integral
     }
 
-    /// The order of the values, for sorting.
+    /// Compares the values.
     pub(crate) fn order(self, other: Score) -> Ordering {
         self.value.total_cmp(&other.value)
     }
 
     /// Appends the number as JSON.
     ///
-    /// Floating point is written in its shortest form that reads back the same, always with a
-    /// fraction or an exponent; the exponent form is used below 1e-4 and from 1e15 up and has a
-    /// sign and at least two digits, as in `8.9e-05` and `1.0e+15`.
+    /// A floating-point number has its shortest form that reads back the same, always with a
+    /// fraction or an exponent. Below 1e-4 and from 1e15 the exponent has a sign and at least two
+    /// digits, as in `8.9e-05` and `1.0e+15`.
     pub fn write_json(self, out: &mut Vec<u8>) {
         if self.integral && self.value.abs() < 9.0e15 {
             out.extend_from_slice(itoa::Buffer::new().format(self.value as i64).as_bytes());
@@ -62,7 +62,7 @@ impl Add for Score {
 
     fn add(self, other: Score) -> Score {
         let value = self.value + other.value;
-        // Two finite weights can still overflow; the largest double keeps the order.
+        // Two finite weights can overflow; the largest double keeps the order.
         let value = value.clamp(f64::MIN, f64::MAX);
         Score { value, integral: self.integral && other.integral }
     }
@@ -92,7 +92,7 @@ impl From<i32> for Score {
     }
 }
 
-/// Appends a number of microseconds as seconds.
+/// Appends microseconds as seconds.
 pub(crate) fn write_microseconds(value: u64, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(value).as_bytes();
@@ -117,9 +117,8 @@ fn write_float(value: f64, out: &mut Vec<u8>) {
     write_decimal(digits.as_slice(), exponent, out);
 }
 
-/// Nearly all scores are sums of weights with three decimals. A double that is the closest one to
-/// some k/1000 with at most fifteen digits has that decimal as its shortest form, which is far
-/// cheaper to write than the general case.
+/// Fast path: nearly all scores are sums of weights with three decimals. A double closest to some
+/// k/1000 with at most fifteen digits has that decimal as its shortest form.
 fn write_thousandths(value: f64, out: &mut Vec<u8>) -> bool {
     if !(0.0..1.0e11).contains(&value) || value.is_sign_negative() {
         return false;
@@ -165,7 +164,7 @@ impl Digits {
     }
 }
 
-/// The significant digits of a decimal text and the power of ten of the first one.
+/// The significant digits of a decimal text, and the power of ten of the first.
 fn decompose(text: &str) -> (Digits, i32) {
     let text = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, shift) = match text.split_once(['e', 'E']) {
@@ -183,7 +182,7 @@ fn decompose(text: &str) -> (Digits, i32) {
         } else if digits.length == 0 {
             leading += 1;
         } else {
-            // Zeros count only with another digit after them.
+            // Zeros count only before another digit.
             zeros += 1;
         }
     }

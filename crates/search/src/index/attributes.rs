@@ -1,9 +1,9 @@
-//! Attributes: typed values of documents, for filters and for sorting.
+//! Attributes: typed values of documents, for filters and sorting.
 //!
-//! Categories say in which words a document is found, attributes what it is: a year, a price,
+//! Categories hold the words that find a document, attributes its properties: a year, a price,
 //! whether it is available. Each attribute is a column with one value for each slot. Numbers and
-//! dates take eight bytes for each document, texts and booleans four, and each different text is
-//! kept once besides.
+//! dates take eight bytes for each document, texts and booleans four; each distinct text is stored
+//! once.
 
 use crate::collection::document::{Document, DocumentField};
 use crate::durable::{DamagedFile, SectionReader, SectionWriter};
@@ -18,30 +18,30 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What stands in a column of numbers where a document has no value. It is the last in order.
+/// The value of a column of numbers for a document without a value. It sorts last.
 pub(crate) const NO_NUMBER: u64 = u64::MAX;
 
-/// The same in a column of texts or booleans.
+/// The same value in a column of texts or booleans.
 pub(crate) const NO_CODE: u32 = u32::MAX;
 
-/// How many filters are remembered with what passes them.
+/// The capacity of the cache of filter results.
 const FILTERS_KEPT: usize = 4;
 
-/// What the values of an attribute are.
+/// The type of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeType {
     /// Whole numbers of 64 bits.
     Integer,
     /// Floating-point numbers of 64 bits.
     Float,
-    /// Texts. A document can have several; it passes a filter if one of them does, and is sorted by
-    /// the first. Characters after [`MAX_ATTRIBUTE_CHARS`] are left out.
+    /// Texts. A document with several passes a filter if one of them does, and sorts by the first.
+    /// Characters after [`MAX_ATTRIBUTE_CHARS`] are dropped.
     Text,
     /// True or false.
     Boolean,
-    /// Points in time, to the microsecond: `1990`, `1990-05`, `1990-05-17`,
-    /// `1990-05-17T10:30:00Z`, `1990-05-17T10:30:00.5+02:00`. What is not said is the first that
-    /// it can be, a zone is UTC.
+    /// Points in time, to the microsecond: `1990`, `1990-05`, `1990-05-17`, `1990-05-17T10:30:00Z`,
+    /// `1990-05-17T10:30:00.5+02:00`. Missing parts are the first possible ones, a missing zone is
+    /// UTC.
     Date,
 }
 
@@ -59,7 +59,7 @@ impl AttributeType {
         })
     }
 
-    /// What a value of this type is called in messages.
+    /// The name of a value of this type in messages.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             AttributeType::Integer => "an integer like 1990",
@@ -70,7 +70,7 @@ impl AttributeType {
         }
     }
 
-    /// The place of a value among the others of this type, or nothing if the text is none.
+    /// The sort key of a text as a value of this type; `None` if it is not one.
     pub(crate) fn number(self, text: &str) -> Option<u64> {
         let text = text.trim();
         let key = match self {
@@ -83,7 +83,7 @@ impl AttributeType {
     }
 }
 
-/// Numbers of documents may be written `3.0` or `3e2` where integers are meant.
+/// Accepts `3.0` and `3e2` as integers too.
 fn parse_integer(text: &str) -> Option<i64> {
     text.parse().ok().or_else(|| {
         let number: f64 = text.parse().ok()?;
@@ -92,25 +92,25 @@ fn parse_integer(text: &str) -> Option<i64> {
     })
 }
 
-/// Integers as numbers of the same order without a sign.
+/// Maps integers to unsigned numbers in the same order.
 fn integer_key(number: i64) -> u64 {
     number as u64 ^ 1 << 63
 }
 
-/// Floating-point numbers as integers of the same order; nothing for what is not a number.
+/// Maps floating-point numbers to integers in the same order; `None` for NaN.
 fn float_key(number: f64) -> Option<u64> {
-    // Both zeros are the same value.
+    // Positive and negative zero are equal.
     let bits = (number + 0.0).to_bits();
     let key = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
     (!number.is_nan()).then_some(key)
 }
 
-/// The number of a key of [`float_key`].
+/// The inverse of [`float_key`].
 pub(crate) fn float_of(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
 }
 
-/// An attribute: its name, the field that it is taken from, and the type of its values.
+/// An attribute: its name, its field, and the type of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
     name: String,
@@ -119,18 +119,18 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// The values of the field of this name. What is not of the type counts as missing.
+    /// An attribute of the field of this name. A value of another type counts as missing.
     pub fn new(name: impl Into<String>, kind: AttributeType) -> Attribute {
         Attribute { name: name.into(), from: None, kind }
     }
 
-    /// Takes the values of another field.
+    /// Uses the values of another field.
     pub fn from(mut self, field: impl Into<String>) -> Attribute {
         self.from = Some(field.into());
         self
     }
 
-    /// The name, as filters and orders call it.
+    /// The name in filters and orders.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -145,12 +145,12 @@ impl Attribute {
     }
 }
 
-/// The values of one attribute, one for each slot from the first on.
+/// The values of one attribute, one for each slot.
 #[derive(Clone, Debug)]
 pub(crate) enum AttributeColumn {
-    /// Integers, floating-point numbers and dates, by [`AttributeType::number`].
+    /// Sort keys of integers, floating-point numbers and dates, see [`AttributeType::number`].
     Numbers(VecDeque<u64>),
-    /// Texts by their numbers in the dictionary; booleans as 0 and 1 without one.
+    /// Codes of texts in the dictionary; 0 and 1 for booleans, without a dictionary.
     Codes(VecDeque<u32>, DistinctTexts),
 }
 
@@ -218,7 +218,7 @@ fn values(field: &DocumentField) -> impl Iterator<Item = &str> {
     text.into_iter().chain(words).map(String::as_str)
 }
 
-/// The columns of an index, and which of its slots are taken.
+/// The columns of an index, and the set of used slots.
 #[derive(Debug, Default)]
 pub(crate) struct AttributeColumns {
     attributes: Vec<Attribute>,
@@ -227,7 +227,7 @@ pub(crate) struct AttributeColumns {
     base: u32,
     width: usize,
     live: SlotBits,
-    /// What passed filters that were asked lately, since something was written: a filter stays
+    /// The documents that pass recent filters, valid until the next write: a filter stays the same
     /// while people type and turn pages.
     passed: Mutex<Vec<(SearchFilter, Arc<PostingList>)>>,
 }
@@ -243,7 +243,7 @@ impl AttributeColumns {
         &self.attributes
     }
 
-    /// The attribute of a name with its values.
+    /// The attribute of a name with its column.
     pub(crate) fn named(&self, name: &str) -> Option<(&Attribute, &AttributeColumn)> {
         let number = self.attributes.iter().position(|attribute| attribute.name == name)?;
         Some((&self.attributes[number], &self.columns[number]))
@@ -259,20 +259,20 @@ impl AttributeColumns {
         self.width
     }
 
-    /// The slots of the documents that are there, in order.
-    pub(crate) fn live(&self) -> Vec<u32> {
+    /// The slots of the existing documents, in order.
+    pub(crate) fn live_slots(&self) -> Vec<u32> {
         let mut slots = Vec::new();
         SlotBits::each_shared(&[&self.live], 0, usize::MAX, |slot| slots.push(slot));
         slots
     }
 
-    /// What passes a filter, if that is known.
+    /// The cached documents of a filter.
     pub(crate) fn passed(&self, filter: &SearchFilter) -> Option<Arc<PostingList>> {
         let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         passed.iter().find(|(known, _)| known == filter).map(|(_, posting)| posting.clone())
     }
 
-    /// Remembers what passes a filter.
+    /// Caches the documents of a filter.
     pub(crate) fn keep_passed(&self, filter: &SearchFilter, posting: &Arc<PostingList>) {
         let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         if passed.len() >= FILTERS_KEPT {
@@ -285,7 +285,7 @@ impl AttributeColumns {
         self.passed.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Takes the values of the fields that a document has.
+    /// Sets the values from the fields of a document.
     pub(crate) fn set(&mut self, slot: u32, document: &Document) {
         self.forget_passed();
         self.live.insert(slot);
@@ -309,7 +309,7 @@ impl AttributeColumns {
         }
     }
 
-    /// Forgets the values of a document.
+    /// Clears the values of a document.
     pub(crate) fn clear(&mut self, slot: u32) {
         self.forget_passed();
         self.live.remove(slot);
@@ -319,10 +319,10 @@ impl AttributeColumns {
         }
     }
 
-    /// Gives every document another slot.
+    /// Moves every document to another slot.
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
         self.forget_passed();
-        let old = self.live();
+        let old = self.live_slots();
         let new: Vec<u32> = old.iter().map(|slot| new_slot(*slot)).collect();
         self.live = SlotBits::from_slots(new.iter().copied());
         let first = new.iter().min().copied().unwrap_or(0);
@@ -340,7 +340,7 @@ impl AttributeColumns {
                 AttributeColumn::Codes(codes, texts) => {
                     let mut moved = vec![NO_CODE; width];
                     places.for_each(|(old, new)| moved[new] = codes[old]);
-                    // Texts that no document has any more go as well.
+                    // Drop texts that no document has any more.
                     texts.keep_used(&mut moved);
                     *codes = moved.into();
                 }
@@ -352,7 +352,7 @@ impl AttributeColumns {
 }
 
 impl Clone for AttributeColumns {
-    /// What was found out for filters is left behind.
+    /// The copy starts with an empty cache.
     fn clone(&self) -> AttributeColumns {
         AttributeColumns {
             attributes: self.attributes.clone(),
@@ -365,7 +365,7 @@ impl Clone for AttributeColumns {
     }
 }
 
-/// How columns are kept in a file. The documents are in slots without gaps then.
+/// The file format of columns. The slots have no gaps when it is written.
 impl AttributeColumns {
     pub(crate) fn write(&self, out: &mut SectionWriter<'_>) -> io::Result<()> {
         out.u64(self.width as u64)?;
@@ -445,10 +445,16 @@ mod tests {
         columns.set(100, &document("1990", "A"));
         columns.set(98, &document("x", "B"));
         columns.set(103, &document("1992", "A"));
-        assert_eq!((columns.base(), columns.width(), columns.live()), (98, 6, vec![98, 100, 103]));
+        assert_eq!(
+            (columns.base(), columns.width(), columns.live_slots()),
+            (98, 6, vec![98, 100, 103])
+        );
         columns.clear(100);
         columns.renumber(|slot| if slot == 98 { 500 } else { 501 });
-        assert_eq!((columns.base(), columns.width(), columns.live()), (500, 2, vec![500, 501]));
+        assert_eq!(
+            (columns.base(), columns.width(), columns.live_slots()),
+            (500, 2, vec![500, 501])
+        );
         let Some((_, AttributeColumn::Numbers(years))) = columns.named("year") else { panic!() };
         assert_eq!(years[0], NO_NUMBER);
         assert_eq!(Some(years[1]), AttributeType::Integer.number("1992"));

@@ -1,4 +1,4 @@
-//! What is indexed of a document under one name, and how.
+//! The configuration of a category: what it indexes of a document, and how.
 
 use crate::index::grid::Grid;
 use crate::index::partial::Partial;
@@ -6,7 +6,7 @@ use crate::index::similarity::Similarity;
 use crate::index::weight::Weight;
 use crate::text::tokenizer::Tokenizer;
 
-/// The configuration of a category: one aspect of documents in which words can be found.
+/// The configuration of a category: one aspect of documents in which words are found.
 #[derive(Clone, Debug)]
 pub struct Category {
     pub(crate) name: String,
@@ -36,8 +36,8 @@ impl Category {
         }
     }
 
-    /// A category whose values are numbers, found from nearby: `lat:47.4` looks for documents in
-    /// the surroundings of 47.4. See [`Grid`]. Such a category has no partial words.
+    /// A category of numbers, searched by proximity: `lat:47.4` finds documents near 47.4. See
+    /// [`Grid`]. Such a category has no partial words.
     pub fn near(name: impl Into<String>, grid: Grid) -> Category {
         Category { grid: Some(grid), partial: Partial::None, ..Category::new(name) }
     }
@@ -55,14 +55,14 @@ impl Category {
         ]
     }
 
-    /// Indexes this field instead of the one named like the category.
+    /// Indexes this field instead of the field with the name of the category.
     pub fn from(mut self, field: impl Into<String>) -> Category {
         self.from = Some(field.into());
         self
     }
 
-    /// What a query writes before the colon to mean this category, instead of its name. If two
-    /// categories have the same qualifier, it means the later one.
+    /// The names that a query writes before the colon to select this category, instead of its own.
+    /// If two categories have the same qualifier, it selects the later one.
     pub fn qualifiers<Q: Into<String>>(
         mut self,
         qualifiers: impl IntoIterator<Item = Q>,
@@ -71,38 +71,38 @@ impl Category {
         self
     }
 
-    /// Which parts of a word find it.
+    /// Sets the parts of a word that find it.
     pub fn partial(mut self, partial: Partial) -> Category {
         self.partial = partial;
         self
     }
 
-    /// Which words count as similar.
+    /// Sets the similarity of words.
     pub fn similarity(mut self, similarity: Similarity) -> Category {
         self.similarity = similarity;
         self
     }
 
-    /// How much words weigh.
+    /// Sets the weight of words.
     pub fn weight(mut self, weight: Weight) -> Category {
         self.weight = weight;
         self
     }
 
-    /// Takes texts apart in this way instead of the index's.
+    /// Uses this tokenizer instead of that of the index.
     pub fn tokenizer(mut self, tokenizer: Tokenizer) -> Category {
         self.tokenizer = Some(tokenizer);
         self
     }
 
-    /// For a partial query word, shows documents with exactly this word before the others, and
-    /// weighs by the higher of the two weights.
+    /// For a partial word of a query, shows documents with exactly this word first, and uses the
+    /// higher of the two weights.
     pub fn exact_first(mut self, exact_first: bool) -> Category {
         self.exact_first = exact_first;
         self
     }
 
-    /// The name of the field that is indexed.
+    /// The name of the indexed field.
     pub(crate) fn field(&self) -> &str {
         self.from.as_deref().unwrap_or(&self.name)
     }

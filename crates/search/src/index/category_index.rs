@@ -1,4 +1,4 @@
-//! The index of one category: its words, their parts, similar words, and how all follow changes.
+//! The index of one category: its words, their parts, similar words, and their updates.
 
 use crate::collection::document::DocumentField;
 use crate::collection::id::leading_float;
@@ -27,17 +27,17 @@ pub(crate) struct CategoryIndex {
     name_json: Vec<u8>,
     tokenizer: Tokenizer,
     exact: WordTable,
-    /// Nothing if partial words are answered by the whole words.
+    /// `None` if whole words answer partial words.
     partial: Option<WordTable>,
     similar: SimilarWords,
-    /// The numbers of the words of each document, for removing it. If their order is kept, every
-    /// occurrence is there, with gaps between texts.
+    /// The numbers of the words of each document, for removal. An index with phrases has every
+    /// occurrence in its order, with gaps between texts.
     words_of: DocumentWords,
     fixed: bool,
     ordered: bool,
 }
 
-/// What a word is in a category: its weight, and its documents if there are any.
+/// The match of a word in a category: its weight, and its documents if it has any.
 pub(crate) type FoundWord<'a> = (Score, Option<&'a PostingList>);
 
 impl CategoryIndex {
@@ -88,17 +88,23 @@ impl CategoryIndex {
         self.tokenizer.stemmer()
     }
 
+    /// The form in which the category stores a word: cut to [`MAX_WORD_CHARS`], and stemmed.
+    pub(crate) fn stored_form<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        let word = first_characters(word, MAX_WORD_CHARS);
+        self.stemmer().map_or(Cow::Borrowed(word), |stemmer| stemmer.stem(word))
+    }
+
     pub(crate) fn similar(&self) -> &SimilarWords {
         &self.similar
     }
 
-    /// The whole words, in the order in which they came.
+    /// The whole words, in the order of their insertion.
     pub(crate) fn words(&self) -> impl Iterator<Item = WordEntry<'_>> {
         self.exact.iter()
     }
 
-    /// The dictionary that answers for partial words, or for whole words.
-    pub(crate) fn bundle(&self, partial: bool) -> &WordTable {
+    /// The dictionary of partial words, or of whole words.
+    pub(crate) fn word_table(&self, partial: bool) -> &WordTable {
         match &self.partial {
             Some(bundle) if partial => bundle,
             _ => &self.exact,
@@ -109,7 +115,7 @@ impl CategoryIndex {
         self.words_of.contains(slot)
     }
 
-    /// Looks a word up. Nothing if the category does not know it at all.
+    /// Looks up a word; `None` if it has no weight in the category.
     pub(crate) fn find(
         &self,
         hasher: &DefaultHashBuilder,
@@ -123,7 +129,7 @@ impl CategoryIndex {
                 let cell = buffer.format(grid.cell(leading_float(word)));
                 self.exact.find(hasher.hash_one(cell), cell)
             }
-            None => self.bundle(partial).find(hash, word),
+            None => self.word_table(partial).find(hash, word),
         };
         match entry {
             Some(entry) => Some((entry.weight(), Some(entry.posting()))),
@@ -131,7 +137,7 @@ impl CategoryIndex {
         }
     }
 
-    /// Adds what a document has in its field to its words.
+    /// Indexes the field of a document.
     pub(crate) fn add(
         &mut self,
         hasher: &DefaultHashBuilder,
@@ -142,7 +148,7 @@ impl CategoryIndex {
         let mut parts = MAX_FIELD_PARTS;
         let known = self.words_of(slot).len();
         self.add_gap(slot);
-        // There is no gap more after one that an empty text has left behind.
+        // An empty text can leave a gap behind, so that there is none to add.
         let start = self.words_of(slot).len();
         match field {
             DocumentField::Words(words) => {
@@ -164,7 +170,7 @@ impl CategoryIndex {
                 }
             }
         }
-        // The same text once more adds nothing.
+        // A repeated text adds nothing.
         if self.ordered && known > 0 {
             let words = self.words_of.get(slot);
             if occurs(&words[..known], &words[start..]) {
@@ -173,7 +179,7 @@ impl CategoryIndex {
         }
     }
 
-    /// Words before and after this are not next to each other.
+    /// Separates the words before from the words after, so that no phrase spans both.
     fn add_gap(&mut self, slot: u32) {
         if self.ordered && self.words_of.get(slot).last().is_some_and(|last| *last != GAP) {
             self.words_of.push(slot, GAP);
@@ -210,11 +216,7 @@ impl CategoryIndex {
             }
             return;
         }
-        let word = first_characters(word, MAX_WORD_CHARS);
-        let stored = match self.tokenizer.stemmer() {
-            Some(stemmer) => stemmer.stem(word),
-            None => Cow::Borrowed(word),
-        };
+        let stored = self.stored_form(word);
         if !stored.is_empty() {
             self.add_stored(hasher, slot, &stored, end, parts);
         }
@@ -250,8 +252,8 @@ impl CategoryIndex {
         }
     }
 
-    /// Removes a document. With `whole_code`, the last document of a word takes all similar words
-    /// of that word with it.
+    /// Removes a document. With `whole_code`, the last document of a word also removes all words
+    /// that sound like it.
     pub(crate) fn remove(&mut self, hasher: &DefaultHashBuilder, slot: u32, whole_code: bool) {
         let weight = &self.config.weight;
         if self.fixed && !self.ordered {
@@ -293,21 +295,21 @@ impl CategoryIndex {
         self.partial.iter_mut().for_each(WordTable::make_bits);
     }
 
-    /// Replaces every slot by another; the order of slots must stay.
+    /// Replaces every slot by another in the same order.
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32 + Copy) {
         self.exact.renumber(new_slot);
         self.partial.iter_mut().for_each(|bundle| bundle.renumber(new_slot));
         self.words_of.rearrange(new_slot, |number| number);
     }
 
-    /// Replaces the numbers of the words of documents by these.
+    /// Renumbers the words of documents.
     fn renumber_words(&mut self, numbers: &[u32]) {
         let new = |number| if number == GAP { GAP } else { numbers[number as usize] };
         self.words_of.rearrange(|slot| slot, new);
     }
 
-    /// Gives all unused room back, as [`write`](Self::write) wants it.
-    pub(crate) fn settle(&mut self, hasher: &DefaultHashBuilder) {
+    /// Releases unused memory, which [`write`](Self::write) requires.
+    pub(crate) fn compact(&mut self, hasher: &DefaultHashBuilder) {
         let numbers = self.exact.compact_now(hasher);
         self.renumber_words(&numbers);
         if let Some(bundle) = &mut self.partial {
@@ -315,7 +317,7 @@ impl CategoryIndex {
         }
     }
 
-    /// Writes everything. The documents are in slots without gaps.
+    /// Writes the category. The slots must have no gaps.
     pub(crate) fn write(
         &self,
         first: u32,
@@ -331,7 +333,7 @@ impl CategoryIndex {
         self.words_of.write(first, count, out)
     }
 
-    /// Reads what [`write`](Self::write) has written.
+    /// Reads the output of [`write`](Self::write).
     pub(crate) fn read(
         &mut self,
         input: &mut SectionReader<'_>,

@@ -1,4 +1,4 @@
-//! The different texts of an attribute, each kept once.
+//! The distinct texts of an attribute, each stored once.
 
 use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -7,22 +7,22 @@ use std::hash::BuildHasher;
 use std::io;
 use std::sync::OnceLock;
 
-/// Texts by numbers. Several texts of one document are one text here, with a character between
+/// A dictionary of texts. Several texts of one document are one entry, with a separator between
 /// them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DistinctTexts {
     all: Vec<Box<str>>,
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The place of each text in order, found out when it is first asked for.
+    /// The rank of each text in sorted order, computed on first use.
     ranks: OnceLock<Vec<u32>>,
 }
 
 impl DistinctTexts {
-    /// What is between several texts of one document.
+    /// The separator between several texts of one document.
     pub(crate) const BETWEEN: char = '\0';
 
-    /// The number of a text, which is kept from now on.
+    /// The number of a text; adds it if it is new.
     pub(crate) fn number_of(&mut self, text: &str) -> u32 {
         let DistinctTexts { all, table, hasher, ranks } = self;
         let hash = hasher.hash_one(text);
@@ -36,17 +36,17 @@ impl DistinctTexts {
         number
     }
 
-    /// The text of a number, empty if there is none.
+    /// The text of a number; empty for an unknown number.
     pub(crate) fn text(&self, number: u32) -> &str {
         self.all.get(number as usize).map_or("", |text| text)
     }
 
-    /// The single texts of every number.
+    /// The single texts of every entry.
     pub(crate) fn each(&self) -> impl Iterator<Item = std::str::Split<'_, char>> {
         self.all.iter().map(|text| text.split(DistinctTexts::BETWEEN))
     }
 
-    /// The places of all texts in order: that of [`compare`], by the first of several texts.
+    /// The ranks of all texts in the order of [`compare`], by the first of several texts.
     pub(crate) fn ranks(&self) -> &[u32] {
         self.ranks.get_or_init(|| {
             let mut order: Vec<u32> = (0..self.all.len() as u32).collect();
@@ -70,7 +70,7 @@ impl DistinctTexts {
         self.all.iter().try_for_each(|text| out.text(text))
     }
 
-    /// Reads what [`write`](Self::write) has written.
+    /// Reads the output of [`write`](Self::write).
     pub(crate) fn read(input: &mut SectionReader<'_>) -> Result<DistinctTexts, DamagedFile> {
         let mut texts = DistinctTexts::default();
         for number in 0..input.count(4)? {
@@ -81,8 +81,8 @@ impl DistinctTexts {
         Ok(texts)
     }
 
-    /// Keeps only the texts whose numbers are among these, and changes the numbers to new ones.
-    /// Other numbers, for no text, stay.
+    /// Keeps only the texts with these numbers and replaces the numbers by the new ones. Numbers
+    /// without a text stay.
     pub(crate) fn keep_used(&mut self, numbers: &mut [u32]) {
         let old = std::mem::take(self);
         for number in numbers {
@@ -98,7 +98,7 @@ pub(crate) fn first(texts: &str) -> &str {
     texts.split(DistinctTexts::BETWEEN).next().unwrap_or_default()
 }
 
-/// The order of texts: by their letters in lower case, and only if these are the same as written.
+/// Compares texts by their letters in lower case, then as written.
 pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     let lower = |text: &'_ str| text.chars().flat_map(char::to_lowercase).collect::<String>();
     if left.is_ascii() && right.is_ascii() {

@@ -1,22 +1,22 @@
-//! Which words each document has in a category, for removing it.
+//! The words of each document in a category, for removal and for phrases.
 
 use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use std::collections::VecDeque;
 use std::io;
 
-/// What stands between texts whose words are not next to each other.
+/// The separator between texts: no phrase spans it.
 pub(crate) const GAP: u32 = u32::MAX;
 
-/// What stands for a document without words.
+/// The entry of a document without words.
 const NONE: u32 = u32::MAX;
 
-/// Unused numbers are kept until there are this many more than used ones.
+/// Compaction starts when the unused numbers exceed half of the list by this many.
 const UNUSED_ALLOWED: usize = 4_096;
 
 /// The numbers of the words of each document, by slot.
 ///
-/// All numbers are in one list: for each document how many there are, and then they. What documents
-/// leave behind is given back from time to time.
+/// All numbers are in one vector, those of each document after their count: `2 7 9` are the words 7
+/// and 9. Compaction removes the entries of removed documents.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DocumentWords {
     /// The slot of the first of `places`.
@@ -37,7 +37,7 @@ impl DocumentWords {
         self.place(slot).is_some()
     }
 
-    /// The words of a document, in the order in which they were added.
+    /// The words of a document, in the order of insertion.
     pub(crate) fn get(&self, slot: u32) -> &[u32] {
         let Some(place) = self.place(slot) else { return &[] };
         &self.numbers[place + 1..][..self.numbers[place] as usize]
@@ -46,7 +46,7 @@ impl DocumentWords {
     /// Adds a word to a document.
     pub(crate) fn push(&mut self, slot: u32, number: u32) {
         let place = match self.place(slot) {
-            // The words of the document that came last can be added to where they are.
+            // The words of the newest document can grow in place.
             Some(place) if place + 1 + self.numbers[place] as usize == self.numbers.len() => place,
             Some(place) => {
                 let count = self.numbers[place] as usize;
@@ -67,7 +67,7 @@ impl DocumentWords {
         self.numbers[place] += 1;
     }
 
-    /// Forgets the words of a document after the first ones, at least one.
+    /// Truncates the words of a document, to at least one.
     pub(crate) fn truncate(&mut self, slot: u32, length: usize) {
         if let Some(place) = self.place(slot) {
             let count = self.numbers[place] as usize;
@@ -96,7 +96,7 @@ impl DocumentWords {
         self.places[at] = place;
     }
 
-    /// Forgets a document and answers the words that it had.
+    /// Removes a document and returns its words.
     pub(crate) fn remove(&mut self, slot: u32) -> Vec<u32> {
         let words = self.get(slot).to_vec();
         if self.contains(slot) {
@@ -109,8 +109,7 @@ impl DocumentWords {
         words
     }
 
-    /// Replaces slots, whose order stays, and numbers of words by others, and gives unused room
-    /// back.
+    /// Replaces slots, in the same order, and word numbers, and compacts.
     pub(crate) fn rearrange(
         &mut self,
         new_slot: impl Fn(u32) -> u32,
@@ -129,7 +128,7 @@ impl DocumentWords {
         *self = new;
     }
 
-    /// Writes the words of the documents from a slot on.
+    /// Writes the words of `count` documents, starting at slot `first`.
     pub(crate) fn write(
         &self,
         first: u32,
@@ -143,7 +142,7 @@ impl DocumentWords {
         slots().try_for_each(|slot| out.u32s(self.get(slot).iter().copied()))
     }
 
-    /// Reads what [`write`](Self::write) has written, where words are below a number.
+    /// Reads the output of [`write`](Self::write); word numbers must be below `words`.
     pub(crate) fn read(
         input: &mut SectionReader<'_>,
         first: u32,
@@ -177,7 +176,7 @@ impl DocumentWords {
     }
 }
 
-/// Whether words occur in a text one after the other. All are numbers.
+/// Whether the words occur in the text next to each other. Both are word numbers.
 pub(crate) fn occurs(text: &[u32], words: &[u32]) -> bool {
     words.is_empty() || text.windows(words.len()).any(|window| window == words)
 }

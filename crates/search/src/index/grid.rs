@@ -1,17 +1,15 @@
-//! Numbers near each other: values are put into the cells of a grid, and a query looks into one.
+//! Proximity search on numbers: a grid of cells holds the values, and a query reads one cell.
 //!
-//! With a range r and a precision p the cells are r / (p + 0.5) wide and a value is put into its
-//! own cell and p cells to either side, so that a query in one cell finds the values within about
-//! r.
+//! With a range r and a precision p the cells are r / (p + 0.5) wide. A value is in its own cell
+//! and in p cells to either side, so that one cell has the values within about r.
 
 use crate::limits::MAX_GRID_PRECISION;
 
 /// Kilometres to degrees of latitude.
 const LATITUDE_PER_KM: f64 = 0.008_983_12;
 
-/// Kilometres to degrees of longitude, at 60 degrees of latitude. It is used everywhere, so that
-/// what counts as near is a rectangle that is too narrow near the poles and too wide at the
-/// equator.
+/// Kilometres to degrees of longitude, at 60 degrees of latitude. It applies everywhere, so that
+/// the area is a rectangle that is too narrow near the poles and too wide at the equator.
 const LONGITUDE_PER_KM: f64 = 0.017_966_24;
 
 /// The cells of a category whose values are numbers.
@@ -23,10 +21,10 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Cells for finding values within about `range` of a number, a positive one.
+    /// Cells that find values within about `range` of a number; the range is positive.
     ///
-    /// `precision` says how finely the cells are cut: with a higher one results are closer to the
-    /// range and the index is larger. It is at least 1. Cells are counted from `anchor`.
+    /// `precision`, at least 1, subdivides the cells: a higher one gives more exact results and a
+    /// larger index. Cells are counted from `anchor`.
     pub fn new(range: f64, precision: u32, anchor: f64) -> Grid {
         let precision = precision.clamp(1, MAX_GRID_PRECISION);
         let range = if range.is_finite() { range.abs().max(f64::MIN_POSITIVE) } else { 1.0 };
@@ -34,22 +32,22 @@ impl Grid {
         Grid { anchor: anchor - range - width, width, precision }
     }
 
-    /// Cells of degrees of latitude, for finding places within about `km` kilometres.
+    /// Cells of degrees of latitude that find places within about `km` kilometres.
     pub fn latitude(km: f64, precision: u32) -> Grid {
         Grid::new(km * LATITUDE_PER_KM, precision, 0.0)
     }
 
-    /// Cells of degrees of longitude, for finding places within about `km` kilometres.
+    /// Cells of degrees of longitude that find places within about `km` kilometres.
     pub fn longitude(km: f64, precision: u32) -> Grid {
         Grid::new(km * LONGITUDE_PER_KM, precision, 0.0)
     }
 
-    /// The cell that a value is in, and the one that a query looks into.
+    /// The cell of a value, which is also the cell that a query reads.
     pub(crate) fn cell(&self, value: f64) -> i64 {
         ((value - self.anchor) / self.width).floor() as i64
     }
 
-    /// The cells under which a value is found.
+    /// The cells that hold a value.
     pub(crate) fn cells(&self, value: f64) -> std::ops::RangeInclusive<i64> {
         let cell = self.cell(value);
         let precision = i64::from(self.precision);

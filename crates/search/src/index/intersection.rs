@@ -1,24 +1,24 @@
-//! Documents that are in every one of some lists, and how many.
+//! Intersection of posting lists: the documents that all lists have, and their number.
 //!
-//! The order of the result is that of the longest list, the last of them if several are equally
-//! long. When all lists ascend, that makes no difference.
+//! The order of the result is that of the longest list, the last of several equally long ones. If
+//! all lists ascend, the order is the same for all.
 
 use crate::index::posting_list::{PostingList, SeenSlots};
 use crate::index::slot_bits::SlotBits;
 use crate::query::work_budget::WorkBudget;
 
-/// Lists that all ascend, at most [`MOST`] of them, with what is needed to intersect them.
+/// Up to [`MOST`] ascending lists, prepared for intersection.
 pub(crate) struct Ascending<'a> {
     lists: &'a [&'a PostingList],
-    /// All lists as bits, if all are kept as bits.
+    /// All lists as bit sets, if all have one.
     bits: Option<[&'a SlotBits; MOST]>,
 }
 
-/// Most lists that are intersected as bits.
+/// Most lists intersected as bit sets.
 const MOST: usize = 16;
 
 impl<'a> Ascending<'a> {
-    /// Takes at least one list.
+    /// Prepares lists; at least one.
     pub(crate) fn new(lists: &'a [&'a PostingList]) -> Ascending<'a> {
         let bits = match lists.first().and_then(|list| list.bits()) {
             Some(first)
@@ -40,8 +40,7 @@ impl<'a> Ascending<'a> {
         lengths.min_by_key(|(_, list)| list.len()).map_or(0, |(number, _)| number)
     }
 
-    /// Takes what it is to look for shared documents from the budget and says whether there was as
-    /// much.
+    /// Takes the cost of the intersection from the budget; false if it has too little.
     fn afford(&self, work: &mut WorkBudget) -> bool {
         let lists = self.lists.len();
         let steps = match &self.bits {
@@ -54,7 +53,7 @@ impl<'a> Ascending<'a> {
         work.spend(1 + steps)
     }
 
-    /// The number of shared documents, or nothing if that is too much work.
+    /// The number of shared documents; `None` once the budget is spent.
     pub(crate) fn count(&self, work: &mut WorkBudget) -> Option<usize> {
         if let [list] = self.lists {
             return Some(list.len());
@@ -66,7 +65,7 @@ impl<'a> Ascending<'a> {
         })
     }
 
-    /// All shared documents, or nothing if that is too much work.
+    /// All shared documents; `None` once the budget is spent.
     pub(crate) fn all(&self, work: &mut WorkBudget) -> Option<Vec<u32>> {
         if !self.afford(work) {
             return None;
@@ -80,13 +79,13 @@ impl<'a> Ascending<'a> {
         let shortest = self.shortest();
         let others = self.lists.iter().enumerate().filter(|(number, _)| *number != shortest);
         let mut others: Vec<Walk<'_>> = others.map(|(_, list)| Walk::new(list)).collect();
-        // Short lists rule most documents out.
+        // Short lists exclude most documents, so they come first.
         others.sort_by_key(|walk| walk.length);
         let slots = self.lists[shortest].iter();
         slots.filter(move |slot| others.iter_mut().all(|walk| walk.reaches(*slot)))
     }
 
-    /// Calls `each` for shared documents, without the first `skip` ones, at most `limit` times.
+    /// Calls `each` for at most `limit` shared documents after the first `skip`.
     pub(crate) fn each(&self, skip: usize, limit: usize, mut each: impl FnMut(u32)) {
         if let [list] = self.lists {
             list.iter_from(skip).take(limit).for_each(each);
@@ -98,9 +97,9 @@ impl<'a> Ascending<'a> {
     }
 }
 
-/// Where in an ascending list the search for ascending slots is. Steps that double, and a binary
-/// search where one was too far, make it short for slots near each other as for those far apart
-/// (Bentley and Yao, "An almost optimal algorithm for unbounded searching", 1976).
+/// A galloping cursor over an ascending list: steps that double, then a binary search within the
+/// last step. It is fast for slots near each other and far apart (Bentley and Yao, "An almost
+/// optimal algorithm for unbounded searching", 1976).
 struct Walk<'a> {
     bits: Option<&'a SlotBits>,
     rest: &'a [u32],
@@ -115,7 +114,7 @@ impl<'a> Walk<'a> {
         Walk { bits: list.bits(), rest, after, length }
     }
 
-    /// Whether a slot is in the list, which has to be above those asked for before.
+    /// Whether the list has a slot, which must be above the earlier ones.
     fn reaches(&mut self, slot: u32) -> bool {
         if let Some(bits) = self.bits {
             return bits.contains(slot);
@@ -142,10 +141,9 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The documents shared by any lists, in order; nothing if that is too much work.
+/// The documents shared by any lists, in order; `None` once the budget is spent.
 ///
-/// A document that is in a list more than once is in the result as often if there is only that
-/// list, and once if there are several.
+/// A single list keeps its repetitions; with several lists each document is in the result once.
 pub(crate) fn intersect(lists: &[&PostingList], work: &mut WorkBudget) -> Option<Vec<u32>> {
     let mut by_length: Vec<&PostingList> = lists.to_vec();
     by_length.sort_by_key(|list| list.len());

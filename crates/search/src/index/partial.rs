@@ -1,41 +1,41 @@
-//! Which parts of a word find it: the strategies behind `wor*`.
+//! Partial words: the parts of a word that find it, for `wor*`.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A function that calls its second argument with every part under which a word is found.
+/// A function that calls its second argument with every part of a word that finds it.
 pub type PartFunction = Arc<dyn Fn(&str, &mut dyn FnMut(&str)) + Send + Sync>;
 
-/// The parts of a word under which a partial query word finds it.
+/// The parts of a word that a partial word of a query matches.
 #[derive(Clone)]
 pub enum Partial {
-    /// Beginnings. The word is first cut to the characters `0..=to` and its beginnings are then
-    /// those down to `from` characters; negative numbers count from the end, as -1 is the last
-    /// character of the word and the length of the word itself.
+    /// Prefixes. The word is first cut to the characters `0..=to`; its prefixes are then those of
+    /// at least `from` characters. Negative numbers count from the end: -1 is the last character of
+    /// the word, or the length of the word itself.
     ///
-    /// `from: 1, to: -1` are all beginnings; `from: -3, to: -1` for "hello" are "hello", "hell" and
+    /// `from: 1, to: -1` are all prefixes; `from: -3, to: -1` of "hello" are "hello", "hell" and
     /// "hel". With `to: -2` the full word is not among them.
     Substring {
-        /// Length of the shortest beginning.
+        /// The length of the shortest prefix.
         from: i32,
         /// Last character kept.
         to: i32,
     },
-    /// All parts from anywhere in the word.
+    /// All infixes.
     Infix {
-        /// Length of the shortest part.
+        /// The length of the shortest infix.
         min: i32,
-        /// Length of the longest part.
+        /// The length of the longest infix.
         max: i32,
     },
-    /// No parts: a partial query word finds just the word itself.
+    /// No parts: a partial word finds only the word itself.
     None,
-    /// What a function says.
+    /// The parts that a function returns.
     Function(PartFunction),
 }
 
 impl Default for Partial {
-    /// The whole word and its beginnings with one and two characters less.
+    /// The whole word and its prefixes with one and two characters less.
     fn default() -> Partial {
         Partial::postfix(-3)
     }
@@ -55,12 +55,12 @@ impl fmt::Debug for Partial {
 }
 
 impl Partial {
-    /// Beginnings down to `from` characters, the whole word included.
+    /// Prefixes of at least `from` characters, including the whole word.
     pub fn postfix(from: i32) -> Partial {
         Partial::Substring { from, to: -1 }
     }
 
-    /// Beginnings of a part of the word, see [`Partial::Substring`].
+    /// Prefixes of a part of the word, see [`Partial::Substring`].
     pub fn substring(from: i32, to: i32) -> Partial {
         Partial::Substring { from, to }
     }
@@ -80,7 +80,7 @@ impl Partial {
     }
 }
 
-/// Byte offsets of all character boundaries, the end included.
+/// The byte offsets of all character boundaries, including the end.
 fn boundaries(word: &str) -> Vec<usize> {
     word.char_indices().map(|(at, _)| at).chain([word.len()]).collect()
 }

@@ -1,25 +1,24 @@
-//! The documents of a word: an ordered list of slots.
+//! Posting lists: the documents of a word, as an ordered list of slots.
 //!
-//! A slot is the place of a document in its index. The order of a list is the order in which
-//! answers show documents. Lists nearly always ascend, because new documents get the next slot
-//! after the last or before the first; a document that is changed in one category only can end up
-//! elsewhere, and then the list is marked as not ascending and handled the general way.
+//! A slot is the position of a document in its index. Answers show documents in the order of the
+//! list. Nearly all lists ascend, because a new document gets the slot after the last or before the
+//! first one. A document changed in one category only can end up elsewhere: its list is then marked
+//! as not ascending and takes the general code path.
 
 use crate::index::slot_bits::SlotBits;
 use std::collections::VecDeque;
 
-/// Lists with fewer slots are never kept as bits too.
+/// Shorter lists never have a bit set.
 const DENSE_FROM: usize = 16;
 
-/// On which end of its lists a document is added.
+/// The end of the lists to which a document is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListEnd {
     Front,
     Back,
 }
 
-/// Lists of up to this many slots are kept where they are mentioned: most words are in few
-/// documents.
+/// Lists of up to this many slots are stored inline: most words are in few documents.
 const FEW: usize = 3;
 
 /// The slots of a word, in order.
@@ -33,11 +32,11 @@ pub(crate) enum PostingList {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotList {
     slots: VecDeque<u32>,
-    /// The same slots as a set, if there are about as many of them as words in the set.
+    /// The same slots as a bit set, if that takes no more memory than about one word a slot.
     bits: Option<Box<SlotBits>>,
-    /// Whether the slots do not ascend strictly.
+    /// Whether the slots do not strictly ascend.
     scattered: bool,
-    /// Whether a slot may be in the list more than once. Only lists put together for a query are.
+    /// Whether a slot may repeat. Only lists of a query can.
     repeats: bool,
 }
 
@@ -48,7 +47,7 @@ impl Default for PostingList {
 }
 
 impl PostingList {
-    /// A list put together for a query. Its slots may be in any order and repeat.
+    /// A list of a query, in any order and with repetitions.
     pub(crate) fn from_slots(slots: Vec<u32>) -> PostingList {
         let scattered = !slots.is_sorted_by(|left, right| left < right);
         if !scattered && slots.len() <= FEW {
@@ -64,7 +63,7 @@ impl PostingList {
         }))
     }
 
-    /// The same without the later occurrences of slots that occur before.
+    /// A list of a query without repetitions: the first occurrences.
     pub(crate) fn without_repeats(mut slots: Vec<u32>) -> PostingList {
         let mut seen = SeenSlots::default();
         slots.retain(|slot| seen.insert(*slot));
@@ -75,7 +74,7 @@ impl PostingList {
         posting
     }
 
-    /// A list that was kept in a file, in which no slot repeats.
+    /// A list from a file, without repetitions.
     pub(crate) fn stored(slots: Vec<u32>) -> PostingList {
         if slots.len() <= FEW {
             return PostingList::few(&slots);
@@ -122,7 +121,7 @@ impl PostingList {
         }
     }
 
-    /// All slots, in two pieces.
+    /// All slots, as two slices.
     fn slots(&self) -> (&[u32], &[u32]) {
         match self {
             PostingList::Few { length, slots } => (&slots[..usize::from(*length).min(FEW)], &[]),
@@ -135,14 +134,14 @@ impl PostingList {
         front.iter().chain(back).copied()
     }
 
-    /// The slots from a place on.
+    /// The slots from a position on.
     pub(crate) fn iter_from(&self, place: usize) -> impl Iterator<Item = u32> + '_ {
         let place = place.min(self.len());
         let [front, back] = self.parts(place, self.len() - place);
         front.iter().chain(back).copied()
     }
 
-    /// Part of the slots, in at most two pieces. The part must be within the list.
+    /// A range of the slots, as two slices. The range must be within the list.
     pub(crate) fn parts(&self, skip: usize, limit: usize) -> [&[u32]; 2] {
         let (front, back) = self.slots();
         let from_front = &front[skip.min(front.len())..(skip + limit).min(front.len())];
@@ -157,7 +156,7 @@ impl PostingList {
         }
     }
 
-    /// Adds a slot at one end, unless it is in already. Says whether it was added.
+    /// Adds a slot at one end unless the list has it. Returns whether it was added.
     pub(crate) fn add(&mut self, slot: u32, end: ListEnd) -> bool {
         match self {
             PostingList::Few { .. } if self.contains(slot) => false,
@@ -188,15 +187,14 @@ impl PostingList {
         }
     }
 
-    /// Keeps the slots as bits too if that is no waste. Done once more when many documents have
-    /// been added at once.
+    /// Adds a bit set if the list is dense. Bulk loading calls it once in the end.
     pub(crate) fn make_bits(&mut self) {
         if let PostingList::Many(list) = self {
             list.make_bits();
         }
     }
 
-    /// Removes a slot and says whether it was in.
+    /// Removes a slot and returns whether the list had it.
     pub(crate) fn remove(&mut self, slot: u32) -> bool {
         match self {
             PostingList::Few { length, slots } => {
@@ -218,7 +216,7 @@ impl PostingList {
         }
     }
 
-    /// Replaces every slot by another; the order of slots must stay.
+    /// Replaces every slot by another in the same order.
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
         match self {
             PostingList::Few { length, slots } => {
@@ -280,7 +278,7 @@ impl SlotList {
             }
             return;
         }
-        // Scattered lists cannot be searched otherwise; the others are looked at now and then.
+        // Scattered lists need a bit set for every search; others reconsider it as they grow.
         let look = self.scattered || (length >= DENSE_FROM && length.is_power_of_two());
         if look {
             self.make_bits();
@@ -319,7 +317,7 @@ impl SlotList {
     }
 }
 
-/// Which slots have been seen, whatever their number.
+/// A set of seen slots of any size.
 #[derive(Debug, Default)]
 pub(crate) struct SeenSlots {
     few: Vec<u32>,
@@ -327,7 +325,7 @@ pub(crate) struct SeenSlots {
 }
 
 impl SeenSlots {
-    /// Adds a slot and says whether it is new.
+    /// Adds a slot and returns whether it is new.
     pub(crate) fn insert(&mut self, slot: u32) -> bool {
         if self.many.size() > 0 {
             return self.many.insert(slot);

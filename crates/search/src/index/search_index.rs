@@ -1,4 +1,4 @@
-//! An index: documents by category, filled at once or kept up to date as documents change.
+//! The search index: documents by category, filled at once or updated as documents change.
 
 use crate::collection::document::Document;
 use crate::collection::document_slots::DocumentSlots;
@@ -15,16 +15,16 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use std::hash::BuildHasher;
 use std::io;
 
-/// Whether faults of the engine that this one follows are corrected.
+/// Corrected behaviour, or the faults of the original engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fidelity {
-    /// Faults are corrected: with `unique` every document is shown and counted once and every
-    /// offset shows what it should; removing a word leaves the words that sound like it.
+    /// Corrected: with `unique` every document is shown and counted once and every offset shows its
+    /// page; removing a word keeps the words that sound like it.
     #[default]
     Corrected,
-    /// Answers are as the original gives them: `unique` leaves out only documents already shown and
-    /// large offsets show the first page; removing the last document of a word makes all words of
-    /// the same sound unfindable by `~` until they are added again.
+    /// Exactly the original: `unique` leaves out only documents already shown and large offsets
+    /// show the first page; removing the last document of a word hides all words of the same sound
+    /// from `~` until they are added again.
     Original,
 }
 
@@ -58,65 +58,65 @@ impl IndexConfig {
         }
     }
 
-    /// What answers call the index, if not by its name.
+    /// The identifier of the index in answers, instead of its name.
     pub fn identifier(mut self, identifier: impl Into<String>) -> IndexConfig {
         self.identifier = Some(identifier.into());
         self
     }
 
-    /// What becomes of identifiers. Without it they are numbers.
+    /// The format of document identifiers; integers by default.
     pub fn key_format(mut self, format: KeyFormat) -> IndexConfig {
         self.key_format = format;
         self
     }
 
-    /// How texts are taken apart, in categories that do not say otherwise.
+    /// The tokenizer of categories without their own.
     pub fn tokenizer(mut self, tokenizer: Tokenizer) -> IndexConfig {
         self.tokenizer = tokenizer;
         self
     }
 
-    /// Adds a category. Their order is the order in which interpretations are formed.
+    /// Adds a category. Interpretations are formed in the order of the categories.
     pub fn category(mut self, category: Category) -> IndexConfig {
         self.categories.push(category);
         self
     }
 
-    /// Adds an attribute, for filters and for sorting.
+    /// Adds an attribute, for filters and sorting.
     pub fn attribute(mut self, attribute: Attribute) -> IndexConfig {
         self.attributes.push(attribute);
         self
     }
 
-    /// What becomes of identifiers.
+    /// The format of document identifiers.
     pub(crate) fn format(&self) -> KeyFormat {
         self.key_format
     }
 
-    /// Saves the memory that removing documents quickly needs. Removing still works, slowly.
+    /// Saves the memory that makes removals fast. Removals still work, slowly.
     pub fn fixed(mut self, fixed: bool) -> IndexConfig {
         self.fixed = fixed;
         self
     }
 
-    /// Keeps the order of words, four bytes for each, so that searches can find phrases: see
+    /// Stores the order of words, four bytes for each, to find phrases: see
     /// [`SearchConfig::phrases`](crate::SearchConfig::phrases).
     pub fn phrases(mut self, phrases: bool) -> IndexConfig {
         self.phrases = phrases;
         self
     }
 
-    /// Whether to follow the original in its faults.
+    /// Chooses between corrected behaviour and the faults of the original.
     pub fn fidelity(mut self, fidelity: Fidelity) -> IndexConfig {
         self.fidelity = fidelity;
         self
     }
 }
 
-/// An index.
+/// An index of documents.
 ///
-/// Documents are shown in their order in the index: [`append`](SearchIndex::append) puts one at the end,
-/// [`add`](SearchIndex::add) at the start.
+/// Answers show documents in the order of the index: [`append`](SearchIndex::append) adds a
+/// document at the end, [`add`](SearchIndex::add) at the start.
 #[derive(Clone, Debug)]
 pub struct SearchIndex {
     name: String,
@@ -134,8 +134,8 @@ impl SearchIndex {
     /// An empty index.
     ///
     /// # Errors
-    /// Too many categories, none at all, or two of one name; the same of attributes, which need not
-    /// be there.
+    /// No categories, too many, or two of the same name; too many attributes, or two of the same
+    /// name.
     pub fn new(config: IndexConfig) -> Result<SearchIndex, ConfigError> {
         let name = config.name;
         if config.categories.is_empty() {
@@ -145,7 +145,7 @@ impl SearchIndex {
         }
         if config.categories.len() > MAX_CATEGORIES {
             return Err(ConfigError::new(format!(
-                "the index {name} has {} categories; {MAX_CATEGORIES} are allowed",
+                "the index {name} must have at most {MAX_CATEGORIES} categories (got {})",
                 config.categories.len()
             )));
         }
@@ -181,12 +181,12 @@ impl SearchIndex {
         })
     }
 
-    /// The name.
+    /// The name of the index.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What answers call the index.
+    /// The identifier of the index in answers.
     pub fn identifier(&self) -> &str {
         &self.identifier
     }
@@ -201,12 +201,12 @@ impl SearchIndex {
         self.documents.len() == 0
     }
 
-    /// Whether a document of this identifier is in the index.
+    /// Whether the index has a document of this identifier.
     pub fn contains(&self, id: impl Into<Id>) -> bool {
         self.documents.slot(&self.key_format.apply(id.into())).is_some()
     }
 
-    /// Identifiers in the order of the index, at most `limit` of them, without the first `skip`.
+    /// At most `limit` identifiers in the order of the index, after the first `skip`.
     pub fn ids(&self, skip: usize, limit: usize) -> Vec<Id> {
         self.documents.iter().skip(skip).take(limit).collect()
     }
@@ -216,34 +216,34 @@ impl SearchIndex {
         self.categories.iter().map(|category| category.config().name.as_str())
     }
 
-    /// Appends many documents, as when an index is filled from its source.
+    /// Appends many documents, to fill an index from its source.
     pub fn load(&mut self, documents: impl IntoIterator<Item = Document>) {
         documents.into_iter().for_each(|document| self.append(&document));
         self.categories.iter_mut().for_each(CategoryIndex::make_bits);
     }
 
-    /// Puts a document at the start.
+    /// Adds a document at the start.
     ///
-    /// A document whose identifier is in the index already stays where it is: words that it has in
-    /// addition are added to it, no word is removed. To change one, use [`replace`](Self::replace).
-    /// When the index is full ([`MAX_DOCUMENTS`]), new documents are left out.
+    /// A document whose identifier the index has stays in its place: new words are added to it,
+    /// none is removed. [`replace`](Self::replace) changes a document. A full index
+    /// ([`MAX_DOCUMENTS`]) ignores new documents.
     pub fn add(&mut self, document: &Document) {
         self.insert(document, ListEnd::Front);
     }
 
-    /// Puts a document at the end; otherwise like [`add`](Self::add).
+    /// Adds a document at the end; otherwise like [`add`](Self::add).
     pub fn append(&mut self, document: &Document) {
         self.insert(document, ListEnd::Back);
     }
 
-    /// Removes what is known of the document and puts it at the start.
+    /// Removes the document and adds it at the start.
     pub fn replace(&mut self, document: &Document) {
         self.remove(document.id().clone());
         self.add(document);
     }
 
-    /// Replaces the categories whose fields the document has, and leaves the others. In the
-    /// replaced ones the document moves to the start.
+    /// Replaces the categories whose fields the document has and keeps the others. The document
+    /// moves to the start in the replaced ones.
     pub fn replace_from(&mut self, document: &Document) {
         let id = self.key_format.apply(document.id().clone());
         let Some(slot) = self.documents.slot(&id) else {
@@ -265,7 +265,7 @@ impl SearchIndex {
         }
     }
 
-    /// Removes a document and says whether it was in the index.
+    /// Removes a document and returns whether the index had it.
     pub fn remove(&mut self, id: impl Into<Id>) -> bool {
         let id = self.key_format.apply(id.into());
         let Some(slot) = self.documents.remove(&id) else {
@@ -282,8 +282,8 @@ impl SearchIndex {
         true
     }
 
-    /// The values of a category with the number of documents of each, in the order in which the
-    /// values came, those with at least `at_least` documents. Nothing for an unknown category.
+    /// The values of a category with the number of documents of each, in the order of insertion,
+    /// with at least `at_least` documents. Empty for an unknown category.
     pub fn facets(&self, category: &str, at_least: usize) -> Vec<(String, usize)> {
         let Some(number) = self.category_number(category) else {
             return Vec::new();
@@ -301,7 +301,7 @@ impl SearchIndex {
             Some(slot) => slot,
             None if self.documents.len() >= MAX_DOCUMENTS => return,
             None => {
-                // Slots drift in one direction when documents are replaced again and again.
+                // Slots drift in one direction when documents are replaced repeatedly.
                 if self.documents.is_exhausted() {
                     self.renumber();
                 }
@@ -316,7 +316,7 @@ impl SearchIndex {
         }
     }
 
-    /// Gives the documents new slots without gaps, in the same order.
+    /// Moves the documents to slots without gaps, in the same order.
     fn renumber(&mut self) {
         let renumbering = self.documents.renumber();
         let new_slot = |slot| renumbering.new_slot(slot);
@@ -336,7 +336,7 @@ impl SearchIndex {
         self.hasher.hash_one(word)
     }
 
-    /// The category that a query means by a qualifier.
+    /// The category of a qualifier.
     pub(crate) fn qualified(&self, qualifier: &str) -> Option<u8> {
         self.qualifiers.get(qualifier).copied()
     }
@@ -354,25 +354,25 @@ impl SearchIndex {
         &mut self.documents
     }
 
-    /// Keeps the dense lists of a category as bits too, as [`load`](Self::load) does in the end.
-    /// Answers whether there is such a category.
+    /// Adds bit sets to the dense lists of a category, as [`load`](Self::load) does in the end.
+    /// Returns whether there is such a category.
     pub(crate) fn make_bits(&mut self, category: usize) -> bool {
         let category = self.categories.get_mut(category);
         category.map(CategoryIndex::make_bits).is_some()
     }
 
-    /// Gives all unused room back, as [`write_section`](Self::write_section) wants it.
-    pub(crate) fn settle(&mut self) {
+    /// Releases unused memory, which [`write_section`](Self::write_section) requires.
+    pub(crate) fn compact(&mut self) {
         self.renumber();
-        self.categories.iter_mut().for_each(|category| category.settle(&self.hasher));
+        self.categories.iter_mut().for_each(|category| category.compact(&self.hasher));
     }
 
-    /// The number of sections that an index is written in: its attributes, then its categories.
+    /// The number of sections in a file: the attributes, then the categories.
     pub(crate) fn sections(&self) -> usize {
         1 + self.categories.len()
     }
 
-    /// Writes a section. The index must be settled.
+    /// Writes a section. [`compact`](Self::compact) must come first.
     pub(crate) fn write_section(
         &self,
         number: usize,
@@ -384,7 +384,7 @@ impl SearchIndex {
         }
     }
 
-    /// Reads a section that [`write_section`](Self::write_section) has written, after the documents.
+    /// Reads a section after the documents, the output of [`write_section`](Self::write_section).
     pub(crate) fn read_section(
         &mut self,
         number: usize,
@@ -405,7 +405,7 @@ impl SearchIndex {
 fn check_attributes(index: &str, attributes: &[Attribute]) -> Result<(), ConfigError> {
     if attributes.len() > MAX_ATTRIBUTES {
         return Err(ConfigError::new(format!(
-            "the index {index} has {} attributes; {MAX_ATTRIBUTES} are allowed",
+            "the index {index} must have at most {MAX_ATTRIBUTES} attributes (got {})",
             attributes.len()
         )));
     }

@@ -1,4 +1,4 @@
-//! Which words sound alike: the strategies behind `word~`.
+//! Similarity: the words that sound alike, for `word~`.
 
 use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use crate::limits::MAX_PHONETIC_CHARS;
@@ -10,10 +10,10 @@ use hashbrown::HashMap;
 use runnel_text::distance::levenshtein;
 use std::io;
 
-/// How words are grouped by sound, and how many words of a group are kept.
+/// The phonetic code that groups words, and how many words of a group are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Similarity {
-    /// Not at all: nothing is similar, not even a word to itself.
+    /// No similarity, not even of a word to itself.
     #[default]
     None,
     /// By the primary code of Double Metaphone.
@@ -25,8 +25,8 @@ pub enum Similarity {
 }
 
 impl Similarity {
-    /// The code of a word, or nothing without a strategy. Words that are no Latin text have the
-    /// empty code.
+    /// The code of a word; `None` without a strategy. A word without Latin letters has the empty
+    /// code.
     pub fn encode(self, word: &str) -> Option<String> {
         let word = first_characters(word, MAX_PHONETIC_CHARS);
         match self {
@@ -37,7 +37,7 @@ impl Similarity {
         }
     }
 
-    fn kept(self) -> usize {
+    fn capacity(self) -> usize {
         match self {
             Similarity::None => 0,
             Similarity::DoubleMetaphone(words)
@@ -47,11 +47,11 @@ impl Similarity {
     }
 }
 
-/// The words of a category by code.
+/// The words of a category by phonetic code.
 ///
-/// The list of a code is kept as words come: the newest is appended, the list is sorted (stably) by
-/// edit distance to it, and only the first few stay. The lists therefore depend on the order in
-/// which words were added.
+/// A new word is appended to the list of its code, the list is sorted (stably) by edit distance to
+/// that word, and only the first few words stay. The lists therefore depend on the order of
+/// insertion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SimilarWords {
     strategy: Similarity,
@@ -80,10 +80,10 @@ impl SimilarWords {
                 levenshtein(first_characters(listed, MAX_PHONETIC_CHARS), reference)
             });
         }
-        list.truncate(self.strategy.kept());
+        list.truncate(self.strategy.capacity());
     }
 
-    /// Forgets a word; with `whole_code` all words of its code.
+    /// Removes a word; with `whole_code` all words of its code.
     pub(crate) fn remove(&mut self, word: &str, whole_code: bool) {
         let Some(code) = self.strategy.encode(word) else {
             return;
@@ -114,7 +114,7 @@ impl SimilarWords {
         Ok(())
     }
 
-    /// Reads what [`write`](Self::write) has written.
+    /// Reads the output of [`write`](Self::write).
     pub(crate) fn read(&mut self, input: &mut SectionReader<'_>) -> Result<(), DamagedFile> {
         let count = input.count(8)?;
         let mut codes = HashMap::with_capacity(count);

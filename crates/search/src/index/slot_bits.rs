@@ -1,9 +1,9 @@
-//! Sets of slots as bits, for lists that are dense enough.
+//! Bit sets of slots, for dense posting lists.
 
-/// Which slots are in a set: one bit each, from a first multiple of 64 on.
+/// A set of slots: one bit each, starting at a multiple of 64.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotBits {
-    /// Number of the first word: the slot of its lowest bit divided by 64.
+    /// The number of the first word: the slot of its lowest bit divided by 64.
     first: u32,
     words: Vec<u64>,
 }
@@ -26,7 +26,7 @@ impl SlotBits {
         SlotBits { first, words }
     }
 
-    /// Number of 64-bit words.
+    /// The number of 64-bit words.
     pub(crate) fn size(&self) -> usize {
         self.words.len()
     }
@@ -36,7 +36,7 @@ impl SlotBits {
         self.words.get(at).is_some_and(|word| word >> (slot % 64) & 1 == 1)
     }
 
-    /// How many words the set would have with this slot in it.
+    /// The number of words of the set with this slot added.
     pub(crate) fn size_with(&self, slot: u32) -> usize {
         let word = slot / 64;
         if word < self.first {
@@ -46,14 +46,14 @@ impl SlotBits {
         }
     }
 
-    /// Adds a slot and says whether it is new.
+    /// Adds a slot and returns whether it is new.
     pub(crate) fn insert(&mut self, slot: u32) -> bool {
         let word = slot / 64;
         if self.words.is_empty() {
             self.first = word;
         }
         if word < self.first {
-            // Room in front grows in proportion, so that a series of slots in front is cheap.
+            // The room in front grows in proportion, which makes repeated insertion in front cheap.
             let missing = (self.first - word) as usize;
             let added = missing.max(self.words.len().min(self.first as usize));
             self.words.splice(0..0, std::iter::repeat_n(0, added));
@@ -94,7 +94,7 @@ impl SlotBits {
         }
     }
 
-    /// The words of each set that all sets have, in `out`, and the number of the first of them.
+    /// Puts the overlapping words of all sets into `out` and returns the number of the first.
     fn shared<'a>(sets: &[&'a SlotBits], out: &mut Vec<&'a [u64]>) -> u32 {
         let first = sets.iter().map(|set| set.first).max().unwrap_or(0);
         let end = sets.iter().map(|set| set.first + set.words.len() as u32).min().unwrap_or(0);
@@ -107,7 +107,7 @@ impl SlotBits {
         first
     }
 
-    /// The number of slots that are in all of one or more sets.
+    /// The number of slots in all of the sets; at least one set.
     pub(crate) fn count_shared(sets: &[&SlotBits]) -> usize {
         let mut words = Vec::with_capacity(sets.len());
         SlotBits::shared(sets, &mut words);
@@ -120,7 +120,7 @@ impl SlotBits {
                 let both = left.iter().zip(*middle).map(|(left, middle)| left & middle);
                 both.zip(*right).map(|(both, right)| ones(both & right)).sum()
             }
-            // Blocks small enough to stay close to the processor while all sets are gone through.
+            // Blocks that fit the first-level cache while all sets are read.
             [first, others @ ..] => {
                 let mut block = [0_u64; 64];
                 let mut count = 0;
@@ -140,8 +140,8 @@ impl SlotBits {
         }
     }
 
-    /// Calls `each` with the slots that are in all sets, in ascending order, without the first
-    /// `skip` ones, until it has been called `limit` times.
+    /// Calls `each` with at most `limit` slots that all sets have, in ascending order, after the
+    /// first `skip`.
     pub(crate) fn each_shared(
         sets: &[&SlotBits],
         mut skip: usize,

@@ -1,4 +1,4 @@
-//! The words of a category, or the parts of its words, with the documents of each.
+//! The dictionary of a category: its words, or parts of words, with their posting lists.
 
 use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use crate::format::number::Score;
@@ -9,13 +9,13 @@ use std::hash::BuildHasher;
 use std::io;
 use std::ops::Range;
 
-/// Dead entries are kept until there are this many more than live ones.
+/// Compaction starts when dead entries exceed live ones by this many.
 const DEAD_ALLOWED: usize = 64;
 
-/// Most bytes of all words of a dictionary. Words that would make it larger are left out.
+/// Most bytes of all words of a dictionary; further words are ignored.
 const MAX_TEXT: usize = u32::MAX as usize;
 
-/// Most bytes of one word; the rest of a longer one is cut. More than the longest word has.
+/// Most bytes of one word; the rest is cut. No word reaches it.
 const MAX_WORD: usize = u16::MAX as usize;
 
 /// A word with its weight and its documents.
@@ -40,10 +40,10 @@ impl<'a> WordEntry<'a> {
     }
 }
 
-/// How an entry is kept: in 32 bytes, since there are several for each document.
+/// A stored entry, 32 bytes: there are several for each document.
 #[derive(Clone, Debug)]
 struct StoredWord {
-    /// Where its word starts in the text, and how long it is.
+    /// The start of the word in the text, and its length.
     start: u32,
     length: u16,
     /// The weight; see [`Score`].
@@ -72,13 +72,13 @@ impl StoredWord {
     }
 }
 
-/// A dictionary that numbers its words in the order in which they came.
+/// A dictionary that numbers words in the order of insertion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WordTable {
     table: HashTable<u32>,
-    /// An entry without documents is dead: it is in no table and is skipped.
+    /// An entry without documents is dead: it is not in the table, and iteration skips it.
     entries: Vec<StoredWord>,
-    /// All words, one after the other.
+    /// All words, concatenated.
     text: String,
     dead: usize,
 }
@@ -96,13 +96,13 @@ impl WordTable {
         table.find(hash, |number| entries[*number as usize].word(text) == word).copied()
     }
 
-    /// The entries with documents, in the order in which their words came.
+    /// The live entries, in the order of insertion.
     pub(crate) fn iter(&self) -> impl Iterator<Item = WordEntry<'_>> {
         self.of_words(|_| true)
     }
 
-    /// Those of them whose words are wanted. Only then it is looked at the documents, which are
-    /// elsewhere in memory.
+    /// The live entries of selected words. Posting lists, which are elsewhere in memory, are read
+    /// only for these.
     pub(crate) fn of_words(
         &self,
         wanted: impl Fn(&str) -> bool,
@@ -119,7 +119,8 @@ impl WordTable {
         self.entries[number as usize].word(&self.text)
     }
 
-    /// Adds a document to a word. Answers the number of the word if the document was not there.
+    /// Adds a document to a word. Returns the number of the word if its list did not have the
+    /// document.
     pub(crate) fn add(
         &mut self,
         hasher: &DefaultHashBuilder,
@@ -156,12 +157,12 @@ impl WordTable {
         if !entry.posting.add(slot, end) {
             return None;
         }
-        entry.set_weight(weight.of(entry.word(text), entry.posting.len()));
+        entry.set_weight(weight.weigh(entry.word(text), entry.posting.len()));
         Some(number)
     }
 
-    /// Removes a document from a word, and the word with its last document. Says whether the word
-    /// went.
+    /// Removes a document from a word, and the word with its last document. Returns whether the
+    /// word was removed.
     pub(crate) fn remove(
         &mut self,
         hasher: &DefaultHashBuilder,
@@ -179,7 +180,7 @@ impl WordTable {
         let entry = &mut entries[*place.get() as usize];
         entry.posting.remove(slot);
         if !entry.posting.is_empty() {
-            entry.set_weight(weight.of(entry.word(text), entry.posting.len()));
+            entry.set_weight(weight.weigh(entry.word(text), entry.posting.len()));
             return false;
         }
         place.remove();
@@ -187,8 +188,8 @@ impl WordTable {
         true
     }
 
-    /// Removes a document from all words and calls `gone` with every word that went. Slow: it looks
-    /// at every word.
+    /// Removes a document from all words and calls `gone` with every removed word. Slow: it scans
+    /// all words.
     pub(crate) fn remove_everywhere(
         &mut self,
         hasher: &DefaultHashBuilder,
@@ -205,13 +206,13 @@ impl WordTable {
         }
     }
 
-    /// Gives room back once most entries are dead, and then answers the new number of each old one;
-    /// the numbers of dead entries mean nothing.
+    /// Compacts the table if most entries are dead. Returns the new number of each old one; the
+    /// numbers of dead entries mean nothing.
     pub(crate) fn compact(&mut self, hasher: &DefaultHashBuilder) -> Option<Vec<u32>> {
         (self.dead > self.len() + DEAD_ALLOWED).then(|| self.compact_now(hasher))
     }
 
-    /// As [`compact`](Self::compact), whether or not it is worth it.
+    /// Compacts the table unconditionally.
     pub(crate) fn compact_now(&mut self, hasher: &DefaultHashBuilder) -> Vec<u32> {
         let mut numbers = Vec::with_capacity(self.entries.len());
         let mut next = 0;
@@ -258,7 +259,7 @@ impl WordTable {
         Ok(())
     }
 
-    /// Reads what [`write`](Self::write) has written.
+    /// Reads the output of [`write`](Self::write).
     pub(crate) fn read(
         input: &mut SectionReader<'_>,
         hasher: &DefaultHashBuilder,
@@ -291,7 +292,7 @@ impl WordTable {
             if entry.posting.is_empty() {
                 return Err(DamagedFile);
             }
-            entry.set_weight(weight.of(word, count as usize));
+            entry.set_weight(weight.weigh(word, count as usize));
             entries.push(entry);
             start = end;
         }
@@ -300,12 +301,12 @@ impl WordTable {
         Ok(bundle)
     }
 
-    /// Keeps dense lists as bits too; see [`PostingList::make_bits`].
+    /// Adds bit sets to dense lists; see [`PostingList::make_bits`].
     pub(crate) fn make_bits(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.posting.make_bits());
     }
 
-    /// Replaces every slot by another; the order of slots must stay.
+    /// Replaces every slot by another in the same order.
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
         self.entries.iter_mut().for_each(|entry| entry.posting.renumber(&new_slot));
     }

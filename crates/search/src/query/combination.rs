@@ -1,16 +1,17 @@
-//! A word of a query in a category: its documents, its weight, and how it found them.
+//! A combination: a word of a query in a category, with its documents, its weight, and the way it
+//! was found.
 //!
-//! Answers keep combinations, [`combiner`](super::combiner) forms them.
+//! Answers store combinations; [`combiner`](super::combiner) forms them.
 
 use crate::format::number::Score;
 use crate::index::posting_list::PostingList;
 use crate::query::preferences::CategoryNameId;
 use crate::text::word_list::TextSpan;
 
-/// Lists beyond this many are not compared with others to find equal ones.
+/// Only this many lists are compared with each other to find equal ones.
 pub(crate) const COMPARED_LISTS: usize = 128;
 
-/// Documents that a combination leads to.
+/// The documents of a combination.
 #[derive(Debug)]
 pub(crate) enum DocumentList<'a> {
     Stored(&'a PostingList),
@@ -26,7 +27,7 @@ impl DocumentList<'_> {
     }
 }
 
-/// A word in a category.
+/// A word in a category, with its weight and documents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combination {
     pub(crate) weight: Score,
@@ -34,33 +35,34 @@ pub(crate) struct Combination {
     pub(crate) list: u32,
     pub(crate) name: CategoryNameId,
     pub(crate) hidden: bool,
-    /// The number of what answers say about it.
+    /// The number of its record in the answer.
     pub(crate) record: u32,
 }
 
-/// How the text of a combination leads to the words that it found.
+/// How the text of a combination matched the words of the index.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum FoundBy {
-    /// By combinations that were made one of.
+    /// By several combinations merged into one.
     #[default]
     Others,
-    /// As the category stores words, or parts of them.
+    /// By a stored word of the category, or a part of it.
     Stored { part: bool },
-    /// As a query has words, or parts of them; `exact` ones are not stemmed.
+    /// By a word of the query, or a part of it; an `exact` one is not stemmed.
     Query { part: bool, exact: bool },
-    /// As words next to each other: places in the words of phrases.
+    /// By words next to each other: a range of
+    /// [`ParsedQuery::phrase_words`](super::parsed_query::ParsedQuery::phrase_words).
     Phrase(u32, u32),
-    /// As all from one to the other.
+    /// By a range of words.
     Range { from: TextSpan, to: TextSpan, part: bool },
 }
 
-/// A combination as answers show it. Spans are parts of the answer's texts.
+/// A combination as answers show it. Its spans are parts of the texts of the answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CombinationRecord {
     pub(crate) category: TextSpan,
     pub(crate) original: TextSpan,
     pub(crate) text: TextSpan,
     pub(crate) how: FoundBy,
-    /// The JSON of it.
+    /// Its JSON.
     pub(crate) json: TextSpan,
 }

@@ -1,4 +1,4 @@
-//! Filters: conditions on the attributes of documents, as they are written and read.
+//! Filters: conditions on the attributes of documents, and their parser.
 //!
 //! ```text
 //! year >= 1990 and (publisher = 'Penguin' or not available)
@@ -8,13 +8,13 @@
 //! |---|---|
 //! | `year = 1990`, `!=`, `<`, `<=`, `>`, `>=` | a value that compares so |
 //! | `year in (1990, 1992)` | one of these values |
-//! | `year = 1990..1995`, `1990..`, `..1995` | a value from one to the other, both included |
-//! | `available` | a boolean that is true; of other attributes any value |
+//! | `year = 1990..1995`, `1990..`, `..1995` | a value in the range, ends included |
+//! | `available` | a boolean that is true; with other attributes any value |
 //! | `has year` | any value |
-//! | `distance(lat, lng, 47.4, 8.5) < 10` | a place nearer than this many kilometres |
-//! | `a and b`, `a or b`, `not a`, `(a)` | as they say; `and` binds closer than `or` |
+//! | `distance(lat, lng, 47.4, 8.5) < 10` | a place nearer than 10 kilometres |
+//! | `a and b`, `a or b`, `not a`, `(a)` | combinations; `and` binds closer than `or` |
 //!
-//! A document without a value passes no comparison, and so passes its negation: `year != 1990` is
+//! A document without a value fails every comparison and so passes its negation: `year != 1990` is
 //! the same as `not year = 1990`.
 
 use crate::error::RequestError;
@@ -22,15 +22,15 @@ use crate::limits::{MAX_FILTER_CHARS, MAX_FILTER_DEPTH, MAX_FILTER_TESTS};
 
 /// A condition that documents have to meet.
 ///
-/// It knows attributes by their names, so that it can be asked of several indexes; those that have
-/// no attribute of the name take it as missing. [`Search::filter`](crate::Search::filter) finds
-/// names that none of them has.
+/// It refers to attributes by name, so that it applies to several indexes; an index without the
+/// attribute treats it as missing. [`Search::filter`](crate::Search::filter) rejects names that no
+/// index has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchFilter {
     pub(crate) condition: FilterCondition,
 }
 
-/// A part of a filter.
+/// A node of a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FilterCondition {
     All(Vec<FilterCondition>),
@@ -48,17 +48,17 @@ pub(crate) struct AttributeTest {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AttributeCheck {
-    /// In one of these ranges.
+    /// The value is in one of these ranges.
     Within(Vec<ValueRange>),
-    /// Any value.
+    /// The document has a value.
     Has,
-    /// True; of what is not boolean any value.
+    /// A boolean is true; another attribute has a value.
     Holds,
-    /// The attribute is a latitude; near a place.
+    /// The attribute is a latitude, and the place is near.
     Near(Box<DistanceTest>),
 }
 
-/// Values from one to the other; no end where there is none.
+/// A range of values; an end that is `None` is open.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ValueRange {
     pub(crate) from: Option<RangeEnd>,
@@ -71,20 +71,20 @@ pub(crate) struct RangeEnd {
     pub(crate) included: bool,
 }
 
-/// A distance on Earth.
+/// A condition on the distance on Earth.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DistanceTest {
     pub(crate) longitude: FilterWord,
-    /// In degrees.
+    /// Latitude and longitude in degrees.
     pub(crate) place: (f64, f64),
     /// In kilometres.
     pub(crate) distance: f64,
-    /// Whether what is nearer is meant, and not what is farther.
+    /// Whether the condition is "nearer" rather than "farther".
     pub(crate) nearer: bool,
     pub(crate) included: bool,
 }
 
-/// A name or value and the character at which it is written, the first being 1.
+/// A name or value and its position in characters; the first is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FilterWord {
     pub(crate) text: String,
@@ -92,32 +92,28 @@ pub(crate) struct FilterWord {
 }
 
 impl SearchFilter {
-    /// Reads a filter.
+    /// Parses a filter.
     ///
     /// # Errors
-    /// What cannot be read, is longer than [`MAX_FILTER_CHARS`], has more than
-    /// [`MAX_FILTER_TESTS`] values or parts more than [`MAX_FILTER_DEPTH`] deep; with the place and
-    /// what to write.
+    /// A syntax error, more than [`MAX_FILTER_CHARS`] characters, more than [`MAX_FILTER_TESTS`]
+    /// values, or nesting deeper than [`MAX_FILTER_DEPTH`]; with the position and the fix.
     pub fn parse(text: &str) -> Result<SearchFilter, RequestError> {
         let length = text.chars().count();
         if length > MAX_FILTER_CHARS {
             return Err(RequestError::new(
                 MAX_FILTER_CHARS + 1,
-                format!("a filter has {length} characters; {MAX_FILTER_CHARS} are allowed"),
+                format!("a filter must have at most {MAX_FILTER_CHARS} characters (got {length})"),
             ));
         }
         let mut parser = FilterParser { tokens: tokens(text)?, next: 0, tests: 0 };
-        let condition = parser.any(0)?;
+        let condition = parser.parse_any(0)?;
         match parser.peek() {
             FilterToken::End => Ok(SearchFilter { condition }),
-            found => Err(parser.error(format!(
-                "{} is not expected in a filter; write and or or between two conditions",
-                found.shown()
-            ))),
+            _ => Err(parser.expected("`and` or `or` between two conditions")),
         }
     }
 
-    /// About how many values it compares for each document.
+    /// The approximate number of comparisons for each document.
     pub(crate) fn tests(&self) -> usize {
         self.condition.tests()
     }
@@ -133,7 +129,7 @@ impl FilterCondition {
             FilterCondition::Test(AttributeTest {
                 how: AttributeCheck::Within(ranges), ..
             }) => ranges.len(),
-            // Several functions of angles.
+            // As much work as this many comparisons: several trigonometric functions.
             FilterCondition::Test(AttributeTest { how: AttributeCheck::Near(_), .. }) => 16,
             FilterCondition::Test(_) => 1,
         }
@@ -163,7 +159,7 @@ impl FilterToken {
     }
 }
 
-/// Longer signs come before those that they begin with.
+/// A longer sign comes before its prefixes.
 const SIGNS: [&str; 13] =
     ["!=", "<>", "<=", ">=", "==", "..", "=", "<", ">", "(", ")", ",", "\u{2026}"];
 
@@ -179,7 +175,7 @@ fn tokens(text: &str) -> Result<Vec<(FilterToken, usize)>, RequestError> {
             tokens.push((FilterToken::Sign(sign), at));
         } else if matches!(character, '\'' | '"') {
             let (text, end) = quoted(rest, character).ok_or_else(|| {
-                RequestError::new(at, format!("a text has no end; write {character} after it"))
+                RequestError::new(at, format!("unterminated text; close it with {character}"))
             })?;
             length = end;
             tokens.push((FilterToken::Text(text), at));
@@ -188,7 +184,7 @@ fn tokens(text: &str) -> Result<Vec<(FilterToken, usize)>, RequestError> {
             if length == 0 {
                 return Err(RequestError::new(
                     at,
-                    format!("{character} means nothing in a filter; put texts between quotes"),
+                    format!("unexpected character {character}; put texts between quotes"),
                 ));
             }
             tokens.push((FilterToken::Word(rest[..length].to_owned()), at));
@@ -200,7 +196,7 @@ fn tokens(text: &str) -> Result<Vec<(FilterToken, usize)>, RequestError> {
     Ok(tokens)
 }
 
-/// A text between quotes, which are written twice inside, and where the rest starts.
+/// A quoted text, with doubled quotes inside, and the position of the rest.
 fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
     let mut out = String::new();
     let mut characters = text.char_indices().skip(1).peekable();
@@ -216,7 +212,7 @@ fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
     None
 }
 
-/// How many bytes of a text are a name or a value without quotes: letters, digits and what is in
+/// The length in bytes of a name or an unquoted value: letters, digits and the characters of
 /// numbers and dates.
 fn word_length(text: &str) -> usize {
     let inside = |(at, character): (usize, char)| {
@@ -238,12 +234,16 @@ impl FilterParser {
         self.tokens.get(self.next).map_or(&FilterToken::End, |(token, _)| token)
     }
 
-    fn at(&self) -> usize {
+    fn position(&self) -> usize {
         self.tokens.get(self.next).map_or(1, |(_, at)| *at)
     }
 
     fn error(&self, message: String) -> RequestError {
-        RequestError::new(self.at(), message)
+        RequestError::new(self.position(), message)
+    }
+
+    fn expected(&self, what: &str) -> RequestError {
+        self.error(format!("expected {what}, found {}", self.peek().shown()))
     }
 
     fn takes_word(&mut self, word: &str) -> bool {
@@ -262,51 +262,50 @@ impl FilterParser {
         if self.takes_sign(sign) {
             return Ok(());
         }
-        Err(self.error(format!("{} stands where {sign} has to; write it", self.peek().shown())))
+        Err(self.expected(sign))
     }
 
-    fn count(&mut self) -> Result<(), RequestError> {
+    fn count_test(&mut self) -> Result<(), RequestError> {
         self.tests += 1;
         if self.tests > MAX_FILTER_TESTS {
             return Err(self.error(format!(
-                "a filter has more than {MAX_FILTER_TESTS} values and conditions; leave some out"
+                "a filter must have at most {MAX_FILTER_TESTS} values and conditions"
             )));
         }
         Ok(())
     }
 
-    fn any(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
-        let mut conditions = vec![self.all(depth)?];
+    fn parse_any(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
+        let mut conditions = vec![self.parse_all(depth)?];
         while self.takes_word("or") {
-            conditions.push(self.all(depth)?);
+            conditions.push(self.parse_all(depth)?);
         }
         Ok(one_or(conditions, FilterCondition::Any))
     }
 
-    fn all(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
-        let mut conditions = vec![self.single(depth)?];
+    fn parse_all(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
+        let mut conditions = vec![self.parse_single(depth)?];
         while self.takes_word("and") {
-            conditions.push(self.single(depth)?);
+            conditions.push(self.parse_single(depth)?);
         }
         Ok(one_or(conditions, FilterCondition::All))
     }
 
-    fn single(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
+    fn parse_single(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
         if depth >= MAX_FILTER_DEPTH {
             return Err(self.error(format!(
-                "the parts of a filter are more than {MAX_FILTER_DEPTH} deep; \
-                 write it with fewer parentheses"
+                "a filter must have at most {MAX_FILTER_DEPTH} levels of parentheses and `not`"
             )));
         }
         if self.takes_word("not") {
-            return Ok(FilterCondition::Not(Box::new(self.single(depth + 1)?)));
+            return Ok(FilterCondition::Not(Box::new(self.parse_single(depth + 1)?)));
         }
         if self.takes_sign("(") {
-            let inner = self.any(depth + 1)?;
+            let inner = self.parse_any(depth + 1)?;
             self.expect_sign(")")?;
             return Ok(inner);
         }
-        self.count()?;
+        self.count_test()?;
         if self.takes_word("has") {
             let name = self.name()?;
             return Ok(FilterCondition::Test(AttributeTest { name, how: AttributeCheck::Has }));
@@ -323,15 +322,11 @@ impl FilterParser {
             FilterToken::Word(word)
                 if !["and", "or", "in"].iter().any(|known| self.peek().is_word(known)) =>
             {
-                let word = FilterWord { text: word.clone(), at: self.at() };
+                let word = FilterWord { text: word.clone(), at: self.position() };
                 self.next += 1;
                 Ok(word)
             }
-            found => Err(self.error(format!(
-                "{} stands where the name of an attribute has to; \
-                 write conditions like year >= 1990",
-                found.shown()
-            ))),
+            _ => Err(self.expected("the name of an attribute, as in year >= 1990")),
         }
     }
 
@@ -340,7 +335,7 @@ impl FilterParser {
             self.expect_sign("(")?;
             let mut ranges = vec![self.range()?];
             while self.takes_sign(",") {
-                self.count()?;
+                self.count_test()?;
                 ranges.push(self.range()?);
             }
             self.expect_sign(")")?;
@@ -376,7 +371,7 @@ impl FilterParser {
         Ok(if negated { FilterCondition::Not(Box::new(test)) } else { test })
     }
 
-    /// A value, or the values from one to another.
+    /// A single value, or a range of values.
     fn range(&mut self) -> Result<ValueRange, RequestError> {
         let end = |value| Some(RangeEnd { value, included: true });
         if self.takes_between() {
@@ -403,18 +398,15 @@ impl FilterParser {
     fn value(&mut self) -> Result<FilterWord, RequestError> {
         match self.peek() {
             FilterToken::Word(text) | FilterToken::Text(text) => {
-                let word = FilterWord { text: text.clone(), at: self.at() };
+                let word = FilterWord { text: text.clone(), at: self.position() };
                 self.next += 1;
                 Ok(word)
             }
-            found => Err(self.error(format!(
-                "{} stands where a value has to; write a number, a date, or a text in quotes",
-                found.shown()
-            ))),
+            _ => Err(self.expected("a value: a number, a date, or a text in quotes")),
         }
     }
 
-    /// After `distance(`.
+    /// Parses the rest of a condition after `distance(`.
     fn distance(&mut self) -> Result<FilterCondition, RequestError> {
         let name = self.name()?;
         self.expect_sign(",")?;
@@ -426,13 +418,7 @@ impl FilterParser {
         self.expect_sign(")")?;
         let sign = match self.peek() {
             FilterToken::Sign(sign @ ("<" | "<=" | ">" | ">=")) => *sign,
-            found => {
-                return Err(self.error(format!(
-                    "{} stands where the comparison of a distance has to; \
-                     write < and kilometres after it",
-                    found.shown()
-                )));
-            }
+            _ => return Err(self.expected("a comparison with kilometres, as in < 10")),
         };
         self.next += 1;
         let distance = self.number("a number of kilometres", f64::MAX)?;
@@ -532,19 +518,19 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place() {
+    fn errors_have_a_position_and_a_fix() {
         for (text, place, part) in [
             ("", 1, "the name of an attribute"),
-            ("year >= ", 9, "where a value has to"),
-            ("year = 'x", 8, "no end"),
-            ("a b", 3, "write and or or"),
-            ("(a", 3, "write it"),
+            ("year >= ", 9, "expected a value"),
+            ("year = 'x", 8, "unterminated"),
+            ("a b", 3, "`and` or `or`"),
+            ("(a", 3, "expected ), found the end"),
             ("a and", 6, "the end"),
-            ("\u{fc} = 1 & b", 7, "& means nothing"),
-            ("year in 1990", 9, "where ( has to"),
+            ("\u{fc} = 1 & b", 7, "unexpected character &"),
+            ("year in 1990", 9, "expected (, found 1990"),
             ("distance(a, b, 91, 0) < 1", 16, "latitude"),
             ("distance(a, b, 9, 0) = 1", 22, "kilometres"),
-            ("and", 1, "and stands"),
+            ("and", 1, "found and"),
         ] {
             let error = SearchFilter::parse(text).unwrap_err();
             assert_eq!(error.place(), place, "{text}: {error}");

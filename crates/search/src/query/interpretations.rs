@@ -7,7 +7,7 @@ use crate::query::preferences::{CategoryNameId, NO_NAME, PreferenceNode, Prefere
 use crate::query::work_budget::{CHOSEN, WorkBudget};
 use std::ops::Range;
 
-/// How many interpretations are kept per word once a query has done its work.
+/// Most interpretations kept per word once the budget is spent.
 const LIMIT_WITHOUT_WORK: usize = 64;
 
 /// The parent of choices for the first word.
@@ -16,18 +16,19 @@ const NONE: u32 = u32::MAX;
 /// The choice of an interpretation without words.
 pub(crate) const EVERYTHING: u32 = NONE;
 
-/// A combination chosen for a word, after a choice for the words before.
+/// A combination chosen for a word: a node of a tree whose parent is the choice for the word
+/// before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChoiceNode {
-    /// The sum of the weights so far.
+    /// The sum of the weights up to this word.
     score: Score,
-    /// The lists of the combinations so far that are not hidden, as bits.
+    /// The lists of the visible combinations up to this word, as a bit mask.
     pub(crate) lists: u128,
     parent: u32,
     pub(crate) combination: u32,
     node: PreferenceNode,
     name: CategoryNameId,
-    /// How many combinations so far are not hidden.
+    /// The number of visible combinations up to this word.
     pub(crate) shown: u16,
 }
 
@@ -39,14 +40,14 @@ pub(crate) struct Interpretation {
     pub(crate) index: u8,
 }
 
-/// All interpretations of a query. Reused from one query to the next.
+/// All interpretations of a query. Its memory is reused for the next query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interpretations {
     pub(crate) choices: Vec<ChoiceNode>,
     pub(crate) all: Vec<Interpretation>,
-    /// The combinations of each word in one index.
+    /// The combinations of each word in the current index.
     pub(crate) places: Vec<Range<u32>>,
-    /// About how long the interpretations are in the answer.
+    /// The approximate size of the interpretations in the answer.
     bytes: usize,
 }
 
@@ -57,8 +58,8 @@ impl Interpretations {
         self.bytes = 0;
     }
 
-    /// Adds the interpretations in one index, whose combinations are in `places`. `bytes` is about
-    /// how long an interpretation is in an answer.
+    /// Adds the interpretations in one index, whose combinations are in `places`. `bytes` is the
+    /// approximate size of an interpretation in an answer.
     pub(crate) fn add(
         &mut self,
         index: u8,
@@ -93,12 +94,12 @@ impl Interpretations {
         }
     }
 
-    /// Adds the interpretation of no words: all documents of an index that may be found.
+    /// Adds the interpretation without words: all allowed documents of an index.
     pub(crate) fn add_everything(&mut self, index: u8) {
         self.all.push(Interpretation { score: Score::ZERO, choice: EVERYTHING, index });
     }
 
-    /// Every choice so far with every combination of the next word.
+    /// Combines every choice so far with every combination of the next word.
     fn choose(
         &mut self,
         before: Range<u32>,
@@ -163,8 +164,8 @@ impl Interpretations {
         level.start..level.start + limit as u32
     }
 
-    /// Sorts by score, highest first; interpretations of the same score stay in the order in which
-    /// they were formed.
+    /// Sorts by score, highest first; interpretations of equal score stay in their order of
+    /// formation.
     pub(crate) fn sort(&mut self) {
         self.all.sort_by(|left, right| right.score.order(left.score));
     }

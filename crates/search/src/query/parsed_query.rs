@@ -1,77 +1,78 @@
-//! A query as words with markers: what is written around a word and what it means.
+//! The parser of queries: words with their markers.
 //!
-//! `word*` partial, `"word"` or `word"` exact, `word~` similar, `title:word` and
-//! `title,author:word` in these categories only, `one|two` either, `1990…1995` a range. The last
-//! word is partial unless it is marked otherwise, the others are exact. Where a search allows it,
-//! `"two words"` next to each other, and `-word`, `!word` or `-"two words"` not.
+//! `word*` is partial, `"word"` or `word"` exact, `word~` similar, `title:word` and
+//! `title,author:word` belong to these categories only, `one|two` is either, `1990…1995` a range.
+//! The last word is partial without a marker, the others are exact. If the search allows it, `"two
+//! words"` is a phrase, and `-word`, `!word` or `-"two words"` excludes.
 
 use crate::limits::{MAX_ALTERNATIVES, MAX_QUERY_CHARS, MAX_QUERY_TOKENS};
-use crate::query::query_parts::{JoinedWords, QueryPart, pieces};
+use crate::query::query_parts::{JoinedWords, QueryPart, split_query};
 use crate::text::tokenizer::Tokenizer;
 use crate::text::word_list::{TextSpan, WordList, first_characters};
 
-/// The character between the ends of a range.
+/// The separator of the ends of a range.
 const RANGE: char = '\u{2026}';
 
-/// One word of a query, or one alternative of it. Its texts are spans of [`ParsedQuery::text`].
+/// One word of a query, or one of several alternatives. Its texts are spans of
+/// [`ParsedQuery::text`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueryToken {
-    /// As it was written, in lower case.
+    /// The written form, in lower case.
     pub(crate) original: TextSpan,
-    /// Without qualifiers and markers: what is looked up.
+    /// The text to look up, without qualifiers and markers.
     pub(crate) text: TextSpan,
-    /// What was before the colon.
+    /// The text before the colon.
     pub(crate) qualifiers: Option<TextSpan>,
     pub(crate) partial: bool,
     pub(crate) similar: bool,
-    /// Whether it ended in `"`.
+    /// Whether it ends in `"`.
     pub(crate) quoted: bool,
-    /// Whether it is looked up as it is, and not by its stem.
+    /// Whether to look it up without stemming.
     pub(crate) exact: bool,
     /// The ends of a range.
     pub(crate) range: Option<(TextSpan, TextSpan)>,
-    /// The number of the one category that is meant, whatever the qualifiers.
+    /// The number of its only category, whatever its qualifiers.
     pub(crate) category: Option<u8>,
-    /// The words of a phrase, as places in [`ParsedQuery::phrase_words`].
+    /// The words of a phrase, as a range of [`ParsedQuery::phrase_words`].
     pub(crate) phrase: Option<(u32, u32)>,
 }
 
-/// A place in the query: one token, or several alternatives that count as one.
+/// A position of the query: one token, or several alternatives that count as one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryPosition {
     pub(crate) first: u32,
     pub(crate) end: u32,
-    /// Whether the alternatives were written with a bar. One alternative alone can be.
+    /// Whether the alternatives are written with a bar. A single alternative can be.
     pub(crate) either: bool,
 }
 
-/// A query taken apart. Reused from one query to the next.
+/// A parsed query. Its memory is reused for the next query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParsedQuery {
     pub(crate) text: String,
     pub(crate) tokens: Vec<QueryToken>,
     pub(crate) places: Vec<QueryPosition>,
-    /// The places whose documents are left out.
+    /// The positions whose documents are excluded.
     pub(crate) excluded: Vec<QueryPosition>,
-    /// The words of all phrases, one after the other.
+    /// The words of all phrases, concatenated.
     pub(crate) phrase_words: Vec<TextSpan>,
     phrases: bool,
     words: WordList,
 }
 
-/// How words of a query are understood.
+/// The syntax that a search allows in its queries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuerySyntax<'a> {
-    /// Whether the last word is partial unless it is marked otherwise.
+    /// Whether the last word is partial without a marker.
     pub(crate) last_partial: bool,
-    /// What is written before a word whose documents are left out.
+    /// The markers in front of excluded words.
     pub(crate) exclusions: &'a [char],
     /// Whether several words between quotes are a phrase.
     pub(crate) phrases: bool,
 }
 
 impl ParsedQuery {
-    /// Takes a query apart.
+    /// Parses a query.
     pub(crate) fn parse(&mut self, query: &str, tokenizer: &Tokenizer, reading: QuerySyntax<'_>) {
         self.text.clear();
         self.tokens.clear();
@@ -86,7 +87,7 @@ impl ParsedQuery {
         }
         let phrases = reading.phrases;
         let runs = phrases && tokenizer.splits_queries();
-        let all = pieces(query, reading.exclusions, phrases, runs);
+        let all = split_query(query, reading.exclusions, phrases, runs);
         let count = all.len();
         for (number, piece) in all.into_iter().enumerate() {
             let last = reading.last_partial && number + 1 == count;
@@ -103,7 +104,7 @@ impl ParsedQuery {
         }
     }
 
-    /// Adds the words of a text, which is perhaps the `whole` query.
+    /// Adds the words of a text; `whole` says that it is the complete query.
     fn add_plain(&mut self, text: &str, whole: bool, last_partial: bool, tokenizer: &Tokenizer) {
         let mut words = std::mem::take(&mut self.words);
         words.clear();
@@ -148,7 +149,7 @@ impl ParsedQuery {
             let word = self.store_plain(word);
             if word.len() > 0 {
                 text.push_str(if text.is_empty() { "" } else { " " });
-                text.push_str(word.of(&self.text));
+                text.push_str(word.slice(&self.text));
                 self.phrase_words.push(word);
             }
         }
@@ -168,7 +169,7 @@ impl ParsedQuery {
         self.tokens.push(token);
     }
 
-    /// Appends a word that is looked up as it is, exactly, in one category.
+    /// Appends a word to look up exactly, in one category.
     pub(crate) fn push_exact(&mut self, word: &str, category: u8) {
         let text = self.store(word);
         self.push_place(1, false);
@@ -189,7 +190,7 @@ impl ParsedQuery {
     }
 
     fn add_word(&mut self, word: &str, last: bool) {
-        // Most words have no markers, and then there is nothing to look for.
+        // Fast path: most words have no markers.
         if word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             self.push_place(1, false);
             let text = self.store(word);
@@ -202,7 +203,7 @@ impl ParsedQuery {
         }
         let parts = word.trim_end_matches('|').split('|');
         match parts.clone().take(2).count() {
-            // Bars alone say nothing.
+            // Bars alone mean nothing.
             _ if word.bytes().all(|byte| byte == b'|') => {}
             1 => {
                 self.push_place(1, false);
@@ -230,7 +231,8 @@ impl ParsedQuery {
             partial: !similar && !quoted && (last || text.ends_with('*')),
             similar,
             quoted,
-            // Where there are phrases, one word is one too: whole, but by its stem as the others.
+            // With phrases, a quoted word is a phrase of one word: whole, and stemmed like the
+            // words of others.
             exact: quoted && !self.phrases,
             range: text.split_once(RANGE).map(|(from, to)| (self.store(from), self.store(to))),
             category: None,
@@ -289,8 +291,8 @@ mod tests {
             ("*", "", true, false, false),
         ] {
             let (query, token) = only(word);
-            assert_eq!(token.text.of(&query.text), text, "{word}");
-            assert_eq!(token.original.of(&query.text), word, "{word}");
+            assert_eq!(token.text.slice(&query.text), text, "{word}");
+            assert_eq!(token.original.slice(&query.text), word, "{word}");
             assert_eq!((token.partial, token.similar, token.quoted), (partial, similar, quoted));
         }
         let query = parse("a b* c");
@@ -301,10 +303,10 @@ mod tests {
     #[test]
     fn qualifiers_end_at_the_first_colon() {
         let (query, token) = only("a,b:c:d");
-        assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), Some("a,b"));
-        assert_eq!(token.text.of(&query.text), "c:d");
+        assert_eq!(token.qualifiers.map(|span| span.slice(&query.text)), Some("a,b"));
+        assert_eq!(token.text.slice(&query.text), "c:d");
         let (query, token) = only(":x");
-        assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), Some(""));
+        assert_eq!(token.qualifiers.map(|span| span.slice(&query.text)), Some(""));
         assert_eq!(only("x").1.qualifiers, None);
     }
 
@@ -318,7 +320,7 @@ mod tests {
             assert_eq!((place.end - place.first, place.either), (alternatives, either), "{word}");
         }
         let (query, token) = only("a||");
-        assert_eq!(token.original.of(&query.text), "a||");
+        assert_eq!(token.original.slice(&query.text), "a||");
         assert!(parse("|| |").places.is_empty());
         assert!(parse("a|b").tokens.iter().all(|token| token.partial));
     }
@@ -326,9 +328,9 @@ mod tests {
     #[test]
     fn ranges_keep_their_markers() {
         let (query, token) = only("year:a\u{2026}c\"");
-        let range = token.range.map(|(from, to)| (from.of(&query.text), to.of(&query.text)));
+        let range = token.range.map(|(from, to)| (from.slice(&query.text), to.slice(&query.text)));
         assert_eq!(range, Some(("a", "c\"")));
-        assert_eq!(token.text.of(&query.text), "a\u{2026}c");
+        assert_eq!(token.text.slice(&query.text), "a\u{2026}c");
     }
 
     #[test]
@@ -348,12 +350,12 @@ mod tests {
             ("title,author:\"a b* c~\"", "a b c", Some("title,author")),
         ] {
             let (query, token) = only(text);
-            assert_eq!(token.text.of(&query.text), words, "{text}");
-            assert_eq!(token.original.of(&query.text), text.to_lowercase());
-            assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), qualifiers);
+            assert_eq!(token.text.slice(&query.text), words, "{text}");
+            assert_eq!(token.original.slice(&query.text), text.to_lowercase());
+            assert_eq!(token.qualifiers.map(|span| span.slice(&query.text)), qualifiers);
             let (start, end) = token.phrase.unwrap_or_default();
             let phrase = &query.phrase_words[start as usize..end as usize];
-            let phrase: Vec<&str> = phrase.iter().map(|word| word.of(&query.text)).collect();
+            let phrase: Vec<&str> = phrase.iter().map(|word| word.slice(&query.text)).collect();
             assert_eq!(phrase.join(" "), words);
         }
         assert!(only("\"alan\"").1.quoted && only("\" alan \"").1.quoted);
@@ -368,7 +370,7 @@ mod tests {
     fn long_queries_are_cut() {
         assert_eq!(parse(&"a ".repeat(400)).places.len(), MAX_QUERY_TOKENS);
         let (query, token) = only(&"\u{fc}".repeat(5_000));
-        assert_eq!(token.text.of(&query.text).chars().count(), MAX_QUERY_CHARS);
+        assert_eq!(token.text.slice(&query.text).chars().count(), MAX_QUERY_CHARS);
         assert_eq!(parse(&"a|".repeat(400)).tokens.len(), MAX_ALTERNATIVES);
     }
 }

@@ -1,8 +1,8 @@
-//! What a search prefers: boosts for, and exclusion of, interpretations by their categories.
+//! Preferences of a search: boosts and exclusions of interpretations by their categories.
 //!
-//! All are looked up by the names of the categories of an interpretation, in the order of the
-//! words, with immediate repetitions counted once. The lists of names form a tree that is walked
-//! while interpretations are formed.
+//! The key is the list of the category names of an interpretation, in the order of the words, with
+//! immediate repetitions counted once. The lists form a trie, and the formation of interpretations
+//! walks it.
 
 use crate::format::number::Score;
 use hashbrown::HashMap;
@@ -10,16 +10,16 @@ use hashbrown::HashMap;
 /// The number of a category name.
 pub(crate) type CategoryNameId = u16;
 
-/// The number of all names that no category and no preference has.
+/// The number of every name without a category and a preference.
 pub(crate) const NO_NAME: CategoryNameId = CategoryNameId::MAX;
 
-/// A place in the tree of name lists.
+/// A node of the trie of name lists.
 pub(crate) type PreferenceNode = u16;
 
-/// Where no list goes on.
+/// The node after a step that no list has.
 const NOWHERE: PreferenceNode = PreferenceNode::MAX;
 
-/// A list of category names and what it adds to the score.
+/// A list of category names, and its addition to the score.
 #[derive(Clone, Debug)]
 pub struct Boost {
     pub(crate) categories: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Boost {
 
 impl Boost {
     /// Adds `by` to the score of interpretations whose words are in these categories, in this
-    /// order; words next to each other in the same category count as one.
+    /// order; adjacent words in the same category count as one.
     pub fn new<C: Into<String>>(
         categories: impl IntoIterator<Item = C>,
         by: impl Into<Score>,
@@ -44,15 +44,15 @@ struct Preference {
     ignored: bool,
 }
 
-/// Names and the tree of name lists.
+/// Names and the trie of name lists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Preferences {
     names: HashMap<String, CategoryNameId>,
-    /// Names whose combinations are left out of interpretations in the end.
+    /// The names whose combinations are removed from interpretations in the end.
     hidden: Vec<bool>,
     nodes: Vec<Preference>,
     steps: HashMap<(PreferenceNode, CategoryNameId), PreferenceNode>,
-    /// The steps of nodes in a table, `names` wide.
+    /// The transitions of all nodes, as a table with `names` columns.
     table: Vec<PreferenceNode>,
     has_only: bool,
 }
@@ -121,17 +121,17 @@ impl Preferences {
         self.names.get(name).copied().unwrap_or(NO_NAME)
     }
 
-    /// Whether combinations in this category are left out in the end.
+    /// Whether combinations in this category are removed in the end.
     pub(crate) fn is_hidden(&self, name: CategoryNameId) -> bool {
         self.hidden.get(usize::from(name)).copied().unwrap_or(false)
     }
 
-    /// The start of every list.
+    /// The root of the trie.
     pub(crate) fn start(&self) -> PreferenceNode {
         0
     }
 
-    /// Where a list goes on with this name.
+    /// The node after a step by this name.
     pub(crate) fn step(&self, node: PreferenceNode, name: CategoryNameId) -> PreferenceNode {
         if node == NOWHERE || name == NO_NAME {
             return NOWHERE;
@@ -139,8 +139,8 @@ impl Preferences {
         self.table[usize::from(node) * self.names.len() + usize::from(name)]
     }
 
-    /// What is added to the score of an interpretation whose names end here, or nothing if it is
-    /// not wanted.
+    /// The boost of an interpretation whose names end at this node; `None` if the interpretation is
+    /// excluded.
     pub(crate) fn boost(&self, node: PreferenceNode) -> Option<Score> {
         let Some(preference) = self.nodes.get(usize::from(node)) else {
             return (!self.has_only).then_some(Score::ZERO);

@@ -1,12 +1,12 @@
-//! The pieces of a query that are told apart before it becomes words: phrases, what is excluded, and
-//! the text between them.
+//! The parts of a query before it is split into words: phrases, exclusions, and the text between
+//! them.
 
 use crate::text::scripts;
 
-/// A piece of a query.
+/// A part of a query.
 #[derive(Debug, PartialEq)]
 pub(crate) enum QueryPart<'a> {
-    /// Any text.
+    /// Plain text.
     Plain(&'a str),
     Joined(JoinedWords<'a>),
 }
@@ -15,18 +15,18 @@ pub(crate) enum QueryPart<'a> {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct JoinedWords<'a> {
     pub(crate) excluded: bool,
-    /// All of it, without the marker of what is excluded.
+    /// The written form, without the marker of an exclusion.
     pub(crate) written: &'a str,
-    /// What is before the colon.
+    /// The text before the colon.
     pub(crate) qualifiers: &'a str,
-    /// What is after it, without quotes.
+    /// The text after the colon, without quotes.
     pub(crate) words: &'a str,
     pub(crate) quoted: bool,
 }
 
-/// Takes a query apart. `exclusions` are the markers of what is excluded; `phrases` are looked for
-/// if they are wanted; `runs` of scripts without spaces are taken as phrases.
-pub(crate) fn pieces<'a>(
+/// Splits a query into parts. `exclusions` are the markers of excluded words; `phrases` says
+/// whether quotes make phrases; `runs` makes phrases of runs in scripts without spaces.
+pub(crate) fn split_query<'a>(
     query: &'a str,
     exclusions: &[char],
     phrases: bool,
@@ -42,7 +42,7 @@ pub(crate) fn pieces<'a>(
             at += space;
             continue;
         }
-        let (excluded, written) = excluded(rest, exclusions);
+        let (excluded, written) = strip_exclusion(rest, exclusions);
         let joined = match quoted(written).filter(|_| phrases) {
             Some(quoted) => Some(quoted),
             None => Some(unquoted(written))
@@ -68,8 +68,9 @@ fn push_plain<'a>(text: &'a str, found: &mut Vec<QueryPart<'a>>) {
     }
 }
 
-/// Whether something is excluded, and what: not a marker alone, nor one before another.
-fn excluded<'a>(text: &'a str, exclusions: &[char]) -> (bool, &'a str) {
+/// Whether a text is excluded, and the text after the marker. A marker alone, or before another
+/// one, excludes nothing.
+fn strip_exclusion<'a>(text: &'a str, exclusions: &[char]) -> (bool, &'a str) {
     match text.strip_prefix(exclusions) {
         Some(rest)
             if !rest
@@ -82,7 +83,7 @@ fn excluded<'a>(text: &'a str, exclusions: &[char]) -> (bool, &'a str) {
     }
 }
 
-/// A text between quotes at the start, perhaps after qualifiers, if it has several words.
+/// The quoted text at the start, after optional qualifiers, if it has several words.
 fn quoted(text: &str) -> Option<JoinedWords<'_>> {
     let open = text.find('"')?;
     let qualifiers = &text[..open];
@@ -127,7 +128,7 @@ mod tests {
                 format!("{marks}<{qualifiers}|{words}>")
             }
         };
-        pieces(query, &['!', '-'], true, true).into_iter().map(piece).collect()
+        split_query(query, &['!', '-'], true, true).into_iter().map(piece).collect()
     }
 
     #[test]
@@ -149,13 +150,13 @@ mod tests {
         ] {
             assert_eq!(shown(query), expected, "{query}");
         }
-        assert_eq!(pieces("-a \"b c\"", &[], false, false), [QueryPart::Plain("-a \"b c\"")]);
+        assert_eq!(split_query("-a \"b c\"", &[], false, false), [QueryPart::Plain("-a \"b c\"")]);
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_taken_apart(query in "\\PC{0,40}|[ab:\"!| -]{0,30}") {
-            let all = pieces(&query, &['!', '-'], true, true);
+            let all = split_query(&query, &['!', '-'], true, true);
             proptest::prop_assert!(all.len() <= query.chars().count());
         }
     }

@@ -1,4 +1,4 @@
-//! Which documents of an index an answer may have: those that pass a filter, without those of
+//! The documents of an index that an answer may contain: those that pass a filter, minus those of
 //! excluded words.
 
 use crate::error::RequestError;
@@ -16,27 +16,27 @@ use crate::query::work_budget::WorkBudget;
 use crate::text::name_hint::name_hint;
 use std::sync::Arc;
 
-/// The radius of the Earth in kilometres: that of the sphere with its surface.
+/// The radius of the Earth in kilometres: that of the sphere with the same surface.
 const EARTH_RADIUS: f64 = 6_371.007;
 
-/// How many values of attributes are compared in one step of work.
+/// Attribute values compared in one step of work.
 const VALUES_PER_STEP: usize = 4;
 
-/// How many documents are put into a list in one step of work.
+/// Documents added to a list in one step of work.
 const LISTED_PER_STEP: usize = 8;
 
-/// The documents of an index that an answer may have. At most one of both is there.
+/// The documents of an index that an answer may contain. At most one of the fields is set.
 #[derive(Debug, Default)]
 pub(crate) struct Restriction {
-    /// Only these.
+    /// Only these documents.
     pub(crate) allowed: Option<Arc<PostingList>>,
-    /// All but these.
+    /// All documents but these.
     pub(crate) excluded: Option<SlotBits>,
 }
 
 impl Restriction {
-    /// What is left of the documents of an index. `everything` makes it a list of the documents
-    /// even if none is left out. Nothing is left if that is too much work.
+    /// Evaluates a filter and an exclusion. `everything` makes it a list of documents even without
+    /// either. Nothing is left once the budget is spent.
     pub(crate) fn new(
         columns: &AttributeColumns,
         filter: Option<&SearchFilter>,
@@ -49,8 +49,8 @@ impl Restriction {
         }
         let list = columns.width() / LISTED_PER_STEP;
         let passing = match filter {
-            Some(filter) => passing(filter, columns, work),
-            None if work.spend(list) => Arc::new(PostingList::from_slots(columns.live())),
+            Some(filter) => passing_documents(filter, columns, work),
+            None if work.spend(list) => Arc::new(PostingList::from_slots(columns.live_slots())),
             None => Arc::default(),
         };
         let allowed = match excluded {
@@ -64,15 +64,15 @@ impl Restriction {
         Restriction { allowed: Some(allowed), excluded: None }
     }
 
-    /// Whether a document is left.
+    /// Whether an answer may contain a document.
     pub(crate) fn admits(&self, slot: u32) -> bool {
         self.allowed.as_ref().is_none_or(|allowed| allowed.contains(slot))
             && !self.excluded.as_ref().is_some_and(|excluded| excluded.contains(slot))
     }
 }
 
-/// The documents that pass a filter, in order; none if that is too much work.
-fn passing(
+/// The documents that pass a filter, in order; none once the budget is spent.
+fn passing_documents(
     filter: &SearchFilter,
     columns: &AttributeColumns,
     work: &mut WorkBudget,
@@ -81,22 +81,22 @@ fn passing(
         return known;
     }
     let width = columns.width();
-    // One test looks at a value of each document, a few of them at a time.
+    // A test reads one value of each document, several of them in one step.
     let steps = width / LISTED_PER_STEP + width * filter.tests() / VALUES_PER_STEP;
     if width == 0 || !work.spend(steps) {
         return Arc::default();
     }
     let passes = evaluate(&filter.condition, columns);
     let place = |slot: &u32| (*slot - columns.base()) as usize;
-    let mut slots = columns.live();
+    let mut slots = columns.live_slots();
     slots.retain(|slot| passes[place(slot) / 64] >> (place(slot) % 64) & 1 == 1);
     let posting = Arc::new(PostingList::from_slots(slots));
     columns.keep_passed(filter, &posting);
     posting
 }
 
-/// A bit for every place of the columns, set where the condition is met. What is set where there is
-/// no document means nothing.
+/// A bit for every slot of the columns, set where the condition holds. Bits of free slots mean
+/// nothing.
 fn evaluate(condition: &FilterCondition, columns: &AttributeColumns) -> Vec<u64> {
     let join = |parts: &[FilterCondition], with: fn(&mut u64, u64)| {
         let mut parts = parts.iter().map(|part| evaluate(part, columns));
@@ -169,7 +169,7 @@ fn bits(width: usize, passes: impl Iterator<Item = bool>) -> Vec<u64> {
     words
 }
 
-/// The first and the last number of a range; nothing if none is in it.
+/// The first and the last key of a range; `None` if it is empty.
 fn numbers_of(range: &ValueRange, kind: AttributeType) -> Option<(u64, u64)> {
     let from = match &range.from {
         Some(end) => kind.number(&end.value.text)?.checked_add(u64::from(!end.included))?,
@@ -186,7 +186,7 @@ fn last_number(end: &RangeEnd, kind: AttributeType) -> Option<u64> {
     kind.number(&end.value.text)?.checked_sub(u64::from(!end.included))
 }
 
-/// Which numbers of a dictionary pass: those of which one text does.
+/// For each code of a dictionary, whether one of its texts passes.
 fn passing_codes(kind: AttributeType, texts: &DistinctTexts, how: &AttributeCheck) -> Vec<bool> {
     if kind == AttributeType::Boolean {
         return match how {
@@ -207,7 +207,7 @@ fn passing_codes(kind: AttributeType, texts: &DistinctTexts, how: &AttributeChec
 }
 
 fn text_in(range: &ValueRange, text: &str) -> bool {
-    // Equal is what is written the same.
+    // Equality compares the written form.
     if let (Some(from), Some(to)) = (&range.from, &range.to)
         && from.value.text == to.value.text
     {
@@ -224,7 +224,7 @@ fn text_in(range: &ValueRange, text: &str) -> bool {
         })
 }
 
-/// Whether places are near another, by the haversine formula on a sphere.
+/// The distance test: the haversine formula on a sphere.
 struct NearTest<'a> {
     near: &'a DistanceTest,
     latitude: f64,
@@ -255,11 +255,11 @@ impl NearTest<'_> {
     }
 }
 
-/// Whether a filter can be asked of indexes with these columns.
+/// Checks a filter against the attributes of indexes.
 ///
 /// # Errors
-/// An attribute that none of them has, or a value that is not of the type of its attribute.
-pub(crate) fn check(
+/// An attribute that no index has, or a value of another type than its attribute.
+pub(crate) fn check_filter(
     filter: &SearchFilter,
     indexes: &[&AttributeColumns],
 ) -> Result<(), RequestError> {
@@ -280,11 +280,11 @@ fn check_condition(
 }
 
 fn check_test(test: &AttributeTest, indexes: &[&AttributeColumns]) -> Result<(), RequestError> {
-    for attribute in known(&test.name, indexes)? {
+    for attribute in attributes_named(&test.name, indexes)? {
         match &test.how {
             AttributeCheck::Has | AttributeCheck::Holds => {}
             AttributeCheck::Near(near) => {
-                let others = known(&near.longitude, indexes)?;
+                let others = attributes_named(&near.longitude, indexes)?;
                 for (name, kind) in [(&test.name, attribute.kind())]
                     .into_iter()
                     .chain(others.iter().map(|other| (&near.longitude, other.kind())))
@@ -309,8 +309,8 @@ fn check_test(test: &AttributeTest, indexes: &[&AttributeColumns]) -> Result<(),
     Ok(())
 }
 
-/// The attributes of a name.
-pub(crate) fn known<'a>(
+/// The attributes of a name, one for each index that has it.
+pub(crate) fn attributes_named<'a>(
     name: &FilterWord,
     indexes: &[&'a AttributeColumns],
 ) -> Result<Vec<&'a Attribute>, RequestError> {

@@ -1,9 +1,9 @@
-//! The strings of a range: what lies between two ends, in the order of Ruby's string ranges.
+//! String ranges: the strings between two ends, in the order of Ruby's string ranges.
 //!
 //! Two numbers span the numbers between, padded with zeros to the width of the first. Two single
-//! ASCII characters span the characters between. Otherwise the successor of a string is the one
-//! with its rightmost letter or digit advanced, with a carry to the left, and the range goes on
-//! until it meets its end or gets longer than that.
+//! ASCII characters span the characters between. Otherwise the successor of a string advances its
+//! rightmost letter or digit, with a carry to the left (`az` to `ba`, `a9` to `b0`), and the range
+//! stops at its end or at strings longer than that.
 
 /// The strings from one to another, both included.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub(crate) struct StringRange {
     next: Option<String>,
     kind: RangeKind,
     to: String,
-    /// Never reached within a proper range; stops those that start right after their end.
+    /// The end that stops a range which starts right after its end.
     after: String,
 }
 
@@ -45,14 +45,14 @@ impl StringRange {
         StringRange { next: (!empty).then(|| from.to_owned()), kind, to: to.to_owned(), after }
     }
 
-    /// If the strings can be told apart from others, and put in order, without forming them one by
-    /// one: a way to do so.
+    /// A membership test and order for the range, if there is one that does not enumerate its
+    /// strings.
     pub(crate) fn members(&self) -> Option<RangeMembers<'_>> {
         let from = self.next.as_deref()?;
         let class = match self.kind {
             RangeKind::Characters => return None,
             RangeKind::Numbers => LetterClass::Digits,
-            RangeKind::Successors => LetterClass::of(from)?,
+            RangeKind::Successors => LetterClass::of_text(from)?,
         };
         Some(RangeMembers { from, to: &self.to, class, padded: self.kind == RangeKind::Numbers })
     }
@@ -82,7 +82,7 @@ impl Iterator for StringRange {
     }
 }
 
-/// The strings of a range, as a test and an order.
+/// A membership test and order of a range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RangeMembers<'a> {
     from: &'a str,
@@ -116,14 +116,13 @@ impl RangeMembers<'_> {
             }
     }
 
-    /// The key by which members are in the order of the range.
+    /// A key that sorts members in the order of the range.
     pub(crate) fn order(text: &str) -> (usize, &str) {
         (text.len(), text)
     }
 }
 
-/// Strings whose successors are of the same kind, in the order of their length and then of their
-/// characters.
+/// Strings whose successors are of the same kind, ordered by length and then by characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LetterClass {
     Digits,
@@ -132,7 +131,7 @@ enum LetterClass {
 }
 
 impl LetterClass {
-    fn of(text: &str) -> Option<LetterClass> {
+    fn of_text(text: &str) -> Option<LetterClass> {
         [LetterClass::Digits, LetterClass::Lower, LetterClass::Upper]
             .into_iter()
             .find(|class| class.covers(text))
@@ -148,7 +147,7 @@ impl LetterClass {
     }
 }
 
-/// A number without its leading zeros, comparable.
+/// A number without leading zeros, comparable.
 fn significant(digits: &str) -> (usize, &str) {
     let digits = digits.trim_start_matches('0');
     (digits.len(), digits)
@@ -158,7 +157,7 @@ fn same_number(left: &str, right: &str) -> bool {
     significant(left) == significant(right)
 }
 
-/// The string after this one. Empty for an empty one.
+/// The successor of a string; empty for an empty one.
 fn successor(text: &str) -> String {
     let mut letters: Vec<char> = text.chars().collect();
     if letters.is_empty() {
@@ -179,7 +178,8 @@ fn successor(text: &str) -> String {
         let Some(carry) = carry else {
             break;
         };
-        // The carry goes to the next letter or digit to the left; other characters in between stop
+        // The carry goes to the next letter or digit to the left, across other characters only if
+        // there is one beyond them.
         // it unless there is one beyond them.
         match letters[..at].iter().rposition(alphanumeric) {
             Some(left) if left + 1 == at || carries_over(&letters, left, at) => at = left,
@@ -192,18 +192,19 @@ fn successor(text: &str) -> String {
     letters.into_iter().collect()
 }
 
-/// Whether a carry passes over the characters between two letters or digits, as in "1.9" to "2.0".
-/// Between a letter and a digit, as in "a-9", it does not.
+/// Whether a carry crosses the characters between two letters or digits: it does in "1.9" to "2.0",
+/// and not between a letter and a digit, as in "a-9".
 fn carries_over(letters: &[char], left: usize, right: usize) -> bool {
     letters[left].is_alphabetic() == letters[right].is_alphabetic()
 }
 
-/// The next character of Unicode.
+/// The next Unicode character.
 fn following(letter: char) -> Option<char> {
     (u32::from(letter) + 1..=u32::from(char::MAX)).find_map(char::from_u32)
 }
 
-/// Without letters and digits the last character advances, with a carry at the end of Unicode.
+/// The successor of a string without letters and digits: its last character advances, with a carry
+/// at the end of Unicode.
 fn next_without_letters(mut letters: Vec<char>) -> String {
     for at in (0..letters.len()).rev() {
         if let Some(next) = following(letters[at]) {

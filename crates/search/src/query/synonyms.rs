@@ -1,31 +1,31 @@
-//! Synonyms: words that are looked up together with the one that is written.
+//! Synonyms: words to look up together with a word of the query.
 
 use crate::error::ConfigError;
 use crate::limits::{MAX_SYNONYMS, MAX_SYNONYMS_OF_WORD};
 use crate::text::tokenizer::Tokenizer;
 use hashbrown::HashMap;
 
-/// Which words mean the same.
+/// Groups of words with the same meaning.
 ///
-/// A word of a query, or a phrase, finds documents with one of its synonyms too; all together are
-/// one combination of the word with a category, which weighs as much as the weightiest of them.
-/// Synonyms of several words have to be next to each other, see
-/// [`SearchConfig::phrases`](crate::SearchConfig::phrases). Words between quotes have none.
+/// A word of a query, or a phrase, also finds documents with one of its synonyms. All of them are
+/// one combination of the word with a category, with the highest of their weights. A synonym of
+/// several words is a phrase, see [`SearchConfig::phrases`](crate::SearchConfig::phrases). Words
+/// between quotes have no synonyms.
 #[derive(Clone, Debug, Default)]
 pub struct Synonyms {
-    /// Texts and what they stand for, as they were given.
+    /// The texts and their synonyms as configured.
     given: Vec<(String, Vec<String>)>,
-    /// The same as words, by the words of a text with spaces between them.
+    /// The synonyms as words, by the words of a text joined with spaces.
     of: HashMap<String, Vec<Vec<String>>>,
 }
 
 impl Synonyms {
-    /// None.
+    /// No synonyms.
     pub fn new() -> Synonyms {
         Synonyms::default()
     }
 
-    /// Adds texts of which each finds all the others.
+    /// Adds texts that all find each other.
     pub fn set<T: Into<String>>(mut self, texts: impl IntoIterator<Item = T>) -> Synonyms {
         let texts: Vec<String> = texts.into_iter().map(Into::into).collect();
         for (number, text) in texts.iter().enumerate() {
@@ -46,12 +46,12 @@ impl Synonyms {
         self
     }
 
-    /// Makes words of all texts, as a search does with queries.
+    /// Tokenizes all texts like queries.
     pub(crate) fn prepared(&self, tokenizer: &Tokenizer) -> Result<Synonyms, ConfigError> {
         let count: usize = self.given.iter().map(|(_, finds)| 1 + finds.len()).sum();
         if count > MAX_SYNONYMS {
             return Err(ConfigError::new(format!(
-                "a search has {count} synonyms; {MAX_SYNONYMS} are allowed"
+                "a search must have at most {MAX_SYNONYMS} synonyms (got {count})"
             )));
         }
         let mut of: HashMap<String, Vec<Vec<String>>> = HashMap::new();

@@ -1,22 +1,22 @@
-//! Words that were perhaps meant: what is near a word that nobody knows, by typos.
+//! Typo tolerance: the indexed words nearest to an unknown word of a query.
 //!
-//! This is an addition to what the original does, and is off unless a search asks for it.
+//! An addition to the original, off by default.
 
 use crate::index::word_table::{WordEntry, WordTable};
 use crate::limits::MAX_PHONETIC_CHARS;
 use crate::query::work_budget::WorkBudget;
 use crate::text::edit_distance;
 
-/// How many words are taken for one that is not known, in each category.
+/// Words taken for an unknown word, in each category.
 const WORDS_TAKEN: usize = 3;
 
-/// How many steps it is to see that a word of a dictionary is too long, too short or of other letters.
+/// Steps of work to reject a word by its length or letters.
 const LOOKED_AT: usize = 8;
 
-/// How many steps it is to compare two words of similar length and letters.
+/// Steps of work to compare two words of similar length and letters.
 const COMPARED: usize = 80;
 
-/// How many typos a word of this length may have: shorter ones are too often other words.
+/// The number of typos allowed in a word of this length: short words too easily become other words.
 fn allowed(length: usize, most: usize) -> usize {
     let by_length = match length {
         0..4 => 0,
@@ -26,7 +26,7 @@ fn allowed(length: usize, most: usize) -> usize {
     by_length.min(most)
 }
 
-/// Which letters a word has, as bits. Letters may share a bit.
+/// The letters of a word as a bit mask. Letters may share a bit.
 fn letters_of(word: &str) -> u64 {
     if word.is_ascii() {
         return word.bytes().fold(0, |bits, byte| bits | 1 << (byte % 64));
@@ -34,12 +34,12 @@ fn letters_of(word: &str) -> u64 {
     word.chars().fold(0, |bits, letter| bits | 1 << (u32::from(letter) % 64))
 }
 
-/// The words of a dictionary that are nearest to a word: only those with the fewest typos, and of
-/// these the ones that weigh most.
+/// The words of a dictionary nearest to a word: only those with the fewest typos, and of these the
+/// ones with the highest weights.
 ///
-/// All words are looked at, most of them only as far as their length and their letters: a typo takes
-/// one letter at most from a word and gives it one.
-pub(crate) fn nearest<'a>(
+/// The length and the letters reject most words before the edit distance is computed: a typo
+/// removes at most one letter from a word and adds at most one.
+pub(crate) fn nearest_words<'a>(
     bundle: &'a WordTable,
     word: &str,
     most: usize,
@@ -104,7 +104,7 @@ mod tests {
         }
         bundle.add(&hasher, "historia", 90, ListEnd::Back, &Weight::default());
         let near = |word, most| {
-            let found = nearest(&bundle, word, most, &mut WorkBudget::new());
+            let found = nearest_words(&bundle, word, most, &mut WorkBudget::new());
             found.iter().map(|entry| entry.word()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(near("histroy", 2), "history");
@@ -130,14 +130,14 @@ mod tests {
             let most = allowed(letters(&word).len(), 2);
             let typos = |other: &String| edit_distance::typos(&letters(&word), &letters(other), most);
             let fewest = words.iter().filter_map(typos).min();
-            let nearest_words: BTreeSet<&str> = words
+            let nearest: BTreeSet<&str> = words
                 .iter()
                 .filter(|other| fewest.is_some() && typos(other) == fewest)
                 .map(String::as_str)
                 .collect();
-            let found = nearest(&bundle, &word, 2, &mut WorkBudget::new());
-            proptest::prop_assert_eq!(found.len(), nearest_words.len().min(WORDS_TAKEN));
-            proptest::prop_assert!(found.iter().all(|entry| nearest_words.contains(entry.word())));
+            let found = nearest_words(&bundle, &word, 2, &mut WorkBudget::new());
+            proptest::prop_assert_eq!(found.len(), nearest.len().min(WORDS_TAKEN));
+            proptest::prop_assert!(found.iter().all(|entry| nearest.contains(entry.word())));
         }
     }
 }

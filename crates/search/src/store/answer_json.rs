@@ -1,4 +1,4 @@
-//! The JSON of a search: that of the answer, and what was asked for besides.
+//! The JSON of a search: its answer, documents, highlights and facets.
 
 use super::SearchStore;
 use super::search_parameters::SearchParameters;
@@ -10,21 +10,21 @@ use crate::request::Request;
 use crate::site::PageSource;
 use runnel_store::{Error, Kind, Result};
 
-/// A part of an answer of which there is more than usual.
+/// The initial capacity of an answer.
 const ROOM: usize = 1_024;
 
 impl SearchStore {
-    /// Searches, and writes what was found.
-    pub(super) fn found(
+    /// Searches and writes the answer.
+    pub(super) fn search_json(
         &self,
         asked: &SearchParameters<'_>,
         found: &mut SearchAnswer,
     ) -> Result<Vec<u8>> {
         let search = self.searching();
         let filter = asked.filter.as_deref().map(|text| search.filter(text)).transpose();
-        let filter = filter.map_err(|error| refused("filter", &error))?;
+        let filter = filter.map_err(|error| invalid_parameter("filter", &error))?;
         let order = asked.sort.as_deref().map(|text| search.order(text)).transpose();
-        let order = order.map_err(|error| refused("sort", &error))?;
+        let order = order.map_err(|error| invalid_parameter("sort", &error))?;
         let mut request = Request::new()
             .ids(asked.ids)
             .offset(asked.offset)
@@ -44,14 +44,14 @@ impl SearchStore {
             found.write_json(&mut out);
         }
         if !(asked.highlight.is_empty() && asked.snippet.is_empty()) {
-            // Inside the object, at its end.
+            // Insert before the end of the object.
             out.pop();
             out.extend_from_slice(b",\"highlights\":");
             self.write_highlights(asked, found, &mut out);
             out.push(b'}');
         }
         if !asked.facets.is_empty() {
-            // Inside the object, at its end.
+            // Insert before the end of the object.
             out.pop();
             out.extend_from_slice(b",\"facets\":{");
             for (number, category) in asked.facets.iter().enumerate() {
@@ -63,7 +63,7 @@ impl SearchStore {
                 let query = Some(&*asked.query).filter(|query| !query.trim().is_empty());
                 let values = search
                     .facets_passing(category, query, filter.as_ref(), asked.at_least)
-                    .map_err(|error| unwanted(&error))?;
+                    .map_err(|error| invalid_config(&error))?;
                 for (number, (value, count)) in values.iter().enumerate() {
                     if number > 0 {
                         out.push(b',');
@@ -79,8 +79,8 @@ impl SearchStore {
         Ok(out)
     }
 
-    /// The answer with the documents of each interpretation in a sixth element, in the order of
-    /// their identifiers; null stands for those that are not kept.
+    /// Writes the answer with the documents of each allocation as a sixth element, in the order of
+    /// their identifiers.
     fn write_with_documents(&self, found: &SearchAnswer, out: &mut Vec<u8>) {
         found.write_json_with(out, |row, out| {
             out.push(b',');
@@ -88,7 +88,7 @@ impl SearchStore {
             self.write_documents(ids, out);
         });
         if let Some(flat) = &found.flat {
-            // The documents of one list, as one list.
+            // The documents of the flat list.
             out.pop();
             out.extend_from_slice(b",\"documents\":");
             self.write_documents(flat.ids.iter().map(|(index, id)| (usize::from(*index), id)), out);
@@ -112,10 +112,10 @@ impl SearchStore {
     }
 }
 
-fn refused(name: &str, error: &RequestError) -> Error {
+fn invalid_parameter(name: &str, error: &RequestError) -> Error {
     Error::new(Kind::Invalid, format!("the parameter `{name}`, {error}"))
 }
 
-fn unwanted(error: &ConfigError) -> Error {
+fn invalid_config(error: &ConfigError) -> Error {
     Error::new(Kind::Invalid, error.message())
 }

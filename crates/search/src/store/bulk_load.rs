@@ -1,5 +1,5 @@
-//! Many documents at once: they are taken from their source part by part, and indexed on another
-//! thread, so that this worker goes on serving.
+//! Bulk loading through the store: records arrive in batches and are indexed on another thread, so
+//! that the worker stays responsive.
 
 use super::SearchMember;
 use super::document_writes::{is_json, record_of, text_of, unsupported};
@@ -12,13 +12,13 @@ use runnel_store::{
     TableFormat, Value, json,
 };
 
-/// Documents that are handed to the other thread at once.
+/// Documents of a batch for the other thread.
 const BATCH: usize = 1_024;
 
-/// About how many bytes they have at most.
+/// The approximate size of a batch, in bytes.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Adds what content is: a record, a list of them, or a table.
+/// Adds a record, a list of records, or a table.
 pub(super) fn post(
     member: SearchMember,
     columns: Option<Vec<String>>,
@@ -47,10 +47,10 @@ pub(super) fn post(
             return list(member, &text).await;
         }
         let record = record_of(&text)?;
-        let id = member.keys.of_record(&record)?;
+        let id = member.keys.id_of_record(&record)?;
         let pending = {
             let _writing = member.shared.write_lock();
-            member.shared.check()?;
+            member.shared.check_writable()?;
             member.collection().put(id.clone(), &text)?
         };
         pending.await?;
@@ -58,47 +58,51 @@ pub(super) fn post(
     })
 }
 
-/// How many there were, as the answer to a post.
-fn posted(count: u64) -> Outcome {
+/// The outcome of a post: the number of records.
+fn count_outcome(count: u64) -> Outcome {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     Outcome::changed().with_content(Content::value(Value::Int(count)))
 }
 
 async fn list(member: SearchMember, text: &[u8]) -> Result<Outcome> {
-    let Value::List(records) = json::parse(text)? else { return Ok(posted(0)) };
+    let Value::List(records) = json::parse(text)? else { return Ok(count_outcome(0)) };
     let mut bulk = BulkLoad::new(member);
     for (number, record) in (1..).zip(records) {
-        let id =
-            bulk.member.keys.of_record(&record).map_err(|error| at("record", number, error))?;
+        let id = bulk
+            .member
+            .keys
+            .id_of_record(&record)
+            .map_err(|error| with_position("record", number, error))?;
         bulk.add(id, json::text(&record).into(), ("record", number)).await?;
     }
-    bulk.finish().await.map(posted)
+    bulk.finish().await.map(count_outcome)
 }
 
 async fn table(member: SearchMember, mut incoming: RecordReader) -> Result<Outcome> {
     let mut bulk = BulkLoad::new(member);
     while let Some(records) = incoming.next().await? {
         for (line, text) in records {
-            let id = record_of(&text).and_then(|record| bulk.member.keys.of_record(&record));
-            bulk.add(id.map_err(|error| at("line", line, error))?, text, ("line", line)).await?;
+            let id = record_of(&text).and_then(|record| bulk.member.keys.id_of_record(&record));
+            bulk.add(id.map_err(|error| with_position("line", line, error))?, text, ("line", line))
+                .await?;
         }
     }
-    bulk.finish().await.map(posted)
+    bulk.finish().await.map(count_outcome)
 }
 
-/// Adds records that come batch by batch.
+/// Adds records that arrive in batches.
 pub(super) fn insert(member: SearchMember, mut records: Box<dyn Records>) -> Answer<u64> {
     Answer::later(async move {
         let fields = records.fields();
         let key = fields.iter().position(|field| field == member.keys.field());
-        let Some(key) = key else { return Err(member.keys.missing()) };
+        let Some(key) = key else { return Err(member.keys.missing_key_error()) };
         let mut bulk = BulkLoad::new(member);
         let mut number = 0;
         while let Some(values) = records.next().await? {
             for row in values.chunks(fields.len()) {
                 number += 1;
-                let id = bulk.member.keys.of_value(row.get(key).unwrap_or(&Value::Nil));
-                let id = id.map_err(|error| at("record", number, error))?;
+                let id = bulk.member.keys.id_of_value(row.get(key).unwrap_or(&Value::Nil));
+                let id = id.map_err(|error| with_position("record", number, error))?;
                 let mut text = vec![b'{'];
                 let there = fields.iter().zip(row).filter(|(_, value)| !value.is_nil());
                 for (place, (name, value)) in there.enumerate() {
@@ -117,21 +121,21 @@ pub(super) fn insert(member: SearchMember, mut records: Box<dyn Records>) -> Ans
     })
 }
 
-/// What is wrong with a record, and where it is.
-fn at(what: &str, number: u64, error: Error) -> Error {
+/// Adds the position of a record to its error.
+fn with_position(what: &str, number: u64, error: Error) -> Error {
     Error { message: format!("{what} {number}: {}", error.message), ..error }
 }
 
-/// A document on its way, with where it stood in its source.
+/// A document in transit, with its position in the source.
 type Waiting = (Id, Bytes, (&'static str, u64));
 
-/// A loader and what waits for it.
+/// A loader and the batch for it.
 struct BulkLoad {
     member: SearchMember,
-    /// Away while the other thread has it.
+    /// `None` while the other thread has it.
     loader: Option<Loader>,
     waiting: Vec<Waiting>,
-    /// The size of what waits, in bytes.
+    /// The size of the batch, in bytes.
     size: usize,
     count: u64,
 }
@@ -155,19 +159,19 @@ impl BulkLoad {
         self.size = 0;
         let shared = self.member.shared.clone();
         let Some(mut loader) = self.loader.take() else { return Ok(()) };
-        // Errors of stores stay on their thread: what crosses is their kind and message.
-        let (loader, failure) = elsewhere(move || {
+        // An error of a store is not `Send`: its kind and message cross threads.
+        let (loader, failure) = run_blocking(move || {
             for (id, text, (what, number)) in waiting {
-                // Waiting for the disk happens while others can write.
+                // Wait for the disk before the lock, while others can write.
                 let collection = shared.collection();
                 let ready = collection.wait_for_room();
                 let _writing = shared.write_lock();
-                let ready = ready.and_then(|()| shared.check());
-                // What is there already stays as it is, and where it is: loading twice is cheap.
+                let ready = ready.and_then(|()| shared.check_writable());
+                // An identical document stays in its place, which makes loading twice cheap.
                 let known = collection.document(&id).is_some_and(|there| there == text);
                 let put = || if known { Ok(()) } else { loader.put(id, &text) };
                 if let Err(error) = ready.and_then(|()| put()) {
-                    let error = at(what, number, error);
+                    let error = with_position(what, number, error);
                     return (loader, Some((error.kind, error.message)));
                 }
             }
@@ -181,11 +185,11 @@ impl BulkLoad {
         }
     }
 
-    /// How many documents were loaded, once they are durable.
+    /// The number of documents, once they are durable.
     async fn finish(mut self) -> Result<u64> {
         self.flush().await?;
         let Some(loader) = self.loader.take() else { return Ok(0) };
-        let finished = elsewhere(move || {
+        let finished = run_blocking(move || {
             loader.finish().map_err(|error| (error.kind, error.message, error.detail))
         });
         match finished.await? {
@@ -195,8 +199,8 @@ impl BulkLoad {
     }
 }
 
-/// Work on a thread that may be kept busy.
-async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+/// Runs blocking work on another thread.
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| Error::new(Kind::Failed, "indexing failed").with_detail(error.to_string()))

@@ -1,4 +1,4 @@
-//! The collections of a process: each is opened once, and all workers have it.
+//! The registry of open collections: each is opened once per process and shared by all workers.
 
 use super::folder_takeover;
 use crate::collection::{Collection, CollectionDefinition};
@@ -13,26 +13,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 /// An open collection.
 pub(crate) struct CollectionHandle {
     collection: RwLock<Arc<Collection>>,
-    /// Whether another process has its folder now.
+    /// Whether another process has taken over its folder.
     left: AtomicBool,
-    /// What it was opened with, its folder as an absolute path, and that as text.
+    /// The definition with an absolute folder, and its text.
     pub(crate) definition: CollectionDefinition,
     text: Vec<u8>,
-    /// Held by whoever looks at a document and then writes it.
+    /// The lock for a read of a document and its write.
     writing: Mutex<()>,
-    /// The sources that are followed.
+    /// The followed sources.
     followed: Mutex<BTreeSet<String>>,
 }
 
 /// Most sources that one index follows.
 const MAX_FOLLOWED: usize = 1_024;
 
-/// Where a collection is.
+/// The location of a collection.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum CollectionLocation {
     Folder(PathBuf),
-    /// In memory: its name and its whole definition, so that a program that is changed and started
-    /// again in the same process gets another one.
+    /// In memory: the name and the definition, so that a changed program in the same process gets
+    /// another collection.
     Memory(String, Vec<u8>),
 }
 
@@ -40,7 +40,7 @@ static OPEN: Mutex<BTreeMap<CollectionLocation, Weak<CollectionHandle>>> =
     Mutex::new(BTreeMap::new());
 
 impl CollectionHandle {
-    /// The collection of a definition: the one that is open, or a new one.
+    /// Returns the open collection of a definition, or opens it.
     pub(crate) fn open(
         definition: CollectionDefinition,
         name: &str,
@@ -76,16 +76,16 @@ impl CollectionHandle {
         Ok(shared)
     }
 
-    /// The collection as it is now.
+    /// The current collection.
     pub(crate) fn collection(&self) -> Arc<Collection> {
         self.collection.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether writes are taken. Looked at under the write lock.
+    /// Checks that the collection accepts writes. The caller holds the write lock.
     ///
     /// # Errors
     /// [`Kind::Unavailable`] once another process has the folder.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         if self.left.load(Ordering::Acquire) {
             let message = "a new version of the program has the index now; try again";
             return Err(Error::new(Kind::Unavailable, message));
@@ -93,8 +93,8 @@ impl CollectionHandle {
         Ok(())
     }
 
-    /// Lets the folder go, with all that was written. Searches and reads go on.
-    pub(super) fn leave(&self) -> Result<()> {
+    /// Releases the folder, with all writes in it. Searches and reads continue in memory.
+    pub(super) fn release_folder(&self) -> Result<()> {
         let _writing = self.write_lock();
         if self.left.swap(true, Ordering::AcqRel) {
             return Ok(());
@@ -103,32 +103,32 @@ impl CollectionHandle {
         let mut collection = self.collection.write().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *collection, detached);
         drop(collection);
-        // The last one who has it writes what waits, and unlocks the folder.
+        // The last owner flushes waiting writes and unlocks the folder.
         drop(before);
         Ok(())
     }
 
-    /// Has the folder again, with what is in it now.
-    pub(super) fn come_back(&self) -> Result<()> {
+    /// Opens the folder again, with its current content.
+    pub(super) fn reopen_folder(&self) -> Result<()> {
         let _writing = self.write_lock();
         if !self.left.load(Ordering::Acquire) {
             return Ok(());
         }
-        let again = self.collection().again(self.definition.clone())?;
+        let again = self.collection().reopen(self.definition.clone())?;
         *self.collection.write().unwrap_or_else(PoisonError::into_inner) = again;
         self.left.store(false, Ordering::Release);
         Ok(())
     }
 
-    /// While this is held nobody else writes through a store.
+    /// Locks the writes of all stores of this collection.
     pub(crate) fn write_lock(&self) -> MutexGuard<'_, ()> {
-        // Every write is whole in itself, so a panic elsewhere takes nothing from it.
+        // Every write is complete in itself, so a panic elsewhere does not matter.
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The open collections that are in folders.
-pub(super) fn in_folders() -> Vec<(PathBuf, Arc<CollectionHandle>)> {
+pub(super) fn collections_in_folders() -> Vec<(PathBuf, Arc<CollectionHandle>)> {
     let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let folders = open.iter().filter_map(|(place, shared)| match place {
         CollectionLocation::Folder(folder) => Some((folder.clone(), shared.upgrade()?)),
@@ -137,16 +137,16 @@ pub(super) fn in_folders() -> Vec<(PathBuf, Arc<CollectionHandle>)> {
     folders.collect()
 }
 
-/// Says that a source is followed, until it is dropped: of several workers whose programs follow
-/// the same source, one does it.
+/// A followed source, until it is dropped: of several workers with the same program, one follows
+/// the source.
 pub(super) struct FollowedSource {
     shared: Arc<CollectionHandle>,
     source: String,
 }
 
 impl FollowedSource {
-    /// Begins, unless somebody else follows the source already.
-    pub(super) fn begin(shared: &Arc<CollectionHandle>, source: &str) -> Result<FollowedSource> {
+    /// Registers the source, unless another worker has.
+    pub(super) fn register(shared: &Arc<CollectionHandle>, source: &str) -> Result<FollowedSource> {
         let mut followed = shared.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.len() >= MAX_FOLLOWED {
             let message = format!("an index follows at most {MAX_FOLLOWED} sources");
@@ -167,7 +167,7 @@ impl Drop for FollowedSource {
     }
 }
 
-/// Programs hold it as a store that has nothing.
+/// Programs hold it as a store without content.
 #[deny(clippy::missing_trait_methods)]
 impl Store for FollowedSource {
     fn get(&self, _: &Reference, _: &Context) -> Answer<Option<Content>> {

@@ -1,4 +1,4 @@
-//! Answers and documents as content: JSON that is there already, and plain data when it is wanted.
+//! Answers and documents as content: JSON text, parsed on demand.
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 const JSON: &str = "application/json";
 
-/// JSON text. Whatever form is asked for, this is what there is.
+/// JSON text, for every requested form.
 struct JsonText(Bytes);
 
 impl Lazy for JsonText {
@@ -45,7 +45,7 @@ pub(super) fn document(text: Bytes, tag: EntityTag) -> Content {
     Content { entity_tag: Some(tag), ..json(text) }
 }
 
-/// The validator of a document: two halves, so that other content hardly ever has the same.
+/// The entity tag of a document: two 64-bit hashes, to make collisions unlikely.
 pub(super) fn tag_of(document: &[u8]) -> EntityTag {
     let half = |seed: u8| {
         let mut hasher = DefaultHasher::new();
@@ -56,7 +56,7 @@ pub(super) fn tag_of(document: &[u8]) -> EntityTag {
     EntityTag::strong(format!("{:016x}{:016x}", half(0), half(1)))
 }
 
-/// Changes of an index as seen from above it.
+/// Prefixes changes of an index with its name.
 pub(super) fn below(changes: Changes, name: String) -> Changes {
     Box::pin(changes.map(move |change| {
         change.map(|change| runnel_store::Change {

@@ -1,4 +1,4 @@
-//! From paths and records to identifiers, and back.
+//! Conversion between paths, records and identifiers.
 
 use crate::collection::id::{Id, KeyFormat};
 use crate::definition::SearchDefinition;
@@ -7,7 +7,7 @@ use runnel_store::{Error, Kind, Result, Value};
 /// Longest identifier, in bytes.
 const MAX_KEY_BYTES: usize = 1_024;
 
-/// How documents of an index are identified.
+/// The keys of the documents of an index.
 pub(crate) struct DocumentKeys {
     index: String,
     field: String,
@@ -28,13 +28,13 @@ impl DocumentKeys {
         &self.index
     }
 
-    /// The field of records that has the identifier.
+    /// The field of records with the identifier.
     pub(crate) fn field(&self) -> &str {
         &self.field
     }
 
-    /// The identifier that a path is; `None` for what cannot be one.
-    pub(crate) fn of_path(&self, path: &str) -> Option<Id> {
+    /// The identifier of a path; `None` if it cannot be one.
+    pub(crate) fn id_of_path(&self, path: &str) -> Option<Id> {
         let path = path.trim_end_matches('/');
         match self.format {
             KeyFormat::Integer => path.parse().ok().map(Id::Integer),
@@ -43,8 +43,8 @@ impl DocumentKeys {
         }
     }
 
-    /// What is wrong with a path that cannot be an identifier.
-    pub(crate) fn wrong(&self, path: &str) -> Error {
+    /// The error of a path that cannot be an identifier.
+    pub(crate) fn invalid_path_error(&self, path: &str) -> Error {
         let shown: String = path.chars().take(80).collect();
         let message = match self.format {
             KeyFormat::Integer => format!(
@@ -57,9 +57,9 @@ impl DocumentKeys {
         Error::new(Kind::Invalid, message)
     }
 
-    /// The identifier that the key of a record is. Texts around which there is white space are
-    /// numbers too where identifiers are numbers.
-    pub(crate) fn of_value(&self, value: &Value) -> Result<Id> {
+    /// The identifier of a key of a record. With integer identifiers, texts of digits are accepted,
+    /// also with white space around them.
+    pub(crate) fn id_of_value(&self, value: &Value) -> Result<Id> {
         let id = match (self.format, value) {
             (KeyFormat::Integer, Value::Int(number)) => Some(Id::Integer(*number)),
             (KeyFormat::Integer, Value::Float(number))
@@ -67,20 +67,20 @@ impl DocumentKeys {
             {
                 Some(Id::Integer(*number as i64))
             }
-            (KeyFormat::Integer, Value::Text(text)) => self.of_path(text.trim()),
-            (KeyFormat::Text, Value::Text(text)) => self.of_path(text),
+            (KeyFormat::Integer, Value::Text(text)) => self.id_of_path(text.trim()),
+            (KeyFormat::Text, Value::Text(text)) => self.id_of_path(text),
             (KeyFormat::Text, Value::Int(number)) => Some(Id::from(number.to_string())),
             _ => None,
         };
         id.ok_or_else(|| match value {
-            Value::Nil => self.missing(),
-            Value::Text(text) => self.wrong(text),
-            other => self.wrong(other.kind_name()),
+            Value::Nil => self.missing_key_error(),
+            Value::Text(text) => self.invalid_path_error(text),
+            other => self.invalid_path_error(other.kind_name()),
         })
     }
 
-    /// A record without its key.
-    pub(crate) fn missing(&self) -> Error {
+    /// The error of a record without a key.
+    pub(crate) fn missing_key_error(&self) -> Error {
         let (field, index) = (&self.field, &self.index);
         let message = format!(
             "the record has no `{field}`, which identifies documents of the index {index}; \
@@ -90,18 +90,18 @@ impl DocumentKeys {
     }
 
     /// The identifier of a record.
-    pub(crate) fn of_record(&self, record: &Value) -> Result<Id> {
+    pub(crate) fn id_of_record(&self, record: &Value) -> Result<Id> {
         match record.get(&self.field) {
-            Some(value) => self.of_value(value),
-            None => Err(self.missing()),
+            Some(value) => self.id_of_value(value),
+            None => Err(self.missing_key_error()),
         }
     }
 
-    /// A record that is put under an identifier may leave out its key, but not have another one.
-    pub(crate) fn agrees(&self, record: &Value, id: &Id) -> Result<()> {
+    /// Checks that a record put under an identifier has no other key.
+    pub(crate) fn check_key(&self, record: &Value, id: &Id) -> Result<()> {
         match record.get(&self.field) {
             None | Some(Value::Nil) => Ok(()),
-            Some(value) if self.of_value(value).is_ok_and(|own| own == *id) => Ok(()),
+            Some(value) if self.id_of_value(value).is_ok_and(|own| own == *id) => Ok(()),
             Some(_) => Err(Error::new(
                 Kind::Invalid,
                 format!("the record's `{}` is not {id}, which it is put under", self.field),

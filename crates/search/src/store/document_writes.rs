@@ -1,4 +1,4 @@
-//! Writing one document.
+//! Writes of single documents: put, merge, delete.
 
 use super::content::tag_of;
 use super::{SearchMember, is_nil};
@@ -18,20 +18,20 @@ pub(super) fn put(
     context: &Context,
 ) -> Answer<bool> {
     if is_nil(&content) {
-        // There is nothing afterwards, so nothing was created.
+        // The document does not exist afterwards, so nothing was created.
         return delete(&member, &id, context).map(|_| false);
     }
     let only_if = context.only_if.clone();
     text_of(content).and_then(move |text| {
         let written = (|| {
             let record = record_of(&text)?;
-            member.keys.agrees(&record, &id)?;
+            member.keys.check_key(&record, &id)?;
             let _writing = member.shared.write_lock();
-            member.shared.check()?;
-            let there = check(&member, &id, only_if.as_ref())?;
+            member.shared.check_writable()?;
+            let there = check_condition(&member, &id, only_if.as_ref())?;
             Ok((!there, member.collection().put(id.clone(), &text)?))
         })();
-        durable(written)
+        answer_when_durable(written)
     })
 }
 
@@ -46,14 +46,14 @@ pub(super) fn merge(
     text_of(content).and_then(move |text| {
         let written = (|| {
             let changes = record_of(&text)?;
-            member.keys.agrees(&changes, &id)?;
+            member.keys.check_key(&changes, &id)?;
             let _writing = member.shared.write_lock();
-            member.shared.check()?;
-            check(&member, &id, only_if.as_ref())?;
+            member.shared.check_writable()?;
+            check_condition(&member, &id, only_if.as_ref())?;
             let document = member.collection().document(&id).ok_or_else(|| {
                 match member.collection().contains(&id) {
-                    true => not_kept(),
-                    false => missing(),
+                    true => not_stored_error(),
+                    false => missing_error(),
                 }
             })?;
             let mut record = record_of(&document)?;
@@ -64,7 +64,7 @@ pub(super) fn merge(
             }
             Ok(((), member.collection().put(id.clone(), &json::text(&record))?))
         })();
-        durable(written)
+        answer_when_durable(written)
     })
 }
 
@@ -72,25 +72,25 @@ pub(super) fn merge(
 pub(super) fn delete(member: &SearchMember, id: &Id, context: &Context) -> Answer<bool> {
     let removed = (|| {
         let _writing = member.shared.write_lock();
-        member.shared.check()?;
-        check(member, id, context.only_if.as_ref())?;
+        member.shared.check_writable()?;
+        check_condition(member, id, context.only_if.as_ref())?;
         member.collection().remove(id)
     })();
-    durable(removed)
+    answer_when_durable(removed)
 }
 
-/// A document that is merged into has to be there.
-pub(super) fn missing() -> Error {
+/// The error of a merge into a missing document.
+pub(super) fn missing_error() -> Error {
     Error::new(Kind::NotFound, "there is no such document; put it first")
 }
 
-fn not_kept() -> Error {
+fn not_stored_error() -> Error {
     let message = "the index does not keep documents (`stored: false`); put the whole document";
     Error::new(Kind::Conflict, message)
 }
 
-/// Whether there is a document, where a condition allows to go on.
-fn check(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<bool> {
+/// Checks the condition of a write and returns whether the document exists.
+fn check_condition(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<bool> {
     let there = member.collection().contains(id);
     if let Some(condition) = only_if {
         let tag = member.collection().document(id).map(|document| tag_of(&document));
@@ -99,15 +99,15 @@ fn check(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<
     Ok(there)
 }
 
-/// Answers when a write is durable.
-fn durable<T: 'static>(written: Result<(T, PendingWrite)>) -> Answer<T> {
+/// Answers once a write is durable.
+fn answer_when_durable<T: 'static>(written: Result<(T, PendingWrite)>) -> Answer<T> {
     match written {
         Ok((answer, pending)) => Answer::later(async move { pending.await.map(|()| answer) }),
         Err(error) => error.into(),
     }
 }
 
-/// The record that JSON text is.
+/// Parses a record.
 pub(super) fn record_of(text: &[u8]) -> Result<Value> {
     match json::parse(text)? {
         record @ Value::Record(_) => Ok(record),
@@ -121,7 +121,7 @@ pub(super) fn record_of(text: &[u8]) -> Result<Value> {
     }
 }
 
-/// Content as JSON text: what is plain data or an object is encoded, what is text has to be JSON.
+/// Content as JSON text: encodes values and objects; text must be JSON.
 pub(super) fn text_of(content: Content) -> Answer<Bytes> {
     match &content.body {
         Body::Value(_) | Body::Lazy(_) => content.encode(Form::Json),
@@ -136,8 +136,7 @@ pub(super) fn text_of(content: Content) -> Answer<Bytes> {
     }
 }
 
-/// Whether a media type is JSON. What browsers and tools say where they were not told counts as
-/// not having said anything.
+/// Whether a media type allows JSON. The defaults of browsers and tools count as no media type.
 pub(super) fn is_json(media_type: &str) -> bool {
     let kind = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(

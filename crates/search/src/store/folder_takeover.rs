@@ -1,4 +1,4 @@
-//! Opening a folder that the previous version of the program still has.
+//! Takeover: opening a folder that the previous version of the program still holds.
 //!
 //! See [`handover`](super::handover) for both sides.
 
@@ -13,22 +13,21 @@ use std::time::{Duration, Instant};
 /// How long a new process waits for a folder.
 pub const HANDOVER_TIME: Duration = Duration::from_secs(10);
 
-/// How often a new process looks whether the folder is free.
+/// The interval at which a new process checks the lock of the folder.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The file in which a new process says who it is.
+/// The file in which a new process requests the folder.
 pub(super) const WANTED: &str = "wanted";
 
 pub(super) static GROUP: OnceLock<String> = OnceLock::new();
 
-/// Says that this process belongs to a group of which one process takes over from another, such as
-/// the programs of one supervisor. Only the first name counts.
+/// Adds this process to a group whose processes take folders over from each other, such as the
+/// programs of one supervisor. Only the first call counts.
 pub fn hand_over_among(group: &str) {
     GROUP.get_or_init(|| group.to_owned());
 }
 
-/// Opens a collection; one in a folder that another process of the group has, when that has let it
-/// go.
+/// Opens a collection, after a handover if another process of the group has its folder.
 pub(super) fn open(definition: CollectionDefinition) -> Result<Arc<Collection>> {
     let (Some(group), Some(folder)) = (GROUP.get(), definition.folder.clone()) else {
         return Collection::open(definition);
@@ -40,13 +39,13 @@ pub(super) fn open(definition: CollectionDefinition) -> Result<Arc<Collection>> 
     let wanted = folder.join(WANTED);
     let until = Instant::now() + HANDOVER_TIME;
     while is_locked(&folder) && Instant::now() < until {
-        // Said again and again: whoever takes a forsaken folder back takes the word away.
+        // Written repeatedly, because a process that takes an abandoned folder back removes it.
         if std::fs::write(&wanted, group).is_err() {
             break;
         }
         thread::sleep(LOOK);
     }
-    // Gone before the folder is taken: it must not be wanted from ourselves.
+    // Removed before the folder is locked, so that this process does not hand it over again.
     let _ = std::fs::remove_file(&wanted);
     Collection::open(definition)
 }

@@ -1,12 +1,17 @@
-//! A new version of a program takes over the folders of the old one, while both are running.
+//! Handover: a new version of a program takes the folders of the old one over while both run.
 //!
-//! Both were started by one supervisor, whose name is that of their group. The new process finds a
-//! folder locked and leaves its group in a file there; the old one sees that, writes what waits,
-//! lets the folder go, and from then on refuses to write. It goes on searching what it has in
-//! memory until it ends. When the new one has failed, so that nobody has the folder, the old one
-//! takes it back. Processes of no group, or of another one, never get a folder that is in use.
+//! One supervisor started both; its name is that of their group. The new process finds a folder
+//! locked and writes the group to a file there. The old process sees the file, flushes its writes,
+//! releases the folder and refuses further writes. It continues to search in memory until it ends.
+//! If the new process fails and the folder stays unlocked, the old process takes it back. Processes
+//! of another group, or of none, never get a folder in use.
+//!
+//! ```text
+//! new:  locked? write `wanted` --- poll ---------------> lock the folder, open
+//! old:             poll: `wanted`? flush, unlock, read-only --- unlocked for 2 s? open again
+//! ```
 
-use super::collection_registry::{CollectionHandle, in_folders};
+use super::collection_registry::{CollectionHandle, collections_in_folders};
 use super::folder_takeover::{GROUP, WANTED, is_locked};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,18 +19,17 @@ use std::sync::Once;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often the old one looks whether a folder is wanted: seldom enough not to count where nothing
-/// else happens.
+/// The polling interval of the old process, long enough to cost nothing.
 const LOOK_AROUND: Duration = Duration::from_millis(400);
 
-/// How long nobody has a folder until the process that let it go takes it back. Who wants it looks
-/// every [`LOOK`](super::folder_takeover).
+/// How long a folder stays unlocked before the old process takes it back. The new process polls
+/// much more often.
 const FORSAKEN: Duration = Duration::from_secs(2);
 
-/// Longest name of a group that is looked at, in bytes.
+/// The longest group name read from the file, in bytes.
 const MAX_GROUP_BYTES: u64 = 4_096;
 
-/// Starts the thread that hands folders over, once, in a process that belongs to a group.
+/// Starts the handover thread, once, in a process that belongs to a group.
 pub(super) fn start() {
     static STARTED: Once = Once::new();
     if GROUP.get().is_none() {
@@ -39,16 +43,16 @@ pub(super) fn start() {
     });
 }
 
-/// Lets folders go that are wanted, and takes those back that nobody has.
+/// Releases requested folders and takes abandoned ones back.
 fn watch() {
     let Some(group) = GROUP.get() else { return };
     let mut forsaken: BTreeMap<PathBuf, Instant> = BTreeMap::new();
     loop {
         thread::sleep(LOOK_AROUND);
-        for (folder, shared) in in_folders() {
-            if shared.check().is_ok() {
+        for (folder, shared) in collections_in_folders() {
+            if shared.check_writable().is_ok() {
                 if is_wanted(&folder, group) {
-                    let_go(&folder, &shared);
+                    hand_over(&folder, &shared);
                 }
             } else if is_locked(&folder) {
                 forsaken.remove(&folder);
@@ -62,21 +66,21 @@ fn watch() {
     }
 }
 
-fn let_go(folder: &Path, shared: &CollectionHandle) {
-    match shared.leave() {
-        Ok(()) => tracing::info!("{} goes to another process", folder.display()),
-        Err(error) => tracing::error!(%error, "{} is kept", folder.display()),
+fn hand_over(folder: &Path, shared: &CollectionHandle) {
+    match shared.release_folder() {
+        Ok(()) => tracing::info!("handed {} over to another process", folder.display()),
+        Err(error) => tracing::error!(%error, "cannot hand {} over", folder.display()),
     }
 }
 
 fn take_back(folder: &Path, shared: &CollectionHandle) {
     let _ = std::fs::remove_file(folder.join(WANTED));
-    match shared.come_back() {
+    match shared.reopen_folder() {
         Ok(()) => tracing::warn!(
-            "{} is ours again: the process that wanted it does not have it",
+            "took {} back: the process that requested it has not opened it",
             folder.display()
         ),
-        Err(error) => tracing::error!(%error, "{} cannot be taken back", folder.display()),
+        Err(error) => tracing::error!(%error, "cannot take {} back", folder.display()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Matches in the documents of an answer, as JSON.
+//! Highlights and snippets of the documents of an answer, as JSON.
 
 use super::SearchStore;
 use super::search_parameters::SearchParameters;
@@ -9,13 +9,13 @@ use crate::collection::id::{self, Id};
 use crate::collection::json_record;
 use crate::format::json::write_string;
 use crate::limits::MAX_HIGHLIGHTED_DOCUMENTS;
-use crate::search::{SharedIndex, read};
+use crate::search::{SharedIndex, read_index};
 use crate::site::PageSource;
 
 impl SearchStore {
-    /// Writes, for the documents of a page in their order, `{"index":…,"id":…,"highlight":{…},
-    /// "snippet":{…}}`. A field of a highlight is its text with the matches marked, or as many texts
-    /// as it has; fields without matches are left out. Those of a snippet are always there.
+    /// Writes `{"index":…,"id":…,"highlight":{…},"snippet":{…}}` for each document of a page, in
+    /// order. A field of a highlight is its text with the matches marked, or a list if it has
+    /// several texts; fields without matches are left out. Fields of a snippet are always present.
     pub(super) fn write_highlights(
         &self,
         asked: &SearchParameters<'_>,
@@ -32,7 +32,7 @@ impl SearchStore {
             of_rows.chain(flat).take(MAX_HIGHLIGHTED_DOCUMENTS).collect();
         let indexes: Vec<SharedIndex> =
             self.members.iter().map(|member| member.collection().index().clone()).collect();
-        let guards: Vec<_> = indexes.iter().map(read).collect();
+        let guards: Vec<_> = indexes.iter().map(read_index).collect();
         let highlighters: Vec<_> =
             guards.iter().map(|index| Highlighter::new(index, found)).collect();
         out.push(b'[');
@@ -86,7 +86,7 @@ impl Matches<'_> {
         }
     }
 
-    /// The places of matches, in characters: `[[4,11],[15,20]]`.
+    /// The ranges of matches, in characters: `[[4,11],[15,20]]`.
     fn positions(&self, field: &str, text: &str) -> Option<Vec<u8>> {
         let matches = self.highlighter.matches(field, text);
         let (mut at, mut characters) = (0, 0);

@@ -1,25 +1,24 @@
-//! Tables of text on their way into an index, record by record: comma-separated values (RFC 4180)
-//! and lines of JSON. Their length is not bounded by memory.
+//! A reader of tables of text: comma-separated values (RFC 4180) and lines of JSON, of any length.
 
 use bytes::Bytes;
 use runnel_store::{Content, Error, Kind, Result, TableFormat, TableText, Value, json, parse_csv};
 
-/// About how much text is read at a time, in bytes.
+/// The approximate size of a chunk, in bytes.
 const PART: usize = 256 << 10;
 
 /// Most columns of a table.
 pub const MAX_COLUMNS: usize = 256;
 
-/// A table that is being read.
+/// A table being read.
 pub(super) struct RecordReader {
     text: TableText,
     format: TableFormat,
-    /// The names of the columns of a CSV table as its first line.
+    /// The header line of a CSV table.
     header: Option<Bytes>,
 }
 
 impl RecordReader {
-    /// A table that content is. `columns` says what its columns are where its first line does not.
+    /// Reads the table in content. `columns` are the columns of a table without a header.
     pub(super) fn new(
         content: Content,
         format: TableFormat,
@@ -29,7 +28,7 @@ impl RecordReader {
         Ok(RecordReader { text: TableText::new(content, format)?, format, header })
     }
 
-    /// The next records, each as JSON text with the line it is from; none at the end.
+    /// The next records as JSON texts with their lines; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<(u64, Bytes)>>> {
         if self.format == TableFormat::Csv && self.header.is_none() {
             let Some((_, header)) = self.text.take(1).await? else { return Ok(None) };
@@ -49,16 +48,16 @@ impl RecordReader {
     fn csv(&self, part: &[u8], first: u64) -> Result<Vec<(u64, Bytes)>> {
         let text = [self.header.as_deref().unwrap_or_default(), part].concat();
         let rows = parse_csv(&text).map_err(|error| {
-            let message = format!("line {first}: here or below it, {}", error.message);
+            let message = format!("line {first} or below: {}", error.message);
             Error::new(Kind::Invalid, message)
         })?;
         let Value::List(rows) = rows else { return Ok(Vec::new()) };
-        // Fields may hold line ends, so that the line of a record is at least this one.
+        // Fields may contain line breaks, so the line of a record is at least this one.
         Ok((first..).zip(rows.iter().map(|row| Bytes::from(json::text(row)))).collect())
     }
 }
 
-/// Names as the first line of a table.
+/// The header line of these columns.
 fn header_of(columns: &[String]) -> Result<Bytes> {
     if columns.is_empty() || columns.len() > MAX_COLUMNS {
         let message = format!("`columns` names the columns of the table, 1 to {MAX_COLUMNS}");

@@ -1,4 +1,4 @@
-//! The scheme `search:`: the indexes of a program by their names.
+//! The scheme `search:`: the indexes of a program, by name.
 
 use super::SearchStore;
 use super::collection_registry::FollowedSource;
@@ -15,33 +15,33 @@ use std::rc::Rc;
 /// Most indexes and searches that one program defines by name.
 pub const MAX_SEARCHES: usize = 1_024;
 
-/// The indexes and searches that a program has defined: `search:books?query=alan`. The first part
-/// of a path is the name, the rest is what the store of that name is asked.
+/// The indexes and searches that a program has defined: `search:books?query=alan`. The first
+/// segment of a path is the name, the rest goes to the store of that name.
 #[derive(Default)]
 pub struct SearchScheme {
     stores: RefCell<BTreeMap<String, Rc<SearchStore>>>,
 }
 
 impl SearchScheme {
-    /// Without indexes.
+    /// A scheme without indexes.
     pub fn new() -> SearchScheme {
         SearchScheme::default()
     }
 
-    /// Defines an index from now on; one of the same name is replaced.
+    /// Defines an index; it replaces one of the same name.
     ///
     /// # Errors
-    /// As [`SearchStore::open`].
+    /// Those of [`SearchStore::open`].
     pub fn define(&self, definition: &Value) -> Result<Rc<SearchStore>> {
         let store = Rc::new(SearchStore::open(definition)?);
-        self.keep(&store)?;
+        self.register(&store)?;
         Ok(store)
     }
 
-    /// Defines one search over several stores, all of which have to be indexes.
+    /// Defines a search over several stores, all of which must be indexes.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for another store; as [`SearchStore::together`].
+    /// [`Kind::Invalid`] for another store; otherwise those of [`SearchStore::together`].
     pub fn define_several(
         &self,
         definition: &Value,
@@ -49,35 +49,35 @@ impl SearchScheme {
     ) -> Result<Rc<SearchStore>> {
         let definition = SearchesDefinition::read(definition)?;
         let searches: Vec<&SearchStore> =
-            stores.iter().map(|store| index_of(store)).collect::<Result<_>>()?;
+            stores.iter().map(|store| as_index(store)).collect::<Result<_>>()?;
         let named = definition.name.is_some();
         let store = Rc::new(SearchStore::together(definition, &searches)?);
         if named {
-            self.keep(&store)?;
+            self.register(&store)?;
         }
         Ok(store)
     }
 
-    /// Says that the index that a store is follows the source of an option, until the answered
-    /// store is dropped.
+    /// Registers that an index follows the source in the options, until the returned store is
+    /// dropped.
     ///
     /// # Errors
-    /// [`Kind::Conflict`] while somebody else in the process follows it.
+    /// [`Kind::Conflict`] while another worker of the process follows it.
     pub fn follow(&self, options: &Value, stores: &[Rc<dyn Store>]) -> Result<Rc<dyn Store>> {
         let source = options.get("source").and_then(Value::as_str).unwrap_or_default();
         let member = match stores {
-            [store] => index_of(store)?.members.first(),
+            [store] => as_index(store)?.members.first(),
             _ => None,
         };
-        let missing = || Error::new(Kind::Invalid, "only an index follows something");
-        let following = FollowedSource::begin(&member.ok_or_else(missing)?.shared, source)?;
+        let missing = || Error::new(Kind::Invalid, "only an index can follow a source");
+        let following = FollowedSource::register(&member.ok_or_else(missing)?.shared, source)?;
         Ok(Rc::new(following))
     }
 
     /// The index or search of a name.
     ///
     /// # Errors
-    /// [`Kind::NotFound`], with the names that there are.
+    /// [`Kind::NotFound`], with the known names.
     pub fn named(&self, name: &str) -> Result<Rc<SearchStore>> {
         let stores = self.stores.borrow();
         stores.get(name).cloned().ok_or_else(|| {
@@ -88,7 +88,7 @@ impl SearchScheme {
         })
     }
 
-    fn keep(&self, store: &Rc<SearchStore>) -> Result<()> {
+    fn register(&self, store: &Rc<SearchStore>) -> Result<()> {
         let mut stores = self.stores.borrow_mut();
         if stores.len() >= MAX_SEARCHES && !stores.contains_key(store.name()) {
             let message = format!("a program has at most {MAX_SEARCHES} indexes");
@@ -101,8 +101,8 @@ impl SearchScheme {
     }
 }
 
-/// The index that a store is.
-fn index_of(store: &Rc<dyn Store>) -> Result<&SearchStore> {
+/// The index behind a store.
+fn as_index(store: &Rc<dyn Store>) -> Result<&SearchStore> {
     let search = store.as_any().and_then(|any| any.downcast_ref::<SearchStore>());
     search.ok_or_else(|| Error::new(Kind::Invalid, format!("{} is no index", store.describe())))
 }

@@ -1,4 +1,4 @@
-//! What a search is asked in the query of a reference.
+//! The parameters of a search: the query of its reference.
 
 use crate::collection::id::leading_integer;
 use crate::limits::MAX_SNIPPET_WORDS;
@@ -6,16 +6,16 @@ use runnel_store::{Error, Kind, Result};
 use runnel_text::form;
 use std::borrow::Cow;
 
-/// Most documents of one answer. More are not answered at once, whatever `ids` says.
+/// Most documents of one answer; a higher `ids` is reduced to it.
 pub const MAX_IDS: i64 = 100_000;
 
 /// Most parameters of a search, and most facets.
 pub const MAX_SEARCH_PARAMETERS: usize = 64;
 
-/// How many words a snippet has, where nothing is said.
+/// The default number of words of a snippet.
 const SNIPPET_WORDS: usize = 30;
 
-/// What a search is asked.
+/// The parameters of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SearchParameters<'a> {
     pub(super) query: Cow<'a, str>,
@@ -29,14 +29,14 @@ pub(super) struct SearchParameters<'a> {
     pub(super) highlight: Vec<String>,
     pub(super) positions: bool,
     pub(super) snippet: Vec<String>,
-    /// About how many words a snippet has.
+    /// The approximate number of words of a snippet.
     pub(super) words: usize,
     pub(super) facets: Vec<String>,
     pub(super) at_least: usize,
 }
 
 impl<'a> SearchParameters<'a> {
-    /// Reads `query=alan+p&ids=20&offset=0`. Of a name that stands twice the last counts.
+    /// Parses `query=alan+p&ids=20&offset=0`. The last of repeated names counts.
     pub(super) fn read(text: &'a str) -> Result<SearchParameters<'a>> {
         let mut parameters = SearchParameters {
             query: Cow::Borrowed(""),
@@ -55,7 +55,7 @@ impl<'a> SearchParameters<'a> {
             at_least: 1,
         };
         for (name, value) in pairs(text)? {
-            // Others may have parameters of their own beside these.
+            // Unknown parameters belong to others.
             let value = || decoded(name, value);
             match name {
                 "query" => parameters.query = value()?,
@@ -85,7 +85,7 @@ impl<'a> SearchParameters<'a> {
     }
 }
 
-/// `columns=id,title,author` of a post: what the columns of a table without a header are.
+/// Parses `columns=id,title,author` of a post: the columns of a table without a header.
 pub(super) fn columns(text: &str) -> Result<Option<Vec<String>>> {
     let mut columns = None;
     for (name, value) in pairs(text)? {
@@ -104,7 +104,7 @@ fn pairs(text: &str) -> Result<impl Iterator<Item = (&str, &str)>> {
     Ok(form::pairs(text))
 }
 
-/// A value of a form: `+` is a space, `%20` too.
+/// Decodes a form value: `+` and `%20` are spaces.
 fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>> {
     form::decode(value).map_err(|_| {
         let message = format!("the parameter `{name}` is not UTF-8; escape it as UTF-8");

@@ -1,13 +1,13 @@
-//! Double Metaphone: codes by English pronunciation that know the spellings of other languages.
+//! Double Metaphone: phonetic codes for English and for words from other languages.
 //!
-//! The algorithm is Lawrence Philips', "The Double Metaphone Search Algorithm", C/C++ Users Journal
-//! 18(6), June 2000. Only its primary code is computed, of at most four characters, as that is the
-//! one that similarity uses. `0` stands for the sound of "th".
+//! The algorithm is by Lawrence Philips, "The Double Metaphone Search Algorithm", C/C++ Users
+//! Journal 18(6), June 2000. This is its primary code only, of at most four characters, as the
+//! original engine computes it. `0` stands for the sound of "th".
 
-/// What a letter contributes to the code, and how many letters that used up.
+/// The addition of a letter to the code, and the number of letters consumed.
 type SoundStep = (&'static str, usize);
 
-/// The primary code of a word: at most four characters, empty for a word without Latin letters.
+/// The primary code of a word: at most four characters, empty without Latin letters.
 pub(crate) fn double_metaphone(word: &str) -> String {
     let word = Letters::new(word);
     let mut code = String::new();
@@ -33,7 +33,7 @@ pub(crate) fn double_metaphone(word: &str) -> String {
     code
 }
 
-/// The letters of a word in upper case. Positions outside of it hold spaces.
+/// The letters of a word in upper case, with spaces at positions outside.
 struct Letters {
     letters: Vec<char>,
     length: usize,
@@ -77,7 +77,7 @@ impl Letters {
         self.any(0, &["VAN ", "VON ", "SCH"])
     }
 
-    /// One or two, as the next letter is among those that this one absorbs.
+    /// Two if the next letter is among those that this one absorbs, otherwise one.
     fn absorb(&self, at: isize, letters: &str) -> usize {
         if self.one_of(at + 1, letters) { 2 } else { 1 }
     }

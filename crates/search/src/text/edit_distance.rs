@@ -3,9 +3,9 @@
 //! Unlike the distance of `runnel_text`, which serves messages, it stops at a limit: a query compares
 //! its word with every word of a category.
 
-/// The number of characters to insert, delete, replace or exchange with their neighbour that turn
-/// one text into the other, if it is at most `limit` (optimal string alignment; Boytsov, "Indexing
-/// methods for approximate dictionary searching", ACM JEA 16, 2011, section 2.1).
+/// The number of insertions, deletions, replacements and swaps of neighbours between two texts, if
+/// it is at most `limit` (optimal string alignment; Boytsov, "Indexing methods for approximate
+/// dictionary searching", ACM JEA 16, 2011, section 2.1).
 pub(crate) fn typos(left: &[char], right: &[char], limit: usize) -> Option<usize> {
     if left.len().abs_diff(right.len()) > limit {
         return None;

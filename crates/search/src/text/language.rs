@@ -1,17 +1,17 @@
-//! Languages: how texts become words where one language is expected.
+//! Languages: the tokenizers, stemmers and stop words of each.
 
 use crate::text::stemmer::Stemmer;
 use crate::text::stop_words::stop_words;
 use crate::text::substitution::Substitution;
 use crate::text::tokenizer::{Splitter, Tokenizer};
 
-/// A language, as a choice of how texts are taken apart.
+/// A language, which selects a tokenizer.
 ///
-/// All take letters and digits as words ([`Splitter::Words`]), and reduce words to their stems if
-/// there is a [`Stemmer`]. Danish, Dutch, English, Finnish, French, German, Italian, Norwegian,
-/// Portuguese, Russian, Spanish and Swedish leave out stop words. In English, Dutch and the Romance
-/// languages accents make no difference, in German neither that between `ä` and `ae`, in Russian
-/// not that between `ё` and `е`. Chinese, Japanese and Thai are split into pairs of letters.
+/// All split texts into letters and digits ([`Splitter::Words`]) and stem words if there is a
+/// [`Stemmer`]. Danish, Dutch, English, Finnish, French, German, Italian, Norwegian, Portuguese,
+/// Russian, Spanish and Swedish have stop words. English, Dutch and the Romance languages ignore
+/// accents, German also the difference between `ä` and `ae`, Russian that between `ё` and `е`.
+/// Chinese, Japanese and Thai are split into pairs of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each variant is the language of its name")]
 pub enum Language {
@@ -66,7 +66,7 @@ const NAMES: [(&str, &str, Language); 21] = [
 ];
 
 impl Language {
-    /// The language of an English name or a code of two letters: `german`, `de`.
+    /// The language of an English name or an ISO code of two letters: `german`, `de`.
     pub fn named(name: &str) -> Option<Language> {
         let is = |known: &&(&str, &str, Language)| {
             known.0.eq_ignore_ascii_case(name) || known.1.eq_ignore_ascii_case(name)
@@ -84,7 +84,7 @@ impl Language {
         self.tokenizer(Splitter::Words)
     }
 
-    /// The tokenizer for queries. Stemming is done by the index.
+    /// The tokenizer for queries. The index stems their words.
     pub fn searching(self) -> Tokenizer {
         self.tokenizer(Splitter::QueryWords)
     }
@@ -97,7 +97,7 @@ impl Language {
         if let Some(stemmer) = self.stemmer() {
             tokenizer = tokenizer.stems(stemmer);
         }
-        tokenizer.stop_words(stop_words(self))
+        tokenizer.stop_words(stop_words(self.name()))
     }
 
     fn substitution(self) -> Option<Substitution> {
@@ -115,8 +115,11 @@ impl Language {
 
     /// The stemmer, if there is one for the language.
     pub fn stemmer(self) -> Option<Stemmer> {
-        let (name, ..) = NAMES.iter().find(|(_, _, language)| *language == self)?;
-        Stemmer::named(name)
+        Stemmer::named(self.name())
+    }
+
+    fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, _, language)| *language == self).map_or("", |(name, ..)| *name)
     }
 }
 
@@ -137,8 +140,8 @@ mod tests {
 
     #[test]
     fn stop_words_are_in_order_and_as_substituted() {
-        for (_, code, language) in NAMES {
-            let words = stop_words(language);
+        for (name, code, language) in NAMES {
+            let words = stop_words(name);
             assert!(words.is_sorted_by(|left, right| left < right), "{code}");
             for word in words {
                 // A stop word alone stays, and stays what it is.

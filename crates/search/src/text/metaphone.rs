@@ -1,10 +1,10 @@
-//! Metaphone: codes by English pronunciation.
+//! Metaphone: phonetic codes for English.
 //!
-//! The algorithm is Lawrence Philips', "Hanging on the Metaphone", Computer Language 7(12), 1990,
-//! in the variant that rewrites a word by a fixed sequence of rules. Letters still to be rewritten
-//! are in lower case, finished sounds in upper case; `0` stands for the sound of "th".
+//! The algorithm is by Lawrence Philips, "Hanging on the Metaphone", Computer Language 7(12), 1990,
+//! in the variant that rewrites a word by a fixed sequence of rules. Lower-case letters are still
+//! to be rewritten, upper-case letters are final; `0` stands for the sound of "th".
 
-/// The code of a word: upper-case letters and `0`, empty for a word without Latin letters.
+/// The code of a word: upper-case letters and `0`, empty without Latin letters.
 pub(crate) fn metaphone(word: &str) -> String {
     let mut letters: Vec<u8> = word
         .chars()
@@ -20,10 +20,10 @@ pub(crate) fn metaphone(word: &str) -> String {
     letters.iter().map(|letter| letter.to_ascii_uppercase() as char).collect()
 }
 
-/// At a position of a word: how many letters are replaced by what, if the rule applies there.
+/// A rule: at a position of a word, the number of letters it replaces, and their replacement.
 type Rule = fn(&[u8], usize) -> Option<(usize, &'static [u8])>;
 
-/// Rules run one after the other, each from the start of the word to its end.
+/// The rules, each applied from the start of the word to its end before the next.
 const RULES: [Rule; 19] = [
     |word, at| (at > 0 && starts(word, at, b"sch")).then_some((3, b"SK")),
     |word, at| starts(word, at, b"th").then_some((2, b"0")),
@@ -105,7 +105,7 @@ fn vowel(letter: u8) -> bool {
     matches!(letter, b'a' | b'e' | b'i' | b'o' | b'u')
 }
 
-/// A consonant repeated, other than g, sounds once.
+/// A doubled consonant, other than g, sounds once.
 fn doubled(word: &[u8], at: usize) -> Option<(usize, &'static [u8])> {
     let repeated =
         at > 0 && word[at] == word[at - 1] && !matches!(word[at], b'g') && !vowel(word[at]);

@@ -5,8 +5,8 @@ use runnel_text::distance::nearest;
 /// Most names that a message lists.
 const NAMES_LISTED: usize = 8;
 
-/// What to write instead of an unknown name: the nearest of the known names, otherwise a list of
-/// them, or `none_known` where there are none.
+/// The fix for an unknown name: the nearest known name, otherwise a list of the known names, or
+/// `none_known` without any.
 pub(crate) fn name_hint<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str>,

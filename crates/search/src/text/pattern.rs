@@ -1,8 +1,8 @@
-//! The patterns of a configuration: regular expressions in Ruby's notation, since that is what
-//! search configurations are written in, with shortcuts for the two forms that nearly all take.
+//! Patterns of a configuration: regular expressions in Ruby's notation, that of the original's
+//! configurations, with two fast paths.
 //!
-//! A pattern that is a set of characters is answered from a table, and one that lists whole words
-//! (`\b(and|the|of)\b`) by comparing words; only the others run a regular expression engine.
+//! A set of characters is a table lookup, a list of whole words (`\b(and|the|of)\b`) a comparison
+//! of words; all others run a regular expression engine.
 
 use crate::error::ConfigError;
 use crate::text::char_set::CharSet;
@@ -12,9 +12,9 @@ use std::borrow::Cow;
 
 /// A compiled pattern.
 ///
-/// `\s`, `\w`, `\d` and `\h` mean ASCII, `\b` and case-insensitive matching are aware of Unicode,
-/// `^` and `$` match at lines, `\A` and `\z` at the ends of the text. Look-around and
-/// back-references are not supported.
+/// `\s`, `\w`, `\d` and `\h` are ASCII, `\b` and case-insensitive matching are Unicode, `^` and `$`
+/// match at lines, `\A` and `\z` at the ends of the text. Look-around and back-references are not
+/// supported.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
@@ -24,10 +24,9 @@ pub struct Pattern {
 #[derive(Clone, Debug)]
 enum Shortcut {
     None,
-    /// One character of the set, or a run of them: which makes no difference to removing and to
-    /// splitting.
+    /// One character of a set, or a run of them, which is the same for removing and splitting.
     Characters(CharSet),
-    /// Whole words of ASCII letters and digits, in lower case if case does not matter.
+    /// Whole words of ASCII letters and digits, in lower case if the pattern ignores case.
     Words {
         words: Vec<Box<str>>,
         ignore_case: bool,
@@ -35,7 +34,7 @@ enum Shortcut {
 }
 
 impl Pattern {
-    /// Compiles a pattern given as its text between the slashes.
+    /// Compiles the text between the slashes of a pattern.
     pub fn new(source: &str, ignore_case: bool) -> Result<Pattern, ConfigError> {
         let translated = translate(source);
         let regex = RegexBuilder::new(&translated)
@@ -58,8 +57,8 @@ impl Pattern {
         Ok(Pattern { regex, shortcut })
     }
 
-    /// Compiles a pattern written with its slashes, as in `/[^a-z\s]/i`. Without slashes, the whole
-    /// text is the pattern.
+    /// Compiles a pattern with its slashes, as in `/[^a-z\s]/i`. Without slashes, the whole text is
+    /// the pattern.
     pub fn parse(literal: &str) -> Result<Pattern, ConfigError> {
         let Some(inner) = literal.strip_prefix('/') else {
             return Pattern::new(literal, false);
@@ -78,7 +77,7 @@ impl Pattern {
         }
     }
 
-    /// The text without any match.
+    /// The text without the matches.
     pub(crate) fn remove_from<'a>(&self, text: Cow<'a, str>) -> Cow<'a, str> {
         match &self.shortcut {
             Shortcut::Characters(set) => {
@@ -100,7 +99,7 @@ impl Pattern {
         }
     }
 
-    /// Calls `each` with the pieces between the matches, empty ones included.
+    /// Calls `each` with the parts between the matches, including empty ones.
     pub(crate) fn split<'a>(&self, text: &'a str, mut each: impl FnMut(&'a str)) {
         if let Shortcut::Characters(set) = &self.shortcut {
             let mut start = 0;
@@ -116,8 +115,8 @@ impl Pattern {
         }
     }
 
-    /// The text with every match replaced, or nothing if there is no match. In the replacement
-    /// `\1` to `\9` stand for the groups and `\0` for the match.
+    /// The text with every match replaced; `None` without a match. In the replacement, `\1` to `\9`
+    /// are the groups and `\0` is the match.
     pub(crate) fn replace(&self, text: &str, replacement: &str) -> Option<String> {
         let mut out = String::new();
         let mut copied = 0;
@@ -153,8 +152,8 @@ fn explain(source: &str, error: &regex::Error) -> ConfigError {
     ))
 }
 
-/// Ruby's notation in that of the engine: the classes that are ASCII there and Unicode here, and
-/// escapes that one knows and the other does not.
+/// Translates Ruby's notation: classes that are ASCII in Ruby and Unicode in the engine, and
+/// escapes that only one of them has.
 fn translate(source: &str) -> String {
     let mut out = String::with_capacity(source.len() + 16);
     let mut in_class = 0_usize;
@@ -192,7 +191,7 @@ fn translate(source: &str) -> String {
                 in_class = in_class.saturating_sub(1);
                 out.push(']');
             }
-            // Operators of the engine's classes that are plain characters in Ruby's.
+            // Class operators of the engine that are plain characters in Ruby.
             '&' | '~' | '-' if in_class > 0 && characters.clone().next() == Some(character) => {
                 out.push('\\');
                 out.push(character);
@@ -203,7 +202,7 @@ fn translate(source: &str) -> String {
     out
 }
 
-/// The set of a pattern that matches one character, or a run of one or more.
+/// The set of a pattern that matches one character, or a run of them.
 fn characters(hir: &Hir) -> Option<CharSet> {
     match hir.kind() {
         HirKind::Class(regex_syntax::hir::Class::Unicode(class)) => {
@@ -223,8 +222,8 @@ fn characters(hir: &Hir) -> Option<CharSet> {
     }
 }
 
-/// Recognises `\b(one|two|three)\b` of ASCII letters and digits. Such a match starts and ends at
-/// boundaries and has none inside, so it is always a whole word.
+/// Recognizes `\b(one|two|three)\b` of ASCII letters and digits. Its matches begin and end at word
+/// boundaries without one inside, so they are whole words.
 fn whole_words(source: &str, ignore_case: bool) -> Option<Shortcut> {
     let inner = source.strip_prefix(r"\b(")?.strip_suffix(r")\b")?;
     let inner = inner.strip_prefix("?:").unwrap_or(inner);

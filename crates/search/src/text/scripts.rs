@@ -1,8 +1,8 @@
-//! Words in scripts of all kinds, those that are written without spaces among them.
+//! Word segmentation for all scripts, including those without spaces.
 
 use std::ops::Range;
 
-/// Whether a letter is of a script that has no spaces between words: Chinese and Japanese
+/// Whether a letter belongs to a script without spaces between words: Chinese and Japanese
 /// characters, kana, Thai, Lao, Burmese, Khmer (blocks of the Unicode Standard).
 pub(crate) fn is_unspaced(character: char) -> bool {
     if character < '\u{e00}' {
@@ -16,19 +16,19 @@ pub(crate) fn is_unspaced(character: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{323af}')
 }
 
-/// Whether a character is part of words: letters, digits, and marks over and under letters.
+/// Whether a character is part of words: letters, digits and combining marks.
 pub(crate) fn is_in_word(character: char) -> bool {
     character.is_alphanumeric()
         || matches!(character, '\u{300}'..='\u{36f}')
         || is_unspaced(character)
 }
 
-/// Characters that mean something in queries.
+/// Whether a character is a marker in queries.
 fn is_marker(character: char) -> bool {
     matches!(character, '"' | '~' | '*' | ':' | ',' | '|' | '\u{2026}')
 }
 
-/// Whether a word of a query becomes several, as runs of three and more letters without spaces do.
+/// Whether a word of a query is split: it has a run of three or more letters without spaces.
 pub(crate) fn has_long_run(text: &str) -> bool {
     let mut run = 0;
     text.chars().any(|character| {
@@ -62,13 +62,13 @@ pub(crate) fn each_query_word(text: &str, mut each: impl FnMut(&str)) {
     }
 }
 
-/// Calls `each` with the runs of one kind of script. Runs without spaces become pairs, and with
-/// `last` their last letter too.
+/// Calls `each` with the runs of one kind of script. Runs without spaces become pairs, with `last`
+/// also their last letter.
 fn each_part(word: &str, last: bool, each: &mut impl FnMut(&str)) {
     each_place(word, last, &mut |place| each(&word[place]));
 }
 
-/// The same with their places.
+/// [`each_part`] with byte ranges.
 fn each_place(word: &str, last: bool, each: &mut impl FnMut(Range<usize>)) {
     let mut start = 0;
     while let Some(first) = word[start..].chars().next() {
@@ -89,7 +89,7 @@ fn each_place(word: &str, last: bool, each: &mut impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `each` with the places of what is between spaces.
+/// Calls `each` with the byte ranges between spaces.
 pub(crate) fn each_chunk(text: &str, mut each: impl FnMut(Range<usize>)) {
     let mut at = 0;
     for chunk in text.split(char::is_whitespace) {
@@ -101,8 +101,7 @@ pub(crate) fn each_chunk(text: &str, mut each: impl FnMut(Range<usize>)) {
     }
 }
 
-/// Calls `each` with the places of the words within a place, in the order of
-/// [`each_word`].
+/// Calls `each` with the byte ranges of the words within a range, in the order of [`each_word`].
 pub(crate) fn each_piece(text: &str, place: Range<usize>, mut each: impl FnMut(Range<usize>)) {
     let chunk = &text[place.clone()];
     let mut at = place.start;
@@ -113,7 +112,7 @@ pub(crate) fn each_piece(text: &str, place: Range<usize>, mut each: impl FnMut(R
     }
 }
 
-/// A place without the punctuation at its ends, unless there is nothing else.
+/// A range without the punctuation at its ends, unless it has nothing else.
 pub(crate) fn without_punctuation(text: &str, place: Range<usize>) -> Range<usize> {
     let is_punctuation = |character: char| {
         matches!(character, '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' | '[' | ']' | '{' | '}')

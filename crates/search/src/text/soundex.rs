@@ -1,9 +1,9 @@
-//! Soundex: a letter and three digits by groups of consonants.
+//! Soundex: a letter and three digits for groups of consonants.
 //!
-//! The algorithm is Robert Russell's (US patent 1,261,167, 1918), in the variant in which h and w
+//! The algorithm is by Robert Russell (US patent 1,261,167, 1918), in the variant in which h and w
 //! separate equal digits as vowels do.
 
-/// The code of a word, four characters, or empty for a word without Latin letters.
+/// The code of a word: four characters, empty without Latin letters.
 pub(crate) fn soundex(word: &str) -> String {
     let mut letters = word.chars().flat_map(char::to_uppercase).filter(char::is_ascii_uppercase);
     let Some(first) = letters.next() else {

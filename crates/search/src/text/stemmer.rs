@@ -1,4 +1,4 @@
-//! Stemming: words reduced to the part that their inflected forms share.
+//! Stemming: the part of a word that its inflected forms share.
 
 use rust_stemmers::Algorithm;
 use std::borrow::Cow;

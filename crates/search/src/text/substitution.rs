@@ -1,33 +1,34 @@
-//! Character substitution: accents and ligatures to the letters that people type instead.
+//! Character substitution: accented letters and ligatures become plain letters.
 
 use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 
-/// Which characters are replaced before anything else happens to a text.
+/// The characters to replace, before the other steps of a tokenizer.
 ///
 /// The first two decompose the text (NFKD), which also turns full-width forms into ASCII, `ﬁ` into
-/// `fi`, a no-break space into a space and `…` into three dots. The others leave `…` as it is, so
-/// that queries can have ranges, and compose what is left (NFKC).
+/// `fi`, a no-break space into a space and `…` into three dots. The others keep `…`, the separator
+/// of ranges in queries, and compose the result (NFKC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Substitution {
-    /// `ß` becomes `ss`; the umlauts of a, o and u become `ae`, `oe`, `ue`; other accents go.
+    /// `ß` becomes `ss`; the umlauts of a, o and u become `ae`, `oe`, `ue`; other accents are
+    /// removed.
     WestEuropean,
-    /// `ł` becomes `l`; accents go.
+    /// `ł` becomes `l`; accents are removed.
     Polish,
-    /// Accents go.
+    /// Accents are removed.
     Accents,
-    /// `ß` becomes `ss`; `ae`, `oe` and `ue` become umlauts, as the German stemmer knows them, `ue`
-    /// not after a vowel or `q`.
+    /// `ß` becomes `ss`; `ae`, `oe` and `ue` become umlauts, as the German stemmer expects, but not
+    /// `ue` after a vowel or `q`.
     German,
     /// `ё` becomes `е`.
     Russian,
-    /// Wide and narrow forms of letters become the usual ones.
+    /// Wide and narrow forms become standard letters.
     Widths,
 }
 
 impl Substitution {
     pub(crate) fn apply(self, text: Cow<'_, str>) -> Cow<'_, str> {
-        // Nothing in ASCII decomposes, and only German replaces some of it.
+        // ASCII does not decompose, and only German replaces parts of it.
         if text.is_ascii() && self != Substitution::German {
             return text;
         }
@@ -63,7 +64,7 @@ impl Substitution {
     }
 }
 
-/// The text in composed form, but for ellipses.
+/// The composed form of a text, except for ellipses.
 fn composed(text: &str) -> impl Iterator<Item = char> {
     text.split_inclusive(ELLIPSIS).flat_map(|part| {
         let plain = part.strip_suffix(ELLIPSIS);

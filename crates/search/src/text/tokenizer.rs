@@ -1,5 +1,4 @@
-//! From text to words. Indexes and searches each have a tokenizer of this one kind, and its steps
-//! always run in the same order.
+//! Tokenizers: from text to words, for indexes and searches, in a fixed sequence of steps.
 
 use crate::text::pattern::Pattern;
 use crate::text::scripts;
@@ -10,47 +9,53 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// A function that takes a text apart.
+/// A function that splits a text.
 pub type SplitFunction = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
 
-/// A function that says whether a word is dropped.
+/// A function that decides whether to drop a word.
 pub type RejectFunction = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// How a text is taken apart.
+/// The way to split a text.
 #[derive(Clone)]
 pub enum Splitter {
-    /// At every match of a pattern.
+    /// At the matches of a pattern.
     Pattern(Pattern),
-    /// At every occurrence of a text.
+    /// At the occurrences of a text.
     Literal(String),
     /// By a function.
     Function(SplitFunction),
-    /// Into runs of letters and digits. Runs of scripts that are written without spaces (Chinese,
-    /// Japanese, Thai, Lao, Burmese, Khmer) become all pairs of neighbours and the last letter
-    /// alone, so that every part of them can be found.
+    /// Into runs of letters and digits. Runs in scripts without spaces (Chinese, Japanese, Thai,
+    /// Lao, Burmese, Khmer) become all pairs of neighbours and the last letter alone, so that every
+    /// part of them is found.
     Words,
-    /// The same for queries: markers stay, and the last letter alone is no word.
+    /// [`Words`](Self::Words) for queries: markers stay, and the last letter alone is not a word.
     QueryWords,
 }
 
-/// Which words are dropped. Words are tested before they are changed to lower case.
+/// The words to drop, tested before they become lower case.
 #[derive(Clone, Default)]
 pub enum Rejection {
-    /// Empty ones.
+    /// Empty words.
     #[default]
     Empty,
-    /// Those with fewer characters than this, markers like `*` counted.
+    /// Words with fewer characters, including markers like `*`.
     ShorterThan(usize),
-    /// Those that a function says.
+    /// The words that a function selects.
     Function(RejectFunction),
 }
 
 /// The steps from a text to words.
 ///
-/// In this order: characters are substituted, characters are removed, stop words are removed
-/// (unless the text is a single word), the text is split, words are normalised, words are rejected,
-/// the number of words is limited, words are changed to lower case. Stemming happens when words
-/// are looked up or stored.
+/// 1. Substitute characters.
+/// 2. Remove characters.
+/// 3. Remove stop words, unless the text is a single word.
+/// 4. Split.
+/// 5. Normalize words.
+/// 6. Reject words.
+/// 7. Limit the number of words.
+/// 8. Change to lower case.
+///
+/// Stemming happens when words are looked up or stored.
 #[derive(Clone, Default)]
 pub struct Tokenizer {
     substitution: Option<Substitution>,
@@ -66,31 +71,31 @@ pub struct Tokenizer {
 }
 
 impl Tokenizer {
-    /// Splits at white space, drops nothing but empty words and changes to lower case.
+    /// Splits at white space, drops empty words and changes to lower case.
     pub fn new() -> Tokenizer {
         Tokenizer::default()
     }
 
-    /// Replaces characters, before every other step.
+    /// Replaces characters before the other steps.
     pub fn substitutes(mut self, substitution: Substitution) -> Tokenizer {
         self.substitution = Some(substitution);
         self
     }
 
-    /// Removes what matches.
+    /// Removes the matches of a pattern.
     pub fn removes(mut self, pattern: Pattern) -> Tokenizer {
         self.removes = Some(pattern);
         self
     }
 
-    /// Removes what matches, except from a text that is a single word: `the` finds "the", `the
-    /// history` only "history".
+    /// Removes the matches of a pattern, but not from a text of a single word: `the` finds "the",
+    /// `the history` only "history".
     pub fn stopwords(mut self, pattern: Pattern) -> Tokenizer {
         self.stopwords = Some(pattern);
         self
     }
 
-    /// Removes these words, which are in order and in lower case, unless a text has no others.
+    /// Removes these words, sorted and in lower case, unless the text has no others.
     pub(crate) fn stop_words(mut self, words: &'static [&'static str]) -> Tokenizer {
         self.stop_words = Some(words);
         self
@@ -102,8 +107,8 @@ impl Tokenizer {
         self
     }
 
-    /// Replaces within words: of the pairs of pattern and replacement, the first one that matches
-    /// is used, the others are not. `\1` in a replacement stands for the first group.
+    /// Replaces within words, by the first pair whose pattern matches. `\1` in a replacement is the
+    /// first group.
     pub fn normalizes(mut self, pairs: Vec<(Pattern, String)>) -> Tokenizer {
         self.normalizes = pairs.into();
         self
@@ -115,20 +120,20 @@ impl Tokenizer {
         self
     }
 
-    /// Keeps only this many words.
+    /// Limits the number of words.
     pub fn max_words(mut self, words: usize) -> Tokenizer {
         self.max_words = Some(words);
         self
     }
 
-    /// Leaves upper and lower case as they are.
+    /// Keeps upper and lower case.
     pub fn case_sensitive(mut self, sensitive: bool) -> Tokenizer {
         self.case_sensitive = sensitive;
         self
     }
 
-    /// Reduces words to their stems when they are stored, and query words when they are looked up
-    /// in the categories of this tokenizer, unless they end in `"`.
+    /// Stems stored words, and words of queries in the categories of this tokenizer, unless they
+    /// end in `"`.
     pub fn stems(mut self, stemmer: Stemmer) -> Tokenizer {
         self.stemmer = Some(stemmer);
         self
@@ -138,25 +143,25 @@ impl Tokenizer {
         self.stemmer
     }
 
-    /// The words of a text, in lower case unless case matters, not stemmed.
+    /// The words of a text, not stemmed, in lower case unless case matters.
     pub fn words(&self, text: &str) -> Vec<String> {
         let mut words = WordList::default();
         self.split_into(text, &mut words);
         words.iter().map(str::to_owned).collect()
     }
 
-    /// Replaces `out` by the words of a text.
+    /// Replaces `out` with the words of a text.
     pub(crate) fn split_into(&self, text: &str, out: &mut WordList) {
         out.clear();
         self.add_words(text, true, out);
     }
 
-    /// Whether runs of scripts without spaces in queries become several words.
+    /// Whether runs in scripts without spaces become several words of a query.
     pub(crate) fn splits_queries(&self) -> bool {
         matches!(self.splitter, Some(Splitter::QueryWords))
     }
 
-    /// Appends the words of a text. Stop words stay if the text is `whole` and has no others.
+    /// Appends the words of a text. A `whole` text of stop words alone keeps them.
     pub(crate) fn add_words(&self, text: &str, whole: bool, out: &mut WordList) {
         let start = out.len();
         self.add_split(text, whole, out);
@@ -232,7 +237,7 @@ impl Tokenizer {
     }
 }
 
-/// Everything that makes a difference is shown: an index in files is known by this text.
+/// The text has every setting, since it is part of the fingerprint of an index in files.
 impl fmt::Debug for Tokenizer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -277,10 +282,11 @@ fn is_space(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\n' | '\u{b}' | '\u{c}')
 }
 
-/// Whether some line of the text is a single word of ASCII letters, digits, `_` and `:`, which may
-/// end in one of the markers `.`, `*`, `~` and in one space. Stop words are kept in such a text.
+/// Whether a line of the text is a single word of ASCII letters, digits, `_` and `:`, with an
+/// optional marker `.`, `*` or `~` and an optional space after it. Such a text keeps its stop
+/// words.
 fn is_single_word(text: &str) -> bool {
-    // A line feed may be the one space too, but then the line already ends before it.
+    // The optional space may be a line feed, which already ends the line.
     text.split('\n').any(is_single_word_line)
 }
 

@@ -1,6 +1,6 @@
-//! Many words in one buffer, so that taking a text apart costs no allocation per word.
+//! Word lists: many words in one buffer, without an allocation for each.
 
-/// Part of a buffer of text, in bytes.
+/// A range of a text buffer, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextSpan {
     pub(crate) start: u32,
@@ -8,7 +8,7 @@ pub(crate) struct TextSpan {
 }
 
 impl TextSpan {
-    pub(crate) fn of(self, text: &str) -> &str {
+    pub(crate) fn slice(self, text: &str) -> &str {
         &text[self.start as usize..self.end as usize]
     }
 
@@ -17,7 +17,7 @@ impl TextSpan {
     }
 }
 
-/// A list of words. Texts are bounded well below 4 GiB before they get here.
+/// A list of words. Texts are limited far below 4 GiB.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WordList {
     text: String,
@@ -36,8 +36,8 @@ impl WordList {
         self.spans.push(TextSpan { start, end: self.text.len() as u32 });
     }
 
-    /// Appends a word in lower case: each character by itself, so that a sigma at the end of a word
-    /// is the same as one inside.
+    /// Appends a word in lower case, character by character, so that a final sigma equals an inner
+    /// one.
     pub(crate) fn push_lowercase(&mut self, word: &str) {
         let start = self.text.len();
         if word.is_ascii() {
@@ -49,13 +49,13 @@ impl WordList {
         self.spans.push(TextSpan { start: start as u32, end: self.text.len() as u32 });
     }
 
-    /// Drops the words from a place on that are not wanted.
+    /// Removes the words after `start` that are not wanted.
     pub(crate) fn retain_from(&mut self, start: usize, wanted: impl Fn(&str) -> bool) {
         let WordList { text, spans } = self;
         let mut number = 0;
         spans.retain(|span| {
             number += 1;
-            number <= start || wanted(span.of(text))
+            number <= start || wanted(span.slice(text))
         });
     }
 
@@ -64,7 +64,7 @@ impl WordList {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.spans.iter().map(|span| span.of(&self.text))
+        self.spans.iter().map(|span| span.slice(&self.text))
     }
 }
 

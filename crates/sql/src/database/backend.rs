@@ -84,7 +84,7 @@ pub trait TableBackend: Clone + 'static {
     fn delete(&self, key: String, context: &Context) -> Answer<bool>;
 
     /// The changes of the table, or of one row where the key is not empty. References of changes
-    /// begin with the name of the table where `named` says so.
+    /// begin with the name of the table where `named` is true.
     fn watch(&self, reference: &Reference, named: bool, context: &Context) -> Answer<Changes>;
 
     /// Begins a transaction of the database.

@@ -1,6 +1,6 @@
 //! Shapes of classes as tables: names, keys and the words for types.
 
-use crate::fault::Fault;
+use crate::fault::SqlFault;
 use runnel_store::{FieldType, Shape};
 
 /// The name of a class's table: its plural in lower case, by the usual rules of English spelling.
@@ -17,19 +17,19 @@ pub(crate) fn table_name(class: &str) -> String {
 }
 
 /// Checks that a shape can be a table at all.
-pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
+pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
     if name.is_empty() || name.contains(['/', '\0']) {
-        return Err(Fault::invalid("the name of a table has at least one character and no '/'"));
+        return Err(SqlFault::invalid("the name of a table has at least one character and no '/'"));
     }
     if shape.fields.is_empty() {
         let class = &shape.name;
-        return Err(Fault::invalid(format!(
+        return Err(SqlFault::invalid(format!(
             "the class {class} has no variables; a table needs at least one column"
         )));
     }
     for (index, field) in shape.fields.iter().enumerate() {
         if field.name.is_empty() || field.name.contains('\0') {
-            return Err(Fault::invalid("a column needs a name without NUL characters"));
+            return Err(SqlFault::invalid("a column needs a name without NUL characters"));
         }
         let twin = |other: &runnel_store::Field| other.name.eq_ignore_ascii_case(&field.name);
         if shape.fields[..index].iter().any(twin) {
@@ -37,7 +37,7 @@ pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
                 "the column {} would come twice (upper and lower case are the same in SQL)",
                 field.name
             );
-            return Err(Fault::invalid(message));
+            return Err(SqlFault::invalid(message));
         }
     }
     Ok(())

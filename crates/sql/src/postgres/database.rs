@@ -3,14 +3,14 @@
 use crate::database::SqlDatabase;
 use crate::database::backend::DatabaseBackend;
 use crate::postgres::connection::address::Address;
-use crate::postgres::connection::client::{Connection, Server};
+use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::connection::session::Repeat;
 use crate::postgres::connection::transaction;
-use crate::postgres::core::Core;
-use crate::postgres::fault::Fault;
+use crate::postgres::core::WorkerDatabase;
+use crate::postgres::fault::SqlFault;
 use crate::postgres::options::PostgresOptions;
-use crate::postgres::query::rows::{self, Ahead, Rows};
-use crate::postgres::query::select::Select;
+use crate::postgres::query::rows::{self, Ahead, ResultRows};
+use crate::postgres::query::select::PostgresSelect;
 use crate::postgres::query::statement::{Purpose, purpose};
 use crate::postgres::schema::catalog::TableInfo;
 use crate::postgres::schema::{define, migrate};
@@ -27,8 +27,8 @@ use std::rc::Rc;
 ///
 /// - Nothing is connected before it is needed. A worker has up to
 ///   [`PostgresOptions::connections`] connections; verbs wait for one in their order.
-/// - A verb ends at the deadline of its context, or after [`PostgresOptions::time_limit`]. One that
-///   is given up is stopped on the server.
+/// - A verb ends at the deadline of its context, or after [`PostgresOptions::time_limit`]. The
+///   server stops an abandoned statement.
 /// - A connection that has died is replaced; a verb that only reads is then retried once.
 /// - Transactions have a connection to themselves. A verb that fails within one has done nothing,
 ///   and the transaction continues. One within another is a savepoint. A commit whose connection
@@ -44,7 +44,7 @@ pub type PostgresDatabase = SqlDatabase<PostgresBackend>;
 /// What PostgreSQL does below [`PostgresDatabase`].
 #[derive(Clone)]
 pub struct PostgresBackend {
-    pub(crate) core: Rc<Core>,
+    pub(crate) core: Rc<WorkerDatabase>,
 }
 
 impl PostgresDatabase {
@@ -72,8 +72,8 @@ impl PostgresDatabase {
     pub(crate) fn at(
         address: Address,
         options: PostgresOptions,
-    ) -> std::result::Result<Rc<Self>, Fault> {
-        let core = Core::new(Server::new(address, options)?);
+    ) -> std::result::Result<Rc<Self>, SqlFault> {
+        let core = WorkerDatabase::new(PostgresServer::new(address, options)?);
         Ok(SqlDatabase::over(PostgresBackend { core }))
     }
 
@@ -107,7 +107,8 @@ impl DatabaseBackend for PostgresBackend {
     fn names(&self, context: &Context) -> Answer<Vec<String>> {
         let session = self.core.session(context);
         Answer::later(async move {
-            let reading = async |connection: &Connection| TableInfo::names(connection).await;
+            let reading =
+                async |connection: &PostgresConnection| TableInfo::names(connection).await;
             session.run(Repeat::Yes, reading).await.map_err(Error::from)
         })
     }
@@ -129,17 +130,18 @@ impl DatabaseBackend for PostgresBackend {
             let session = core.session(&context);
             let purpose = purpose(&sql)?;
             let reads = if purpose == Purpose::Reads { Repeat::Yes } else { Repeat::No };
-            let preparing =
-                async |connection: &Connection| prepare(connection, &sql, &parameters).await;
+            let preparing = async |connection: &PostgresConnection| {
+                prepare(connection, &sql, &parameters).await
+            };
             let (parameters, shows) = session.run(Repeat::Yes, preparing).await?;
-            let select = Select { sql, parameters };
+            let select = PostgresSelect { sql, parameters };
             let done = match (purpose, shows) {
                 (Purpose::Reads, true) => {
-                    Rows::content(&session, Rc::new(select), Ahead::Some, &context).await
+                    ResultRows::content(&session, Rc::new(select), Ahead::Some, &context).await
                 }
                 (_, true) => rows::records(&session, &select, reads).await.and_then(returned),
                 (_, false) => {
-                    let running = async |connection: &Connection| {
+                    let running = async |connection: &PostgresConnection| {
                         connection.execute(&select.sql, &select.parameters).await
                     };
                     let changed = session.run(reads, running).await;
@@ -161,8 +163,8 @@ impl DatabaseBackend for PostgresBackend {
     }
 
     fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        let (session, outer) = (self.core.session(context), context.transaction.clone());
-        Answer::later(async move { transaction::begin(session, outer).await.map_err(Error::from) })
+        let (pool, context) = (self.core.pool.clone(), context.clone());
+        Answer::later(async move { transaction::begin(&pool, &context).await.map_err(Error::from) })
     }
 
     fn watch(&self, _: &Context) -> Answer<Changes> {
@@ -173,21 +175,21 @@ impl DatabaseBackend for PostgresBackend {
 /// The parameters of a statement in the types that the server found out, and whether it answers
 /// rows.
 async fn prepare(
-    connection: &Connection,
+    connection: &PostgresConnection,
     sql: &str,
     values: &[Value],
-) -> std::result::Result<(Vec<Parameter>, bool), Fault> {
+) -> std::result::Result<(Vec<Parameter>, bool), SqlFault> {
     let statement = connection.prepare(sql).await?;
     let kinds = statement.params();
     if kinds.len() != values.len() {
-        return Err(Fault::invalid(format!(
+        return Err(SqlFault::invalid(format!(
             "the statement has {} parameters, but {} values were given",
             kinds.len(),
             values.len()
         )));
     }
     let parameters = values.iter().zip(kinds).enumerate().map(|(index, (value, kind))| {
-        Parameter::of(value.clone(), kind).map_err(|fault| Fault {
+        Parameter::of(value.clone(), kind).map_err(|fault| SqlFault {
             message: format!("${}: {}", index + 1, fault.message),
             ..fault
         })
@@ -195,10 +197,10 @@ async fn prepare(
     Ok((parameters.collect::<std::result::Result<_, _>>()?, !statement.columns().is_empty()))
 }
 
-fn returned(records: Vec<Value>) -> std::result::Result<Content, Fault> {
+fn returned(records: Vec<Value>) -> std::result::Result<Content, SqlFault> {
     if records.len() > RETURNING_LIMIT {
         let message = format!("RETURNING answers at most {RETURNING_LIMIT} rows");
-        return Err(Fault::new(Kind::TooLarge, message));
+        return Err(SqlFault::new(Kind::TooLarge, message));
     }
     Ok(Content::value(Value::List(records)))
 }

@@ -2,7 +2,7 @@
 //!
 //! The codes are those of the manual, appendix A ("PostgreSQL Error Codes").
 
-pub(crate) use crate::fault::{Cause, Fault};
+pub(crate) use crate::fault::{SqlFault, SqlFaultCause};
 use runnel_store::Kind;
 use std::error::Error as _;
 use std::io;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio_postgres::error::DbError;
 
 /// A failure of a statement or a connection; `place` says which server, without any secret.
-pub(crate) fn of(error: &tokio_postgres::Error, place: &str) -> Fault {
+pub(crate) fn of(error: &tokio_postgres::Error, place: &str) -> SqlFault {
     if let Some(said) = error.as_db_error() {
         return of_server(said, place);
     }
@@ -23,7 +23,7 @@ pub(crate) fn of(error: &tokio_postgres::Error, place: &str) -> Fault {
             Some(words) => format!("no secure connection to PostgreSQL at {place}: {words}"),
             None => format!("no connection to PostgreSQL at {place}: {}", io_words(cause)),
         };
-        return Fault::new(Kind::Unavailable, message).with(detail, Cause::Closed);
+        return SqlFault::new(Kind::Unavailable, message).with(detail, SqlFaultCause::Closed);
     }
     let is = |part: &str| detail.contains(part);
     let (kind, message) = if error.is_closed() {
@@ -45,14 +45,18 @@ pub(crate) fn of(error: &tokio_postgres::Error, place: &str) -> Fault {
     } else {
         (Kind::Unavailable, format!("what answers at {place} does not speak PostgreSQL's protocol"))
     };
-    let cause = if kind == Kind::Unavailable { Cause::Closed } else { Cause::Other };
-    Fault::new(kind, message).with(detail, cause)
+    let cause =
+        if kind == Kind::Unavailable { SqlFaultCause::Closed } else { SqlFaultCause::Other };
+    SqlFault::new(kind, message).with(detail, cause)
 }
 
 /// Nothing was heard in time.
-pub(crate) fn late(place: &str, limit: Duration) -> Fault {
+pub(crate) fn late(place: &str, limit: Duration) -> SqlFault {
     let seconds = limit.as_secs_f64();
-    Fault::new(Kind::Timeout, format!("PostgreSQL at {place} did not answer within {seconds:.1} s"))
+    SqlFault::new(
+        Kind::Timeout,
+        format!("PostgreSQL at {place} did not answer within {seconds:.1} s"),
+    )
 }
 
 fn io_words(error: &io::Error) -> String {
@@ -82,17 +86,17 @@ fn tls_words(error: &io::Error) -> Option<String> {
     })
 }
 
-fn of_server(said: &DbError, place: &str) -> Fault {
+fn of_server(said: &DbError, place: &str) -> SqlFault {
     let fault = |kind, message: &str, cause| {
         let detail = format!("{} {}: {}", said.severity(), said.code().code(), said.message());
-        Fault::new(kind, message).with(detail, cause)
+        SqlFault::new(kind, message).with(detail, cause)
     };
     let message = sentence(said.message());
     let at = |what: &str| format!("PostgreSQL at {place} {what}");
     match said.code().code() {
         "23505" | "23502" | "23503" | "23514" => {
             let (kind, message) = of_constraint(said);
-            let fault = fault(kind, &message, Cause::Constraint);
+            let fault = fault(kind, &message, SqlFaultCause::Constraint);
             match said.code().code() {
                 // It is missing: what is wrong is the record.
                 "23502" => fault.of_field("", message),
@@ -102,40 +106,50 @@ fn of_server(said: &DbError, place: &str) -> Fault {
                 _ => fault,
             }
         }
-        "57014" => {
-            fault(Kind::Timeout, &at("stopped the statement: it took too long"), Cause::Other)
-        }
-        "40001" | "40P01" => {
-            fault(Kind::Conflict, "another transaction got in the way; try again", Cause::Again)
-        }
+        "57014" => fault(
+            Kind::Timeout,
+            &at("stopped the statement: it took too long"),
+            SqlFaultCause::Other,
+        ),
+        "40001" | "40P01" => fault(
+            Kind::Conflict,
+            "another transaction got in the way; try again",
+            SqlFaultCause::Again,
+        ),
         "55P03" => {
             let message = "another transaction holds what this one needs";
-            fault(Kind::Unavailable, message, Cause::Other)
+            fault(Kind::Unavailable, message, SqlFaultCause::Other)
         }
-        "25P02" => {
-            fault(Kind::Conflict, "the transaction has failed before; roll it back", Cause::Other)
-        }
-        "25006" => fault(Kind::Denied, "the database can only be read", Cause::Other),
+        "25P02" => fault(
+            Kind::Conflict,
+            "the transaction has failed before; roll it back",
+            SqlFaultCause::Other,
+        ),
+        "25006" => fault(Kind::Denied, "the database can only be read", SqlFaultCause::Other),
         "0A000" if said.message().contains("cached plan") => {
-            fault(Kind::Unavailable, "the tables are being changed", Cause::Stale)
+            fault(Kind::Unavailable, "the tables are being changed", SqlFaultCause::Stale)
         }
-        "26000" => fault(Kind::Unavailable, "the connection lost its statements", Cause::Stale),
-        "42P01" | "42703" => fault(Kind::Invalid, &message, Cause::Stale),
+        "26000" => {
+            fault(Kind::Unavailable, "the connection lost its statements", SqlFaultCause::Stale)
+        }
+        "42P01" | "42703" => fault(Kind::Invalid, &message, SqlFaultCause::Stale),
         "42601" if said.message().contains("multiple commands") => {
             let message = "this is more than one statement; run them one by one";
-            fault(Kind::Invalid, message, Cause::Other)
+            fault(Kind::Invalid, message, SqlFaultCause::Other)
         }
-        "42501" => {
-            fault(Kind::Denied, &format!("the user may not do this: {message}"), Cause::Other)
-        }
+        "42501" => fault(
+            Kind::Denied,
+            &format!("the user may not do this: {message}"),
+            SqlFaultCause::Other,
+        ),
         "28000" | "28P01" => {
-            fault(Kind::Denied, &at("refuses the user or the password"), Cause::Other)
+            fault(Kind::Denied, &at("refuses the user or the password"), SqlFaultCause::Other)
         }
-        "3D000" => fault(Kind::NotFound, &message, Cause::Other),
-        "53300" => fault(Kind::Unavailable, &at("has no connection left"), Cause::Other),
+        "3D000" => fault(Kind::NotFound, &message, SqlFaultCause::Other),
+        "53300" => fault(Kind::Unavailable, &at("has no connection left"), SqlFaultCause::Other),
         "57P01" | "57P02" | "57P03" | "25P03" | "57P05" => {
             let message = at(&format!("ended the connection: {message}"));
-            fault(Kind::Unavailable, &message, Cause::Closed)
+            fault(Kind::Unavailable, &message, SqlFaultCause::Closed)
         }
         _ => of_class(said, place, &fault),
     }
@@ -158,27 +172,31 @@ fn of_constraint(said: &DbError) -> (Kind, String) {
     }
 }
 
-fn of_class(said: &DbError, place: &str, fault: &dyn Fn(Kind, &str, Cause) -> Fault) -> Fault {
+fn of_class(
+    said: &DbError,
+    place: &str,
+    fault: &dyn Fn(Kind, &str, SqlFaultCause) -> SqlFault,
+) -> SqlFault {
     let message = sentence(said.message());
     match said.code().code().get(..2).unwrap_or_default() {
         "08" => {
             let message = format!("the connection to PostgreSQL at {place} failed");
-            fault(Kind::Unavailable, &message, Cause::Closed)
+            fault(Kind::Unavailable, &message, SqlFaultCause::Closed)
         }
         "53" | "58" => {
             let message = format!("PostgreSQL at {place} has run out of something: {message}");
-            fault(Kind::Unavailable, &message, Cause::Other)
+            fault(Kind::Unavailable, &message, SqlFaultCause::Other)
         }
-        "54" => fault(Kind::TooLarge, &message, Cause::Other),
-        "0A" | "22" | "42" | "P0" => fault(Kind::Invalid, &message, Cause::Other),
-        "23" | "2B" | "55" => fault(Kind::Conflict, &message, Cause::Constraint),
-        "XX" => fault(Kind::Failed, "PostgreSQL could not do this", Cause::Other),
-        _ => fault(Kind::Failed, &message, Cause::Other),
+        "54" => fault(Kind::TooLarge, &message, SqlFaultCause::Other),
+        "0A" | "22" | "42" | "P0" => fault(Kind::Invalid, &message, SqlFaultCause::Other),
+        "23" | "2B" | "55" => fault(Kind::Conflict, &message, SqlFaultCause::Constraint),
+        "XX" => fault(Kind::Failed, "PostgreSQL could not do this", SqlFaultCause::Other),
+        _ => fault(Kind::Failed, &message, SqlFaultCause::Other),
     }
 }
 
-/// The detail names the columns: `Key (title, owner)=(a, b) already exists.` The values stay out
-/// of the message: they may be nobody's business.
+/// The detail names the columns: `Key (title, owner)=(a, b) already exists.` The values stay out of
+/// the message: they may be secret.
 fn duplicate(said: &DbError) -> String {
     match duplicated(said).join(" and ").as_str() {
         "" => "another row has the same values".to_string(),

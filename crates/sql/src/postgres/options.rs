@@ -6,7 +6,7 @@ use std::time::Duration;
 /// belong to the URL or to the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// Connections that a worker has at most, besides the one that hears of changes.
+    /// The most connections of a worker, besides the one that listens for changes.
     pub connections: usize,
     /// How long making a connection may take.
     pub connect_time: Duration,

@@ -3,3 +3,4 @@
 pub(crate) mod catalog;
 pub(crate) mod define;
 pub(crate) mod migrate;
+pub(crate) mod read_catalog;

@@ -2,7 +2,7 @@
 
 use crate::postgres::connection::address::{Address, PARAMETERS};
 use crate::postgres::database::PostgresDatabase;
-use crate::postgres::fault::Fault;
+use crate::postgres::fault::SqlFault;
 use crate::postgres::options::PostgresOptions;
 use runnel_store::{
     Answer, Below, Context, Error, Kind, Layer, PathUp, Reference, Result, Store, Verb,
@@ -29,7 +29,7 @@ pub struct PostgresScheme {
 }
 
 /// A reference taken apart.
-struct Target {
+struct PostgresReference {
     database: Rc<PostgresDatabase>,
     /// Within the database.
     inner: Reference,
@@ -60,12 +60,16 @@ impl PostgresScheme {
         Err(error)
     }
 
-    fn target(&self, reference: &Reference) -> Result<Target> {
+    fn target(&self, reference: &Reference) -> Result<PostgresReference> {
         self.target_with(reference, &PostgresOptions::default())
     }
 
     /// The options count where the database is not open yet.
-    fn target_with(&self, reference: &Reference, options: &PostgresOptions) -> Result<Target> {
+    fn target_with(
+        &self,
+        reference: &Reference,
+        options: &PostgresOptions,
+    ) -> Result<PostgresReference> {
         let path = reference.path();
         let rest = path.strip_prefix("//").unwrap_or(path);
         let (authority, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -85,7 +89,9 @@ impl PostgresScheme {
         }
         let url = format!("//{authority}/{database}?{}", about.join("&"));
         match self.open(url, options) {
-            Ok(database) => Ok(Target { database, inner: inner_reference, shown, masked }),
+            Ok(database) => {
+                Ok(PostgresReference { database, inner: inner_reference, shown, masked })
+            }
             Err(fault) => {
                 let mut error = Error::from(fault);
                 error.reference = Some(masked.to_string());
@@ -98,13 +104,13 @@ impl PostgresScheme {
         &self,
         url: String,
         options: &PostgresOptions,
-    ) -> std::result::Result<Rc<PostgresDatabase>, Fault> {
+    ) -> std::result::Result<Rc<PostgresDatabase>, SqlFault> {
         if let Some(known) = self.databases.borrow().get(&url) {
             return Ok(known.clone());
         }
         if self.databases.borrow().len() >= POSTGRES_DATABASES {
             let message = format!("more than {POSTGRES_DATABASES} databases are open");
-            return Err(Fault::new(Kind::Unavailable, message));
+            return Err(SqlFault::new(Kind::Unavailable, message));
         }
         let address = Address::parse(&url, &|name| std::env::var(name).ok())?;
         let database = PostgresDatabase::at(address, options.clone())?;

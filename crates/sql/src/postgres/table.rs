@@ -2,18 +2,19 @@
 
 use crate::database::backend::{InsertedRow, TableBackend};
 use crate::database::table::{LIST_LIMIT, SqlTable};
-use crate::postgres::connection::client::Connection;
-use crate::postgres::connection::session::{Repeat, Session};
+use crate::postgres::connection::client::PostgresConnection;
+use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::connection::transaction;
-use crate::postgres::core::{Core, missing};
-use crate::postgres::fault::Fault;
-use crate::postgres::query::rows::{self, Ahead, Rows};
+use crate::postgres::core::{WorkerDatabase, missing};
+use crate::postgres::fault::SqlFault;
+use crate::postgres::query::rows::{self, Ahead, ResultRows};
 use crate::postgres::query::select::{selection, translate};
-use crate::postgres::schema::catalog::{Holds, TableInfo, field, quoted};
+use crate::postgres::schema::catalog::{Holds, TableInfo, quoted};
 use crate::postgres::schema::define::seen_by;
+use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
-use crate::postgres::watch::{self, Scope};
-use crate::postgres::write::change::{self, RowOf, key_of};
+use crate::postgres::watch::{self, WatchScope};
+use crate::postgres::write::change::{self, RowParameters, key_of};
 use crate::postgres::write::copy;
 use crate::rows::admission::refuse_key;
 use runnel_store::{
@@ -44,7 +45,7 @@ pub type PostgresTable = SqlTable<PostgresRows>;
 pub struct PostgresRows(Rc<PostgresTableState>);
 
 struct PostgresTableState {
-    core: Rc<Core>,
+    core: Rc<WorkerDatabase>,
     name: String,
     shape: Option<Shape>,
 }
@@ -58,16 +59,16 @@ enum RowWrite {
 }
 
 impl PostgresRows {
-    pub(crate) fn new(core: &Rc<Core>, name: String, shape: Option<Shape>) -> Self {
+    pub(crate) fn new(core: &Rc<WorkerDatabase>, name: String, shape: Option<Shape>) -> Self {
         PostgresRows(Rc::new(PostgresTableState { core: core.clone(), name, shape }))
     }
 
     /// Runs something with the description of the table; `None` where there is none.
     async fn seen<T>(
         &self,
-        session: &Session,
-        work: impl AsyncFn(&TableInfo) -> Result<T, Fault>,
-    ) -> Result<Option<T>, Fault> {
+        session: &PostgresSession,
+        work: impl AsyncFn(&TableInfo) -> Result<T, SqlFault>,
+    ) -> Result<Option<T>, SqlFault> {
         let inner = &self.0;
         let seeing = async |info: Rc<TableInfo>| match &inner.shape {
             Some(shape) => work(&seen_by(&info, shape)?).await,
@@ -79,8 +80,8 @@ impl PostgresRows {
     /// The same for a verb that needs the table.
     async fn there<T>(
         &self,
-        session: &Session,
-        work: impl AsyncFn(&TableInfo) -> Result<T, Fault>,
+        session: &PostgresSession,
+        work: impl AsyncFn(&TableInfo) -> Result<T, SqlFault>,
     ) -> Result<T, Error> {
         let done = self.seen(session, work).await?;
         done.ok_or_else(|| missing(&self.0.name).into())
@@ -147,7 +148,7 @@ impl PostgresRows {
         let locking = async |info: &TableInfo| {
             let Some(key) = key_of(info, key) else { return Ok(()) };
             let running =
-                async |connection: &Connection| change::lock(connection, info, &key).await;
+                async |connection: &PostgresConnection| change::lock(connection, info, &key).await;
             session.run(Repeat::No, running).await
         };
         let written = async {
@@ -183,10 +184,10 @@ impl PostgresRows {
                 None => {
                     let name = &info.name;
                     let message = format!("'{key}' cannot be the key of a row of {name}");
-                    return Err(Fault::invalid(message));
+                    return Err(SqlFault::invalid(message));
                 }
             };
-            let running = async |connection: &Connection| {
+            let running = async |connection: &PostgresConnection| {
                 let done = match write {
                     RowWrite::Put(value) if create => {
                         change::create(connection, info, &key, value).await
@@ -213,7 +214,7 @@ impl TableBackend for PostgresRows {
             let session = table.0.core.session(&context);
             let reading = async |info: &TableInfo| {
                 let select = Rc::new(selection(info, query.as_deref())?);
-                Rows::content(&session, select, Ahead::Some, &context).await
+                ResultRows::content(&session, select, Ahead::Some, &context).await
             };
             Ok(table.seen(&session, reading).await?)
         })
@@ -231,9 +232,10 @@ impl TableBackend for PostgresRows {
             let asking = async |info: &TableInfo| {
                 let select = translate(info, &query)?;
                 if !query.count {
-                    return Rows::content(&session, Rc::new(select), Ahead::Some, &context).await;
+                    return ResultRows::content(&session, Rc::new(select), Ahead::Some, &context)
+                        .await;
                 }
-                let counting = async |connection: &Connection| {
+                let counting = async |connection: &PostgresConnection| {
                     let rows = connection.all(&select.sql, &select.parameters).await?;
                     rows.first().map_or(Ok(0), |row| field::<i64>(row, 0))
                 };
@@ -250,7 +252,7 @@ impl TableBackend for PostgresRows {
             let session = table.0.core.session(&context);
             let listing = async |info: &TableInfo| {
                 let Some(sql) = keys_sql(info) else { return Ok(Vec::new()) };
-                let reading = async |connection: &Connection| {
+                let reading = async |connection: &PostgresConnection| {
                     let limit = Parameter::int(LIST_LIMIT as i64 + 1);
                     let rows = connection.all(&sql, &[limit]).await?;
                     rows.iter().map(|row| field::<String>(row, 0)).collect()
@@ -338,9 +340,9 @@ impl TableBackend for PostgresRows {
             let session = core.session(&Context { transaction: None, ..context });
             let watching = async |info: &TableInfo| {
                 let installing =
-                    async |connection: &Connection| watch::install(connection, info).await;
+                    async |connection: &PostgresConnection| watch::install(connection, info).await;
                 session.run(Repeat::No, installing).await?;
-                let scope = Scope {
+                let scope = WatchScope {
                     schema: info.schema.clone(),
                     table: info.table.clone(),
                     prefix: prefix.clone(),
@@ -353,18 +355,24 @@ impl TableBackend for PostgresRows {
     }
 
     fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        let (session, outer) = (self.0.core.session(context), context.transaction.clone());
-        Answer::later(async move { transaction::begin(session, outer).await.map_err(Error::from) })
+        let (pool, context) = (self.0.core.pool.clone(), context.clone());
+        Answer::later(async move { transaction::begin(&pool, &context).await.map_err(Error::from) })
     }
 }
 
-/// Inserts a record, once more when it met a number that somebody else had taken.
-async fn insert(session: &Session, info: &TableInfo, value: &Value) -> Result<InsertedRow, Fault> {
-    let row = RowOf::of(info, value)?;
-    let inserting = async |connection: &Connection| change::insert(connection, info, &row).await;
+/// Inserts a record, and retries once when the generated key exists already.
+async fn insert(
+    session: &PostgresSession,
+    info: &TableInfo,
+    value: &Value,
+) -> Result<InsertedRow, SqlFault> {
+    let row = RowParameters::of(info, value)?;
+    let inserting =
+        async |connection: &PostgresConnection| change::insert(connection, info, &row).await;
     match session.run(Repeat::No, inserting).await {
         Err(fault) if change::met_own_number(info, &row.columns, &fault) => {
-            let moving = async |connection: &Connection| change::move_on(connection, info).await;
+            let moving =
+                async |connection: &PostgresConnection| change::move_on(connection, info).await;
             session.run(Repeat::No, moving).await?;
             session.run(Repeat::No, inserting).await
         }

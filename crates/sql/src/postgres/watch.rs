@@ -1,14 +1,15 @@
 //! Changes, by whomever they are made: LISTEN and NOTIFY (the manual's pages of the same names).
 //!
 //! A table that is watched gets triggers, one for each statement that changes rows, which notify
-//! the channel `runnel` of the table and the keys. One connection of the worker listens for all
-//! its watchers. When it breaks it is made again, and everyone is told that changes may be lost.
+//! the channel `runnel` of the table and the keys. One connection of the worker listens for all its
+//! watchers. When it breaks, a new one replaces it, and every watcher gets a `lost`.
 
-use crate::postgres::connection::client::{Connection, Server, Wire, beside};
+use crate::postgres::connection::client::{PostgresConnection, PostgresServer, Wire, beside};
 use crate::postgres::connection::tls::Tls;
-use crate::postgres::fault::{self, Fault};
-use crate::postgres::schema::catalog::{TableInfo, field, quoted, text_literal};
-use crate::postgres::schema::define::LOCK;
+use crate::postgres::fault::{self, SqlFault};
+use crate::postgres::schema::catalog::SCHEMA_LOCK;
+use crate::postgres::schema::catalog::{TableInfo, quoted, text_literal};
+use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use futures_util::stream;
 use runnel_store::{Change, Changes, Error, Kind, Reference, Value, WAITING_CHANGES, json};
@@ -20,20 +21,20 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_postgres::{AsyncMessage, Client, Config};
 
-/// A statement that changes more rows than this is told as one loss: whoever follows reads again.
+/// A statement that changes more rows than this is reported as one loss: watchers then read again.
 pub const POSTGRES_TOLD_ROWS: u32 = 256;
 
 /// The most watchers of one database and worker.
 pub const POSTGRES_WATCHERS: usize = 4096;
 
-/// How often the listening connection is tried when nothing comes.
+/// How often a silent listening connection is checked.
 const TRY_TIME: Duration = Duration::from_secs(20);
 
 /// How long it is waited before connecting again: doubled from the first to the second.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
 /// The function behind the triggers. The names of keys come as arguments of the trigger; what has
-/// none, or is larger than a notification may be (8,000 bytes), is told without its key.
+/// none, or is larger than a notification may be (8,000 bytes), is reported without its key.
 fn function() -> String {
     format!(
         r#"CREATE OR REPLACE FUNCTION runnel_notify() RETURNS trigger LANGUAGE plpgsql AS $runnel$
@@ -72,7 +73,7 @@ END $runnel$"#
     )
 }
 
-/// Tells of one row; a key that is too long is left out.
+/// Reports one row; a key that is too long is left out.
 const TELL: &str = "\
 CREATE OR REPLACE FUNCTION runnel_tell(what text, schema name, relation name, key text) \
 RETURNS void LANGUAGE sql AS $runnel$ SELECT pg_notify('runnel', CASE WHEN length(key) > 1000 \
@@ -80,10 +81,13 @@ THEN json_build_array('lost', schema, relation)::text \
 ELSE json_build_array(what, schema, relation, key)::text END) $runnel$";
 
 /// Makes the triggers of a table, where they are not there.
-pub(crate) async fn install(connection: &Connection, table: &TableInfo) -> Result<(), Fault> {
+pub(crate) async fn install(
+    connection: &PostgresConnection,
+    table: &TableInfo,
+) -> Result<(), SqlFault> {
     if table.view {
         let message = format!("{} is a view; watch the tables it is made of", table.name);
-        return Err(Fault::new(Kind::NotAllowed, message));
+        return Err(SqlFault::new(Kind::NotAllowed, message));
     }
     let there = "SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass($1) \
                  AND tgname LIKE 'runnel\\_%' AND NOT tgisinternal";
@@ -95,7 +99,7 @@ pub(crate) async fn install(connection: &Connection, table: &TableInfo) -> Resul
         return Ok(());
     }
     connection.set_entered(true);
-    connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})")).await?;
+    connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")).await?;
     let done = match count().await {
         Ok(4..) => Ok(()),
         Ok(_) => connection.batch(&triggers(table)).await,
@@ -103,7 +107,7 @@ pub(crate) async fn install(connection: &Connection, table: &TableInfo) -> Resul
     };
     connection.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
     connection.set_entered(false);
-    done.map_err(|fault| Fault {
+    done.map_err(|fault| SqlFault {
         message: format!("the triggers that tell of changes cannot be made: {}", fault.message),
         ..fault
     })
@@ -129,18 +133,18 @@ fn triggers(table: &TableInfo) -> String {
     statements.join("; ")
 }
 
-/// What somebody watches.
+/// The scope of a watch.
 #[derive(Clone)]
-pub(crate) struct Scope {
+pub(crate) struct WatchScope {
     pub(crate) schema: String,
     pub(crate) table: String,
-    /// What stands before the key in the references that are told: `tasks/`.
+    /// The prefix of keys in the references of changes: `tasks/`.
     pub(crate) prefix: String,
     /// One row, and those below it where keys are paths.
     pub(crate) key: Option<String>,
 }
 
-impl Scope {
+impl WatchScope {
     /// Whether a row of the table is in it: at its key, or below, where keys are paths.
     fn has(&self, key: Option<&str>) -> bool {
         let (Some(key), Some(own)) = (key, &self.key) else { return true };
@@ -149,42 +153,42 @@ impl Scope {
 }
 
 /// One watcher.
-struct Watcher {
-    scope: Scope,
-    state: Mutex<Waiting>,
+struct PostgresWatcher {
+    scope: WatchScope,
+    state: Mutex<WaitingChanges>,
     wake: Notify,
 }
 
 #[derive(Default)]
-struct Waiting {
-    changes: VecDeque<(Told, Option<String>)>,
+struct WaitingChanges {
+    changes: VecDeque<(RowEvent, Option<String>)>,
     lost: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum RowEvent {
     Changed,
     Deleted,
     Lost,
 }
 
 /// All watchers of a database within a worker, and the connection that hears for them.
-pub(crate) struct Hub {
-    server: Rc<Server>,
-    shared: Arc<Shared>,
+pub(crate) struct PostgresListener {
+    server: Rc<PostgresServer>,
+    shared: Arc<WatcherList>,
     starting: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct Shared {
-    watchers: Mutex<Vec<Weak<Watcher>>>,
-    state: Mutex<State>,
+struct WatcherList {
+    watchers: Mutex<Vec<Weak<PostgresWatcher>>>,
+    state: Mutex<ListenState>,
     heard: Notify,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
-    /// Nobody listens.
+enum ListenState {
+    /// No connection listens.
     #[default]
     Off,
     /// The connection listens.
@@ -194,7 +198,7 @@ enum State {
 }
 
 /// Everything that connecting needs, for a task beside the worker.
-struct Dial {
+struct ListenTarget {
     config: Config,
     tls: Tls,
     place: String,
@@ -205,9 +209,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Hub {
-    pub(crate) fn new(server: &Rc<Server>) -> Self {
-        Hub {
+impl PostgresListener {
+    pub(crate) fn new(server: &Rc<PostgresServer>) -> Self {
+        PostgresListener {
             server: server.clone(),
             shared: Arc::default(),
             starting: tokio::sync::Mutex::new(()),
@@ -215,14 +219,15 @@ impl Hub {
     }
 
     /// The changes of a scope from now on.
-    pub(crate) async fn watch(&self, scope: Scope) -> Result<Changes, Fault> {
-        let watcher = Arc::new(Watcher { scope, state: Mutex::default(), wake: Notify::new() });
+    pub(crate) async fn watch(&self, scope: WatchScope) -> Result<Changes, SqlFault> {
+        let watcher =
+            Arc::new(PostgresWatcher { scope, state: Mutex::default(), wake: Notify::new() });
         {
             let mut watchers = locked(&self.shared.watchers);
             watchers.retain(|one| one.strong_count() > 0);
             if watchers.len() >= POSTGRES_WATCHERS {
                 let message = format!("there are {POSTGRES_WATCHERS} watchers already");
-                return Err(Fault::new(Kind::Unavailable, message));
+                return Err(SqlFault::new(Kind::Unavailable, message));
             }
             watchers.push(Arc::downgrade(&watcher));
         }
@@ -233,27 +238,27 @@ impl Hub {
         })))
     }
 
-    /// Sees to it that somebody listens.
-    async fn listen(&self) -> Result<(), Fault> {
+    /// Starts listening, unless a connection listens already.
+    async fn listen(&self) -> Result<(), SqlFault> {
         let _one = self.starting.lock().await;
         loop {
             let heard = self.shared.heard.notified();
             let state = *locked(&self.shared.state);
             match state {
-                State::On => return Ok(()),
-                State::Again => heard.await,
-                State::Off => break,
+                ListenState::On => return Ok(()),
+                ListenState::Again => heard.await,
+                ListenState::Off => break,
             }
         }
         let options = &self.server.options;
-        let dial = Dial {
+        let dial = ListenTarget {
             config: self.server.address.config.clone(),
             tls: self.server.tls.clone(),
             place: self.server.place().to_string(),
             limit: options.connect_time,
         };
         let (client, driver) = dial.listen(&self.shared).await?;
-        *locked(&self.shared.state) = State::On;
+        *locked(&self.shared.state) = ListenState::On;
         beside(keep(dial, self.shared.clone(), client, driver));
         Ok(())
     }
@@ -261,13 +266,13 @@ impl Hub {
 
 type Driver = tokio::task::JoinHandle<()>;
 
-impl Dial {
-    async fn listen(&self, shared: &Arc<Shared>) -> Result<(Client, Driver), Fault> {
+impl ListenTarget {
+    async fn listen(&self, shared: &Arc<WatcherList>) -> Result<(Client, Driver), SqlFault> {
         let connecting = async {
             let connected = self.config.connect(self.tls.clone()).await;
             let (client, wire) = connected.map_err(|error| fault::of(&error, &self.place))?;
             let Some(driver) = beside(drive(wire, shared.clone())) else {
-                return Err(Fault::new(Kind::Failed, "there is no event loop here"));
+                return Err(SqlFault::new(Kind::Failed, "there is no event loop here"));
             };
             match client.batch_execute("LISTEN runnel").await {
                 Ok(()) => Ok((client, driver)),
@@ -285,7 +290,7 @@ impl Dial {
 }
 
 /// Moves the wire along and hands on what is heard.
-async fn drive(mut wire: Wire, shared: Arc<Shared>) {
+async fn drive(mut wire: Wire, shared: Arc<WatcherList>) {
     while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
         if let AsyncMessage::Notification(notification) = message
             && notification.channel() == "runnel"
@@ -295,8 +300,13 @@ async fn drive(mut wire: Wire, shared: Arc<Shared>) {
     }
 }
 
-/// Keeps listening as long as somebody watches.
-async fn keep(dial: Dial, shared: Arc<Shared>, mut client: Client, mut driver: Driver) {
+/// Keeps listening as long as there are watchers, with a new connection when one breaks.
+async fn keep(
+    dial: ListenTarget,
+    shared: Arc<WatcherList>,
+    mut client: Client,
+    mut driver: Driver,
+) {
     loop {
         wait_until_broken(&shared, &client, &mut driver).await;
         driver.abort();
@@ -316,14 +326,14 @@ async fn keep(dial: Dial, shared: Arc<Shared>, mut client: Client, mut driver: D
             }
             pause = (pause * 2).min(AGAIN.1);
         };
-        *locked(&shared.state) = State::On;
+        *locked(&shared.state) = ListenState::On;
         shared.everyone_lost();
         shared.heard.notify_waiters();
     }
 }
 
-/// Asks now and then whether the other side is still there, and whether anybody still watches.
-async fn wait_until_broken(shared: &Shared, client: &Client, driver: &mut Driver) {
+/// Checks periodically that the server answers and that there are watchers.
+async fn wait_until_broken(shared: &WatcherList, client: &Client, driver: &mut Driver) {
     loop {
         tokio::select! {
             _ = &mut *driver => break,
@@ -335,31 +345,31 @@ async fn wait_until_broken(shared: &Shared, client: &Client, driver: &mut Driver
             }
         }
     }
-    *locked(&shared.state) = State::Again;
+    *locked(&shared.state) = ListenState::Again;
 }
 
-impl Shared {
+impl WatcherList {
     fn is_idle(&self) -> bool {
         locked(&self.watchers).iter().all(|watcher| watcher.strong_count() == 0)
     }
 
-    /// Ends listening when nobody watches any more.
+    /// Ends listening when there are no watchers left.
     fn end_when_idle(&self) -> bool {
         let idle = self.is_idle();
         if idle {
-            *locked(&self.state) = State::Off;
+            *locked(&self.state) = ListenState::Off;
             self.heard.notify_waiters();
         }
         idle
     }
 
-    fn watchers(&self) -> Vec<Arc<Watcher>> {
+    fn watchers(&self) -> Vec<Arc<PostgresWatcher>> {
         locked(&self.watchers).iter().filter_map(Weak::upgrade).collect()
     }
 
     fn everyone_lost(&self) {
         for watcher in self.watchers() {
-            watcher.tell(Told::Lost, None);
+            watcher.tell(RowEvent::Lost, None);
         }
     }
 
@@ -369,25 +379,25 @@ impl Shared {
         let part = |at: usize| parts.get(at).and_then(Value::as_str);
         let (Some(what), Some(schema), Some(table)) = (part(0), part(1), part(2)) else { return };
         let told = match what {
-            "changed" => Told::Changed,
-            "deleted" => Told::Deleted,
-            _ => Told::Lost,
+            "changed" => RowEvent::Changed,
+            "deleted" => RowEvent::Deleted,
+            _ => RowEvent::Lost,
         };
         let key = part(3);
         for watcher in self.watchers() {
             let scope = &watcher.scope;
             if scope.schema == schema && scope.table == table && scope.has(key) {
-                let told = if key.is_none() { Told::Lost } else { told };
+                let told = if key.is_none() { RowEvent::Lost } else { told };
                 watcher.tell(told, key.map(str::to_string));
             }
         }
     }
 }
 
-impl Watcher {
-    fn tell(&self, told: Told, key: Option<String>) {
+impl PostgresWatcher {
+    fn tell(&self, told: RowEvent, key: Option<String>) {
         let mut state = locked(&self.state);
-        if told == Told::Lost || state.changes.len() >= WAITING_CHANGES {
+        if told == RowEvent::Lost || state.changes.len() >= WAITING_CHANGES {
             // Reading again makes up for all that waits.
             state.changes.clear();
             state.lost = true;
@@ -404,7 +414,7 @@ impl Watcher {
             let found = {
                 let mut state = locked(&self.state);
                 match std::mem::take(&mut state.lost) {
-                    true => Some((Told::Lost, None)),
+                    true => Some((RowEvent::Lost, None)),
                     false => state.changes.pop_front(),
                 }
             };
@@ -415,7 +425,7 @@ impl Watcher {
         }
     }
 
-    fn change(&self, told: Told, key: Option<String>) -> Change {
+    fn change(&self, told: RowEvent, key: Option<String>) -> Change {
         let scope = &self.scope;
         let key = key.or_else(|| scope.key.clone()).unwrap_or_default();
         let path = match key.is_empty() {
@@ -424,9 +434,9 @@ impl Watcher {
         };
         let reference = Reference::from_path(path);
         match told {
-            Told::Changed => Change::changed(reference),
-            Told::Deleted => Change::deleted(reference),
-            Told::Lost => Change::lost(reference),
+            RowEvent::Changed => Change::changed(reference),
+            RowEvent::Deleted => Change::deleted(reference),
+            RowEvent::Lost => Change::lost(reference),
         }
     }
 }

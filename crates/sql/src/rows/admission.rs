@@ -2,7 +2,7 @@
 //! client may not set.
 
 use crate::database::schema::is_key;
-use crate::fault::Fault;
+use crate::fault::SqlFault;
 use runnel_store::{
     Answer, Context, Contract, Error, FieldProblem, Kind, RecordUse, Records, Result, Shape, Value,
     pointer_of, unprocessable,
@@ -86,7 +86,7 @@ impl Admission {
         if required.is_empty() {
             return Ok(records);
         }
-        Ok(Box::new(Complete { records, required: required.into(), count: 0 }))
+        Ok(Box::new(CheckedRecords { records, required: required.into(), count: 0 }))
     }
 }
 
@@ -101,24 +101,25 @@ pub(crate) fn refuse_key<'a>(
     generated: Option<&str>,
     granted: Option<&[String]>,
     mut names: impl Iterator<Item = &'a str>,
-) -> std::result::Result<(), Fault> {
+) -> std::result::Result<(), SqlFault> {
     let (Some(key), Some(granted)) = (generated, granted) else { return Ok(()) };
     if granted.iter().any(|name| name == key) || !names.any(|name| name.eq_ignore_ascii_case(key)) {
         return Ok(());
     }
     let fields = vec![not_settable(key)];
-    let fault = Fault::new(Kind::Unprocessable, format!("/{key}: {key} cannot be set by a client"));
-    Err(Fault { fields, ..fault })
+    let fault =
+        SqlFault::new(Kind::Unprocessable, format!("/{key}: {key} cannot be set by a client"));
+    Err(SqlFault { fields, ..fault })
 }
 
 /// Records whose required fields have values.
-struct Complete {
+struct CheckedRecords {
     records: Box<dyn Records>,
     required: Rc<[(usize, String)]>,
     count: u64,
 }
 
-impl Records for Complete {
+impl Records for CheckedRecords {
     fn fields(&self) -> Rc<[String]> {
         self.records.fields()
     }

@@ -2,17 +2,17 @@
 
 /// The columns of a result as they are written.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Columns {
+pub(crate) struct ResultColumns {
     pub(crate) names: Vec<String>,
     /// How the values of each are shown.
-    pub(crate) shown: Vec<Shown>,
+    pub(crate) shown: Vec<ColumnDisplay>,
     /// What stands before each value in JSON: `{"id":`, `,"done":`.
-    pub(crate) keys: Vec<Label>,
+    pub(crate) keys: Vec<ColumnLabel>,
 }
 
 /// How what is stored in a column becomes what is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Shown {
+pub(crate) enum ColumnDisplay {
     /// As it is.
     Plain,
     /// 0 and 1 are `false` and `true`.
@@ -21,11 +21,11 @@ pub(crate) enum Shown {
     Moment,
 }
 
-impl Shown {
+impl ColumnDisplay {
     /// A text of such a column in two parts, one after the other.
     pub(crate) fn text(self, text: &[u8]) -> (&[u8], &'static [u8]) {
         match text.strip_suffix(b"+00:00") {
-            Some(moment) if self == Shown::Moment => (moment, b"Z"),
+            Some(moment) if self == ColumnDisplay::Moment => (moment, b"Z"),
             _ => (text, b""),
         }
     }
@@ -34,24 +34,24 @@ impl Shown {
 /// Bytes that are appended again and again. Short ones are copied with their padding, which is a
 /// few instructions where a copy of unknown length is a call (measured: a tenth of encoding).
 #[derive(Debug, PartialEq)]
-pub(crate) struct Label {
+pub(crate) struct ColumnLabel {
     bytes: Vec<u8>,
-    padded: [u8; Label::SHORT],
+    padded: [u8; ColumnLabel::SHORT],
 }
 
-impl Label {
+impl ColumnLabel {
     const SHORT: usize = 24;
 
     fn new(bytes: Vec<u8>) -> Self {
-        let mut padded = [0; Label::SHORT];
-        if bytes.len() <= Label::SHORT {
+        let mut padded = [0; ColumnLabel::SHORT];
+        if bytes.len() <= ColumnLabel::SHORT {
             padded[..bytes.len()].copy_from_slice(&bytes);
         }
-        Label { bytes, padded }
+        ColumnLabel { bytes, padded }
     }
 
     pub(crate) fn append(&self, out: &mut Vec<u8>) {
-        if self.bytes.len() > Label::SHORT {
+        if self.bytes.len() > ColumnLabel::SHORT {
             return out.extend_from_slice(&self.bytes);
         }
         let end = out.len() + self.bytes.len();
@@ -60,11 +60,11 @@ impl Label {
     }
 }
 
-impl Columns {
+impl ResultColumns {
     /// Columns from names and how they are shown. A name that comes twice gets a number,
     /// because a record has each name once.
-    pub(crate) fn new(columns: impl IntoIterator<Item = (String, Shown)>) -> Self {
-        let mut made = Columns { names: Vec::new(), shown: Vec::new(), keys: Vec::new() };
+    pub(crate) fn new(columns: impl IntoIterator<Item = (String, ColumnDisplay)>) -> Self {
+        let mut made = ResultColumns { names: Vec::new(), shown: Vec::new(), keys: Vec::new() };
         for (mut name, shown) in columns {
             let plain = name.clone();
             let mut count = 1;
@@ -77,7 +77,7 @@ impl Columns {
             key.push(b':');
             made.names.push(name);
             made.shown.push(shown);
-            made.keys.push(Label::new(key));
+            made.keys.push(ColumnLabel::new(key));
         }
         made
     }
@@ -89,16 +89,18 @@ mod tests {
 
     #[test]
     fn labels_are_appended_whole() {
-        for length in [0, 1, Label::SHORT, Label::SHORT + 1, 100] {
+        for length in [0, 1, ColumnLabel::SHORT, ColumnLabel::SHORT + 1, 100] {
             let mut out = b"x".to_vec();
-            Label::new(vec![b'y'; length]).append(&mut out);
+            ColumnLabel::new(vec![b'y'; length]).append(&mut out);
             assert_eq!(out, [b"x".to_vec(), vec![b'y'; length]].concat());
         }
     }
 
     #[test]
     fn a_name_that_comes_twice_gets_a_number() {
-        let columns = Columns::new(["a", "a", "a_2"].map(|name| (name.to_string(), Shown::Plain)));
+        let columns = ResultColumns::new(
+            ["a", "a", "a_2"].map(|name| (name.to_string(), ColumnDisplay::Plain)),
+        );
         assert_eq!(columns.names, ["a", "a_2", "a_2_2"]);
         let mut out = Vec::new();
         columns.keys.iter().for_each(|key| key.append(&mut out));

@@ -1,9 +1,9 @@
 //! Rows as comma-separated values (RFC 4180).
 
-use crate::rows::columns::Columns;
+use crate::rows::columns::ResultColumns;
 
 /// The line with the names of the columns.
-pub(crate) fn header(columns: &Columns, out: &mut Vec<u8>) {
+pub(crate) fn header(columns: &ResultColumns, out: &mut Vec<u8>) {
     for (index, name) in columns.names.iter().enumerate() {
         if index > 0 {
             out.push(b',');

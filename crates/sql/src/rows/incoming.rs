@@ -8,7 +8,7 @@ use runnel_store::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// About how much text is made into records at a time, in bytes.
+/// The amount of text that is parsed into records at once, in bytes.
 const PART: usize = 64 << 10;
 
 /// The records of content. `kind` says what the column of a name holds.
@@ -27,8 +27,8 @@ pub(crate) async fn records(
         TableFormat::JsonLines => (Bytes::new(), json_names(text.peek().await?)?),
     };
     let kinds = names.iter().map(|name| kind(name)).collect();
-    let shape = Rc::new(Shape { format, header, names: names.into(), kinds });
-    Ok(Box::new(Incoming { text: Rc::new(RefCell::new(Some(text))), shape }))
+    let shape = Rc::new(TextColumns { format, header, names: names.into(), kinds });
+    Ok(Box::new(TextRecords { text: Rc::new(RefCell::new(Some(text))), shape }))
 }
 
 fn invalid(line: u64, what: &str) -> Error {
@@ -61,21 +61,21 @@ fn json_names(first: &[u8]) -> Result<Vec<String>> {
 }
 
 /// The records, part by part.
-struct Incoming {
+struct TextRecords {
     /// Away while a part is read.
     text: Rc<RefCell<Option<TableText>>>,
-    shape: Rc<Shape>,
+    shape: Rc<TextColumns>,
 }
 
 /// What the text said at its beginning.
-struct Shape {
+struct TextColumns {
     format: TableFormat,
     header: Bytes,
     names: Rc<[String]>,
     kinds: Vec<FieldType>,
 }
 
-impl Records for Incoming {
+impl Records for TextRecords {
     fn fields(&self) -> Rc<[String]> {
         self.shape.names.clone()
     }
@@ -91,7 +91,7 @@ impl Records for Incoming {
     }
 }
 
-impl Shape {
+impl TextColumns {
     /// The values of the records of a part, which begins at a line.
     fn values(&self, part: &[u8], first: u64) -> Result<Vec<Value>> {
         let mut values = Vec::new();

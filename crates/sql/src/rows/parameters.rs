@@ -1,6 +1,6 @@
 //! The query of a reference, `?done=0&sort=-id&limit=10`, as a query over a table.
 
-use crate::fault::Fault;
+use crate::fault::SqlFault;
 use percent_encoding::percent_decode_str;
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 
@@ -10,8 +10,8 @@ use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 /// `find` answers the type of a column, or the error that there is none of that name.
 pub(crate) fn parse(
     text: &str,
-    find: impl Fn(&str) -> Result<FieldType, Fault>,
-) -> Result<Query, Fault> {
+    find: impl Fn(&str) -> Result<FieldType, SqlFault>,
+) -> Result<Query, SqlFault> {
     let mut query = Query::default();
     let mut conditions: Vec<(String, Vec<Filter>)> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -38,11 +38,11 @@ pub(crate) fn parse(
     Ok(query)
 }
 
-fn unescape(text: &str) -> Result<String, Fault> {
+fn unescape(text: &str) -> Result<String, SqlFault> {
     let spaced = text.replace('+', " ");
     match percent_decode_str(&spaced).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(Fault::invalid("the query of the reference is not UTF-8")),
+        Err(_) => Err(SqlFault::invalid("the query of the reference is not UTF-8")),
     }
 }
 
@@ -57,16 +57,16 @@ fn sort_key(name: &str) -> Sort {
     }
 }
 
-fn number(name: &str, value: &str) -> Result<u64, Fault> {
+fn number(name: &str, value: &str) -> Result<u64, SqlFault> {
     value
         .parse()
-        .map_err(|_| Fault::invalid(format!("{name} is a number from 0 on, not '{value}'")))
+        .map_err(|_| SqlFault::invalid(format!("{name} is a number from 0 on, not '{value}'")))
 }
 
 /// The condition that a column has the value that stands here as text.
-fn equal(name: &str, kind: FieldType, text: &str) -> Result<Filter, Fault> {
+fn equal(name: &str, kind: FieldType, text: &str) -> Result<Filter, SqlFault> {
     let is = |value| Filter::Compare(name.to_string(), Comparison::Equal, value);
-    let refuse = |what: &str| Err(Fault::invalid(format!("{} is {what}, not '{text}'", name)));
+    let refuse = |what: &str| Err(SqlFault::invalid(format!("{} is {what}, not '{text}'", name)));
     let integer = text.parse::<i64>().ok();
     let float = text.parse::<f64>().ok().filter(|number| number.is_finite());
     match kind {
@@ -87,7 +87,7 @@ fn equal(name: &str, kind: FieldType, text: &str) -> Result<Filter, Fault> {
             _ => refuse("true or false"),
         },
         FieldType::Bytes => {
-            Err(Fault::invalid(format!("{} holds bytes, which a reference cannot name", name)))
+            Err(SqlFault::invalid(format!("{} holds bytes, which a reference cannot name", name)))
         }
         FieldType::Any => {
             let mut either = vec![is(Value::Text(text.to_string()))];
@@ -111,12 +111,12 @@ mod tests {
     use super::*;
     use runnel_store::Kind;
 
-    fn parse(text: &str) -> Result<Query, Fault> {
+    fn parse(text: &str) -> Result<Query, SqlFault> {
         super::parse(text, |name| match name {
             "id" => Ok(FieldType::Int),
             "done" => Ok(FieldType::Bool),
             "title" => Ok(FieldType::Text),
-            _ => Err(Fault::invalid("there is no such column")),
+            _ => Err(SqlFault::invalid("there is no such column")),
         })
     }
 

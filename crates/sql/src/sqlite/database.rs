@@ -2,19 +2,19 @@
 
 use crate::database::SqlDatabase;
 use crate::database::backend::DatabaseBackend;
-use crate::sqlite::connection::cell::Cell;
-use crate::sqlite::connection::database_file::Place;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::options::Options;
-use crate::sqlite::read::reader::{Reader, Site, Traits};
-use crate::sqlite::read::rows::Rows;
-use crate::sqlite::read::select::Select;
+use crate::sqlite::connection::cell::SqliteValue;
+use crate::sqlite::connection::database_file::DatabaseFile;
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::options::SqliteOptions;
+use crate::sqlite::read::reader::{ReadSite, SqliteReader, StatementTraits};
+use crate::sqlite::read::rows::LazyRows;
+use crate::sqlite::read::select::SqliteSelect;
 use crate::sqlite::read::statement;
 use crate::sqlite::schema::catalog::TableInfo;
 use crate::sqlite::schema::{define, migrate};
 use crate::sqlite::table::SqliteRows;
-use crate::sqlite::write::shared::Shared;
-use crate::sqlite::write::{change_feed, transaction};
+use crate::sqlite::write::shared::SharedDatabase;
+use crate::sqlite::write::{transaction, watch};
 use runnel_store::{
     Answer, Changes, Content, Context, Error, Result, Shape, Transaction, Value, Verb,
 };
@@ -39,7 +39,7 @@ pub type SqliteDatabase = SqlDatabase<SqliteBackend>;
 /// What SQLite does below [`SqliteDatabase`].
 #[derive(Clone)]
 pub struct SqliteBackend {
-    reader: Rc<Reader>,
+    reader: Rc<SqliteReader>,
 }
 
 impl SqliteDatabase {
@@ -54,11 +54,11 @@ impl SqliteDatabase {
     /// Each names the path: no such directory, a directory in its place, a file that is no SQLite
     /// database ([`Kind::Invalid`](runnel_store::Kind::Invalid)), missing rights, or open in this
     /// process with other options ([`Kind::Conflict`](runnel_store::Kind::Conflict)).
-    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Rc<Self>> {
+    pub fn open(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Rc<Self>> {
         let path = path.as_ref();
-        let opened = Place::resolve(path)
-            .and_then(|place| Shared::open(place, options))
-            .and_then(Reader::open);
+        let opened = DatabaseFile::resolve(path)
+            .and_then(|place| SharedDatabase::open(place, options))
+            .and_then(SqliteReader::open);
         let reader = opened.map_err(|fault| Error {
             reference: Some(path.display().to_string()),
             ..Error::from(fault)
@@ -96,7 +96,8 @@ impl DatabaseBackend for SqliteBackend {
         if let Some(held) = transaction::of(&self.reader.shared, context) {
             return held.run(context.deadline, TableInfo::names);
         }
-        let names = |connection: &rusqlite::Connection, _: Site<'_>| TableInfo::names(connection);
+        let names =
+            |connection: &rusqlite::Connection, _: ReadSite<'_>| TableInfo::names(connection);
         self.reader.read(context.deadline, names, |_, _, _| {})
     }
 
@@ -123,8 +124,8 @@ impl DatabaseBackend for SqliteBackend {
     }
 
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
-        let cells: std::result::Result<Vec<Cell>, Fault> =
-            parameters.into_iter().map(Cell::of).collect();
+        let cells: std::result::Result<Vec<SqliteValue>, SqlFault> =
+            parameters.into_iter().map(SqliteValue::of).collect();
         let cells = match cells {
             Ok(cells) => cells,
             Err(fault) => return Answer::Ready(Err(fault.into())),
@@ -142,15 +143,15 @@ impl DatabaseBackend for SqliteBackend {
         });
         let (reader, sql, context) = (self.reader.clone(), sql.to_string(), context.clone());
         traits.and_then(move |traits| match traits {
-            Traits { reads_only: true, steady, .. } => {
-                let select = Arc::new(Select::new(sql, cells, None, steady));
+            StatementTraits { reads_only: true, steady, .. } => {
+                let select = Arc::new(SqliteSelect::new(sql, cells, None, steady));
                 reader.clone().patiently(context.deadline, move |reader_| {
                     reader_.snapshot(|_, stamp| {
-                        Ok(Rows::content(&reader, stamp, select.clone(), &context))
+                        Ok(LazyRows::content(&reader, stamp, select.clone(), &context))
                     })
                 })
             }
-            Traits { columns, .. } => reader
+            StatementTraits { columns, .. } => reader
                 .shared
                 .write(context.deadline, move |connection| {
                     statement::write(connection, &sql, &cells, columns > 0)
@@ -168,6 +169,6 @@ impl DatabaseBackend for SqliteBackend {
     }
 
     fn watch(&self, context: &Context) -> Answer<Changes> {
-        change_feed::watch(&self.reader.shared, "", context.deadline)
+        watch::watch(&self.reader.shared, "", context.deadline)
     }
 }

@@ -1,78 +1,81 @@
 //! What SQLite said tersely, said calmly.
 
-pub(crate) use crate::fault::{Cause, Fault};
+pub(crate) use crate::fault::{SqlFault, SqlFaultCause};
 use runnel_store::Kind;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for SqlFault {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::Error as Sqlite;
         match error {
             Sqlite::SqliteFailure(code, text) => from_code(code, text.unwrap_or_default()),
             Sqlite::SqlInputError { error, msg, .. } => from_code(error, msg),
             Sqlite::MultipleStatement => {
-                Fault::invalid("this is more than one statement; run them one by one")
+                SqlFault::invalid("this is more than one statement; run them one by one")
             }
-            Sqlite::InvalidParameterCount(given, wanted) => Fault::invalid(format!(
+            Sqlite::InvalidParameterCount(given, wanted) => SqlFault::invalid(format!(
                 "the statement has {wanted} parameters, but {given} values were given"
             )),
-            Sqlite::NulError(_) => Fault::invalid("a name or a statement holds a NUL character"),
-            other => Fault::new(Kind::Failed, "the database could not do this")
-                .with(other.to_string(), Cause::Other),
+            Sqlite::NulError(_) => SqlFault::invalid("a name or a statement holds a NUL character"),
+            other => SqlFault::new(Kind::Failed, "the database could not do this")
+                .with(other.to_string(), SqlFaultCause::Other),
         }
     }
 }
 
-fn from_code(error: ffi::Error, text: String) -> Fault {
-    let new = Fault::new;
+fn from_code(error: ffi::Error, text: String) -> SqlFault {
+    let new = SqlFault::new;
     match error.code {
         ErrorCode::ConstraintViolation => constraint(error.extended_code, &text),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
             new(Kind::Unavailable, "the database is busy with another writer")
-                .with(text, Cause::Busy)
+                .with(text, SqlFaultCause::Busy)
         }
         ErrorCode::SchemaChanged => {
-            new(Kind::Unavailable, "the tables are being changed").with(text, Cause::Busy)
+            new(Kind::Unavailable, "the tables are being changed").with(text, SqlFaultCause::Busy)
         }
-        ErrorCode::OperationInterrupted => Fault::timeout().with(text, Cause::Interrupted),
+        ErrorCode::OperationInterrupted => {
+            SqlFault::timeout().with(text, SqlFaultCause::Interrupted)
+        }
         ErrorCode::ReadOnly => {
-            new(Kind::Denied, "the database can only be read").with(text, Cause::Other)
+            new(Kind::Denied, "the database can only be read").with(text, SqlFaultCause::Other)
         }
         ErrorCode::PermissionDenied => {
-            new(Kind::Denied, "permission denied").with(text, Cause::Other)
+            new(Kind::Denied, "permission denied").with(text, SqlFaultCause::Other)
         }
-        ErrorCode::DiskFull => new(Kind::Unavailable, "the disk is full").with(text, Cause::Other),
+        ErrorCode::DiskFull => {
+            new(Kind::Unavailable, "the disk is full").with(text, SqlFaultCause::Other)
+        }
         ErrorCode::CannotOpen => {
             new(Kind::Denied, "the database file cannot be opened; check its path and its rights")
-                .with(text, Cause::Other)
+                .with(text, SqlFaultCause::Other)
         }
         ErrorCode::NotADatabase => {
-            Fault::invalid("the file is not an SQLite database").with(text, Cause::Other)
+            SqlFault::invalid("the file is not an SQLite database").with(text, SqlFaultCause::Other)
         }
         ErrorCode::DatabaseCorrupt => {
             new(Kind::Failed, "the database file is damaged; restore it from a backup")
-                .with(text, Cause::Other)
+                .with(text, SqlFaultCause::Other)
         }
         ErrorCode::SystemIoFailure => {
             new(Kind::Failed, "reading or writing the database file failed")
-                .with(text, Cause::Other)
+                .with(text, SqlFaultCause::Other)
         }
         ErrorCode::TooBig | ErrorCode::OutOfMemory => {
             new(Kind::TooLarge, "the statement or a value in it is too large")
-                .with(text, Cause::Other)
+                .with(text, SqlFaultCause::Other)
         }
         ErrorCode::AuthorizationForStatementDenied => new(
             Kind::NotAllowed,
             "transactions, settings, attached files and temporary tables belong to the store; \
              a statement may read and write the tables and change the schema",
         )
-        .with(text, Cause::Other),
-        ErrorCode::TypeMismatch => {
-            Fault::invalid("the primary key of this table is an integer").with(text, Cause::Other)
-        }
+        .with(text, SqlFaultCause::Other),
+        ErrorCode::TypeMismatch => SqlFault::invalid("the primary key of this table is an integer")
+            .with(text, SqlFaultCause::Other),
         // SQLITE_ERROR: a fault of the statement, which SQLite words well itself.
-        _ => Fault::invalid(sentence(&text)).with(text, Cause::Other),
+        _ => SqlFault::invalid(sentence(&text)).with(text, SqlFaultCause::Other),
     }
 }
 
@@ -82,7 +85,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// SQLite names the columns as `UNIQUE constraint failed: tasks.title, tasks.owner`.
-fn constraint(extended: i32, text: &str) -> Fault {
+fn constraint(extended: i32, text: &str) -> SqlFault {
     let subject = text.split_once(": ").map_or("", |(_, rest)| rest);
     let names: Vec<&str> =
         subject.split(", ").map(|name| name.rsplit('.').next().unwrap_or(name)).collect();
@@ -104,7 +107,7 @@ fn constraint(extended: i32, text: &str) -> Fault {
         ffi::SQLITE_CONSTRAINT_DATATYPE => (Kind::Invalid, sentence(text)),
         _ => (Kind::Conflict, sentence(text)),
     };
-    let fault = Fault::new(kind, message).with(text, Cause::Constraint);
+    let fault = SqlFault::new(kind, message).with(text, SqlFaultCause::Constraint);
     match extended {
         // It is missing: what is wrong is the record.
         ffi::SQLITE_CONSTRAINT_NOTNULL => {
@@ -125,7 +128,7 @@ mod tests {
     use super::*;
     use rusqlite::Connection;
 
-    fn fault(setup: &str, statement: &str) -> Fault {
+    fn fault(setup: &str, statement: &str) -> SqlFault {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(setup).unwrap();
         connection.execute(statement, []).unwrap_err().into()
@@ -147,7 +150,7 @@ mod tests {
         let check = fault(table, "insert into t(id) values (11)");
         assert_eq!(check.kind, Kind::Invalid);
         assert!(check.message.contains("id < 10"), "{}", check.message);
-        assert_eq!(check.cause, Cause::Constraint);
+        assert_eq!(check.cause, SqlFaultCause::Constraint);
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub const POOL_CONNECTIONS: usize = 4;
 /// How a database is opened. All openings of one file in a process share its writer, so they have
 /// to agree on these.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct SqliteOptions {
     /// What an answered write survives.
     pub synchronous: Synchronous,
     /// How long to wait for the locks of other processes before a verb fails as temporarily
@@ -18,16 +18,16 @@ pub struct Options {
     pub read_only: bool,
     /// Whether encoded answers are kept while the database has not changed.
     pub keep_answers: bool,
-    /// Connections that read beside the workers' own, for all workers together: how many reads
-    /// that take longer than [`crate::READ_BUDGET`] run at a time.
+    /// Connections that read beside the workers' own, for all workers together: the number of reads
+    /// longer than [`crate::READ_BUDGET`] that run concurrently.
     pub connections: usize,
     /// How long such a read waits for one of them, and a write for a place in the writer's queue.
     pub wait: Duration,
 }
 
-impl Default for Options {
+impl Default for SqliteOptions {
     fn default() -> Self {
-        Options {
+        SqliteOptions {
             synchronous: Synchronous::Full,
             busy_timeout: Duration::from_secs(5),
             read_only: false,

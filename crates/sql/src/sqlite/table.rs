@@ -3,19 +3,19 @@
 use crate::database::backend::{InsertedRow, TableBackend};
 use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::rows::admission::refuse_key;
-use crate::sqlite::connection::cell::Cell;
+use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::read::answer_cache::Kept;
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::read::answer_cache::CachedAnswer;
 use crate::sqlite::read::keys::{key_text, keys_sql, target_key};
-use crate::sqlite::read::plan::Plan;
-use crate::sqlite::read::reader::{Reader, Site, Stamp};
+use crate::sqlite::read::plan::TablePlan;
+use crate::sqlite::read::reader::{DatabaseVersion, ReadSite, SqliteReader};
 use crate::sqlite::read::row::row_content;
-use crate::sqlite::read::rows::Rows;
-use crate::sqlite::read::select::Select;
-use crate::sqlite::schema::catalog::Key;
+use crate::sqlite::read::rows::LazyRows;
+use crate::sqlite::read::select::SqliteSelect;
+use crate::sqlite::schema::catalog::RowKey;
 use crate::sqlite::schema::define::seen_by;
-use crate::sqlite::write::change::{Batch, Row, Target, key_cell, no_key};
+use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell, no_key};
 use crate::sqlite::write::{condition, insert, transaction};
 use runnel_store::{
     Answer, Changes, Content, Context, FieldType, Kind, Query, Records, Reference, Shape,
@@ -33,19 +33,19 @@ pub type SqliteTable = SqlTable<SqliteRows>;
 pub struct SqliteRows(pub(crate) Rc<SqliteTableState>);
 
 pub(crate) struct SqliteTableState {
-    pub(crate) reader: Rc<Reader>,
+    pub(crate) reader: Rc<SqliteReader>,
     pub(crate) name: String,
     pub(crate) shape: Option<Shape>,
-    plan: RefCell<Option<(i64, Rc<Plan>)>>,
+    plan: RefCell<Option<(i64, Rc<TablePlan>)>>,
 }
 
 impl SqliteRows {
-    pub(crate) fn new(reader: Rc<Reader>, name: String, shape: Option<Shape>) -> Self {
+    pub(crate) fn new(reader: Rc<SqliteReader>, name: String, shape: Option<Shape>) -> Self {
         SqliteRows(Rc::new(SqliteTableState { reader, name, shape, plan: RefCell::default() }))
     }
 
     /// The plan for writing; a table that is not there is an error.
-    fn plan(&self, context: &Context) -> Answer<Rc<Plan>> {
+    fn plan(&self, context: &Context) -> Answer<Rc<TablePlan>> {
         let inner = self.0.clone();
         // While nothing was committed the plan that is known holds, and needs no transaction.
         if let Some(stamp) = inner.reader.unchanged()
@@ -65,14 +65,14 @@ impl SqliteRows {
     fn change<P: Send + 'static, T: Send + 'static>(
         &self,
         context: &Context,
-        check: impl FnOnce(&Target) -> Result<P, Fault> + Send + 'static,
-        work: impl Fn(&Target, &rusqlite::Connection, &P) -> Result<T, Fault> + Send + 'static,
+        check: impl FnOnce(&WriteTarget) -> Result<P, SqlFault> + Send + 'static,
+        work: impl Fn(&WriteTarget, &rusqlite::Connection, &P) -> Result<T, SqlFault> + Send + 'static,
     ) -> Answer<T> {
         let deadline = context.deadline;
         if let Some(held) = transaction::of(&self.0.reader.shared, context) {
             let mut check = Some(check);
             return self.within(&held, deadline, move |connection, target| {
-                let check = check.take().ok_or_else(Fault::stopped)?;
+                let check = check.take().ok_or_else(SqlFault::stopped)?;
                 let done = work(target, connection, &check(target)?);
                 done.map_err(|fault| target.explain(connection, fault))
             });
@@ -95,10 +95,15 @@ impl SqliteRows {
         key: String,
         value: Value,
         context: &Context,
-        write: fn(&Target, &rusqlite::Connection, &Cell, &Row) -> Result<bool, Fault>,
+        write: fn(
+            &WriteTarget,
+            &rusqlite::Connection,
+            &SqliteValue,
+            &RowValues,
+        ) -> Result<bool, SqlFault>,
     ) -> Answer<bool> {
         let client = context.from_client.is_some();
-        let check = move |target: &Target| {
+        let check = move |target: &WriteTarget| {
             let key = target_key(&target.info, &key)?;
             let row = target.keyed(&key, value).map_err(|fault| fault.of_content(client))?;
             Ok((key, row))
@@ -123,7 +128,7 @@ impl TableBackend for SqliteRows {
             done => return Answer::Ready(done.map_err(Into::into)),
         }
         let (inner, query, later) = (self.0.clone(), query.map(String::from), context.clone());
-        let again = move |_: &Reader| inner.rows(query.as_deref(), &later);
+        let again = move |_: &SqliteReader| inner.rows(query.as_deref(), &later);
         self.0.reader.patiently(context.deadline, again)
     }
 
@@ -136,7 +141,7 @@ impl TableBackend for SqliteRows {
             done => return Answer::Ready(done.map_err(Into::into)),
         }
         let (inner, key, later) = (self.0.clone(), key.to_string(), context.clone());
-        let again = move |_: &Reader| inner.row(&key, &later);
+        let again = move |_: &SqliteReader| inner.row(&key, &later);
         self.0.reader.patiently(context.deadline, again)
     }
 
@@ -158,17 +163,24 @@ impl TableBackend for SqliteRows {
                 let plan = inner.plan(stamp)?.ok_or_else(|| inner.missing())?;
                 let select = plan.translated(&query)?;
                 if !query.count {
-                    return Ok(Found::Content(Rows::content(&inner.reader, stamp, select, &later)));
+                    return Ok(TableQuery::Content(LazyRows::content(
+                        &inner.reader,
+                        stamp,
+                        select,
+                        &later,
+                    )));
                 }
                 Ok(match reader.kept(stamp, &select) {
-                    Some(Kept::Count(count)) => Found::Content(Content::value(Value::Int(count))),
-                    _ => Found::Count(select),
+                    Some(CachedAnswer::Count(count)) => {
+                        TableQuery::Content(Content::value(Value::Int(count)))
+                    }
+                    _ => TableQuery::Count(select),
                 })
             })
         });
         found.and_then(move |found| match found {
-            Found::Content(content) => Answer::ok(content),
-            Found::Count(select) => {
+            TableQuery::Content(content) => Answer::ok(content),
+            TableQuery::Count(select) => {
                 reader.count(&select, deadline).map(|count| Content::value(Value::Int(count)))
             }
         })
@@ -188,7 +200,7 @@ impl TableBackend for SqliteRows {
             None => Answer::ok(None),
             Some(None) => Answer::ok(Some(Vec::new())),
             Some(Some(sql)) => {
-                let work = move |connection: &rusqlite::Connection, _: Site<'_>| {
+                let work = move |connection: &rusqlite::Connection, _: ReadSite<'_>| {
                     keys(connection, &sql).map(Some)
                 };
                 reader.read(deadline, work, |_, _, _| {})
@@ -206,13 +218,13 @@ impl TableBackend for SqliteRows {
     fn insert(&self, record: Value, context: &Context) -> Answer<InsertedRow> {
         let client = context.from_client.as_ref();
         let granted = client.map(|client| client.granted().to_vec());
-        let check = move |target: &Target| {
+        let check = move |target: &WriteTarget| {
             let names = record.as_record().unwrap_or_default().iter();
             let given = names.filter(|(_, value)| !value.is_nil()).map(|(name, _)| name.as_str());
             refuse_key(target.info.generated_key(), granted.as_deref(), given)?;
-            Row::of(&target.info, record).map_err(|fault| fault.of_content(granted.is_some()))
+            RowValues::of(&target.info, record).map_err(|fault| fault.of_content(granted.is_some()))
         };
-        let inserted = self.change(context, check, Target::insert);
+        let inserted = self.change(context, check, WriteTarget::insert);
         inserted.map(|inserted| InsertedRow {
             key: inserted.key.as_ref().and_then(key_text),
             row: inserted.row,
@@ -220,8 +232,8 @@ impl TableBackend for SqliteRows {
     }
 
     fn insert_list(&self, records: Vec<Value>, context: &Context) -> Answer<()> {
-        let check = move |target: &Target| Batch::of(&target.info, records);
-        self.change(context, check, Target::insert_all)
+        let check = move |target: &WriteTarget| RecordBatch::of(&target.info, records);
+        self.change(context, check, WriteTarget::insert_all)
     }
 
     fn insert_records(&self, records: Box<dyn Records>, context: &Context) -> Answer<u64> {
@@ -242,16 +254,16 @@ impl TableBackend for SqliteRows {
     }
 
     fn put(&self, key: String, record: Value, context: &Context) -> Answer<bool> {
-        self.write_row(key, record, context, Target::put)
+        self.write_row(key, record, context, WriteTarget::put)
     }
 
     fn merge(&self, key: String, record: Value, context: &Context) -> Answer<bool> {
-        self.write_row(key, record, context, Target::merge)
+        self.write_row(key, record, context, WriteTarget::merge)
     }
 
     fn delete(&self, key: String, context: &Context) -> Answer<bool> {
-        let check = move |target: &Target| match target.info.key {
-            Key::None => Err(no_key(&target.info)),
+        let check = move |target: &WriteTarget| match target.info.key {
+            RowKey::None => Err(no_key(&target.info)),
             _ => Ok(key_cell(&target.info, &key)),
         };
         let only_if = context.only_if.clone();
@@ -271,16 +283,16 @@ impl TableBackend for SqliteRows {
 }
 
 /// The keys of a table, with the statement of [`keys_sql`].
-pub(crate) fn keys(connection: &rusqlite::Connection, sql: &str) -> Result<Vec<String>, Fault> {
+pub(crate) fn keys(connection: &rusqlite::Connection, sql: &str) -> Result<Vec<String>, SqlFault> {
     let mut statement = connection.prepare_cached(sql)?;
     let names = statement.query_map([LIST_LIMIT as i64 + 1], |row| row.get(0))?;
     Ok(names.collect::<rusqlite::Result<_>>()?)
 }
 
 /// What a query comes to before anything long has run.
-enum Found {
+enum TableQuery {
     Content(Content),
-    Count(Arc<Select>),
+    Count(Arc<SqliteSelect>),
 }
 
 impl SqliteTableState {
@@ -288,7 +300,7 @@ impl SqliteTableState {
         self: &Rc<Self>,
         query: Option<&str>,
         context: &Context,
-    ) -> Result<Option<Content>, Fault> {
+    ) -> Result<Option<Content>, SqlFault> {
         if let Some(content) = self.all(query, context) {
             return Ok(Some(content));
         }
@@ -298,11 +310,11 @@ impl SqliteTableState {
                 None => plan.all.clone(),
                 Some(text) => plan.select(text)?,
             };
-            Ok(Some(Rows::content(&self.reader, stamp, select, context)))
+            Ok(Some(LazyRows::content(&self.reader, stamp, select, context)))
         })
     }
 
-    fn row(&self, key: &str, context: &Context) -> Result<Option<Content>, Fault> {
+    fn row(&self, key: &str, context: &Context) -> Result<Option<Content>, SqlFault> {
         self.reader.snapshot(|connection, stamp| {
             let Some(plan) = self.plan(stamp)? else { return Ok(None) };
             let key = key_cell(&plan.target.info, key);
@@ -320,11 +332,11 @@ impl SqliteTableState {
         let stamp = self.reader.unchanged().filter(|_| query.is_none())?;
         let plan = self.plan.borrow();
         let (_, plan) = plan.as_ref().filter(|(schema, _)| *schema == stamp.schema)?;
-        Some(Rows::content(&self.reader, stamp, plan.all.clone(), context))
+        Some(LazyRows::content(&self.reader, stamp, plan.all.clone(), context))
     }
 
     /// The plan at a version of the schema; `None` when there is no such table.
-    fn plan(&self, stamp: Stamp) -> Result<Option<Rc<Plan>>, Fault> {
+    fn plan(&self, stamp: DatabaseVersion) -> Result<Option<Rc<TablePlan>>, SqlFault> {
         if let Some((schema, plan)) = &*self.plan.borrow()
             && *schema == stamp.schema
         {
@@ -335,18 +347,18 @@ impl SqliteTableState {
             Some(shape) => seen_by(&info, shape)?,
             None => (*info).clone(),
         };
-        let plan = Rc::new(Plan::new(info)?);
+        let plan = Rc::new(TablePlan::new(info)?);
         *self.plan.borrow_mut() = Some((stamp.schema, plan.clone()));
         Ok(Some(plan))
     }
 
     /// What is known of the table, and at which version of the schema.
-    pub(crate) fn known(&self) -> Option<(i64, Arc<Target>)> {
+    pub(crate) fn known(&self) -> Option<(i64, Arc<WriteTarget>)> {
         self.plan.borrow().as_ref().map(|(schema, plan)| (*schema, plan.target.clone()))
     }
 
-    pub(crate) fn missing(&self) -> Fault {
+    pub(crate) fn missing(&self) -> SqlFault {
         let message = format!("there is no table {}; define it with a class", self.name);
-        Fault::new(Kind::NotFound, message)
+        SqlFault::new(Kind::NotFound, message)
     }
 }

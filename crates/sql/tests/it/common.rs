@@ -3,7 +3,7 @@
 
 pub(crate) mod conditions;
 
-use runnel_sql::{Options, SqliteDatabase, SqliteTable};
+use runnel_sql::{SqliteDatabase, SqliteOptions, SqliteTable};
 use runnel_store::{
     Answer, Body, Content, Context, Error, Field, FieldType, Form, Kind, Reference, Shape, Store,
     Value, json,
@@ -27,7 +27,7 @@ impl Place {
     }
 
     pub(crate) fn open(&self) -> Rc<SqliteDatabase> {
-        SqliteDatabase::open(self.file(), Options::default()).unwrap()
+        SqliteDatabase::open(self.file(), SqliteOptions::default()).unwrap()
     }
 
     /// Another program's connection to the same file.

@@ -4,7 +4,7 @@
 use super::builder::Builder;
 use super::document::Doc;
 use super::expression::Bracketed;
-use crate::ast::{Expression, ExpressionKind, Message, Word};
+use crate::ast::{Expression, ExpressionKind, SentMessage, Word};
 
 impl Builder<'_> {
     /// A receiver with the messages to it, its results and so on.
@@ -25,10 +25,13 @@ impl Builder<'_> {
         while let Some(link) = links.pop() {
             operators = None;
             doc = match &link.kind {
-                ExpressionKind::Send { message: Message::Binary(word, argument), .. } => {
+                ExpressionKind::Send { message: SentMessage::Binary(word, argument), .. } => {
                     let mut parts = vec![(word, &**argument)];
                     while let Some(Expression {
-                        kind: ExpressionKind::Send { message: Message::Binary(word, argument), .. },
+                        kind:
+                            ExpressionKind::Send {
+                                message: SentMessage::Binary(word, argument), ..
+                            },
                         ..
                     }) = links.last()
                     {
@@ -58,7 +61,7 @@ impl Builder<'_> {
 
     fn link(&mut self, receiver: Doc, link: &Expression) -> Doc {
         match &link.kind {
-            ExpressionKind::Send { receiver: to, message: Message::Keyword(parts) } => {
+            ExpressionKind::Send { receiver: to, message: SentMessage::Keyword(parts) } => {
                 self.keywords(receiver, is_omitted(to), parts)
             }
             ExpressionKind::Send { message, .. } => {
@@ -97,7 +100,7 @@ impl Builder<'_> {
         Bracketed { inner, forced }
     }
 
-    fn pipes(&mut self, left: Doc, messages: &[&Message]) -> Doc {
+    fn pipes(&mut self, left: Doc, messages: &[&SentMessage]) -> Doc {
         let mut inner = Vec::new();
         let mut forced = false;
         for message in messages {
@@ -111,7 +114,7 @@ impl Builder<'_> {
 
     /// `a add: 1; add: 2`, with each message after the first on a line of its own when it does
     /// not fit.
-    fn cascade(&mut self, receiver: Doc, messages: &[Message]) -> Doc {
+    fn cascade(&mut self, receiver: Doc, messages: &[SentMessage]) -> Doc {
         let mut inner = Vec::new();
         let mut forced = false;
         for (at, message) in messages.iter().enumerate() {
@@ -135,16 +138,16 @@ impl Builder<'_> {
     }
 
     /// One message without its receiver; its keywords begin lines when they do not fit.
-    fn message(&mut self, message: &Message) -> Doc {
+    fn message(&mut self, message: &SentMessage) -> Doc {
         match message {
-            Message::Unary(word) => self.word(word),
-            Message::Binary(word, argument) => {
+            SentMessage::Unary(word) => self.word(word),
+            SentMessage::Binary(word, argument) => {
                 let word = self.word(word);
                 let space = self.text(" ");
                 let argument = self.chain(argument);
                 self.concat(vec![word, space, argument])
             }
-            Message::Keyword(parts) => {
+            SentMessage::Keyword(parts) => {
                 let mut inner = Vec::new();
                 let mut forced = false;
                 for (at, (word, argument)) in parts.iter().enumerate() {
@@ -221,10 +224,10 @@ fn is_omitted(receiver: &Expression) -> bool {
 }
 
 /// Where a message begins.
-fn start(message: &Message) -> u32 {
+fn start(message: &SentMessage) -> u32 {
     match message {
-        Message::Unary(word) | Message::Binary(word, _) => word.span.start,
-        Message::Keyword(parts) => parts.first().map_or(0, |(word, _)| word.span.start),
+        SentMessage::Unary(word) | SentMessage::Binary(word, _) => word.span.start,
+        SentMessage::Keyword(parts) => parts.first().map_or(0, |(word, _)| word.span.start),
     }
 }
 

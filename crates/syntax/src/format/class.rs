@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::document::Doc;
 use super::expression::Bracketed;
-use super::list::List;
+use super::list::ListLayout;
 use crate::ast::{
     Class, ClassKeyword, Member, MemberKind, Method, PropertyPath, Selector, Signature,
 };
@@ -31,7 +31,7 @@ impl Builder<'_> {
         }
         let opened = self.brace_after(class.superclass.as_ref().unwrap_or(&class.name).span.end);
         let open = self.text(format!("{head}{{"));
-        let mut list = List::new(self, Some(opened), end);
+        let mut list = ListLayout::new(self, Some(opened), end);
         for (at, member) in class.members.iter().enumerate() {
             list.comments(self, member.span.start);
             let doc = self.member(member);
@@ -95,7 +95,7 @@ impl Builder<'_> {
         let open = self.text(format!("{} {{", path.pattern.text));
         let end = end.saturating_sub(1);
         let opened = self.brace_after(path.pattern.span.end);
-        let mut list = List::new(self, Some(opened), end);
+        let mut list = ListLayout::new(self, Some(opened), end);
         for (at, (_, word, body)) in path.verbs.iter().enumerate() {
             list.comments(self, word.span.start);
             let head = self.text(format!("{} ", word.text));

@@ -13,7 +13,7 @@ pub(super) const INDENT: usize = 4;
 pub(super) struct Doc(u32);
 
 #[derive(Debug)]
-enum Node {
+enum LayoutNode {
     /// Text as it is; it may contain line ends, which are left alone.
     Text(String),
     /// A space, or a line end where the group is broken.
@@ -47,7 +47,7 @@ enum Mode {
 }
 
 #[derive(Clone, Copy)]
-struct Task {
+struct LayoutTask {
     indent: usize,
     mode: Mode,
     doc: Doc,
@@ -57,17 +57,19 @@ struct Task {
 /// stands in several alternatives, and dropping a deep document needs no stack.
 #[derive(Default)]
 pub(super) struct Documents {
-    nodes: Vec<Node>,
+    nodes: Vec<LayoutNode>,
     /// Of each node, whether a line ends in it in any case.
     breaks: Vec<bool>,
 }
 
 impl Documents {
-    fn add(&mut self, node: Node) -> Doc {
+    fn add(&mut self, node: LayoutNode) -> Doc {
         let breaks = match &node {
-            Node::HardLine | Node::FirstColumn(_) | Node::Broken(_) => true,
-            Node::Concat(parts) => parts.iter().any(|doc| self.breaks(*doc)),
-            Node::Indent(doc) | Node::Group(doc) | Node::Choice([doc, ..]) => self.breaks(*doc),
+            LayoutNode::HardLine | LayoutNode::FirstColumn(_) | LayoutNode::Broken(_) => true,
+            LayoutNode::Concat(parts) => parts.iter().any(|doc| self.breaks(*doc)),
+            LayoutNode::Indent(doc) | LayoutNode::Group(doc) | LayoutNode::Choice([doc, ..]) => {
+                self.breaks(*doc)
+            }
             _ => false,
         };
         self.breaks.push(breaks);
@@ -76,59 +78,59 @@ impl Documents {
     }
 
     pub(super) fn text(&mut self, text: impl Into<String>) -> Doc {
-        self.add(Node::Text(text.into()))
+        self.add(LayoutNode::Text(text.into()))
     }
 
     pub(super) fn line(&mut self) -> Doc {
-        self.add(Node::Line)
+        self.add(LayoutNode::Line)
     }
 
     pub(super) fn hard_line(&mut self) -> Doc {
-        self.add(Node::HardLine)
+        self.add(LayoutNode::HardLine)
     }
 
     pub(super) fn blank(&mut self) -> Doc {
-        self.add(Node::Blank)
+        self.add(LayoutNode::Blank)
     }
 
     /// A comment on a line of its own; one with `#` is a comment only in the first column.
     pub(super) fn own_line(&mut self, comment: &str) -> Doc {
         match comment.starts_with('#') {
-            true => self.add(Node::FirstColumn(comment.to_owned())),
+            true => self.add(LayoutNode::FirstColumn(comment.to_owned())),
             false => self.text(comment),
         }
     }
 
     pub(super) fn suffix(&mut self, comment: &str) -> Doc {
-        self.add(Node::Suffix(comment.to_owned()))
+        self.add(LayoutNode::Suffix(comment.to_owned()))
     }
 
     pub(super) fn if_broken(&mut self, text: &'static str) -> Doc {
-        self.add(Node::IfBroken(text))
+        self.add(LayoutNode::IfBroken(text))
     }
 
     pub(super) fn concat(&mut self, parts: Vec<Doc>) -> Doc {
-        self.add(Node::Concat(parts))
+        self.add(LayoutNode::Concat(parts))
     }
 
     pub(super) fn indent(&mut self, doc: Doc) -> Doc {
-        self.add(Node::Indent(doc))
+        self.add(LayoutNode::Indent(doc))
     }
 
     pub(super) fn group(&mut self, doc: Doc) -> Doc {
-        self.add(Node::Group(doc))
+        self.add(LayoutNode::Group(doc))
     }
 
     pub(super) fn broken(&mut self, doc: Doc) -> Doc {
-        self.add(Node::Broken(doc))
+        self.add(LayoutNode::Broken(doc))
     }
 
     pub(super) fn choice(&mut self, alternatives: [Doc; 3]) -> Doc {
-        self.add(Node::Choice(alternatives))
+        self.add(LayoutNode::Choice(alternatives))
     }
 
     pub(super) fn fill(&mut self, items: Vec<Doc>) -> Doc {
-        self.add(Node::Fill(items))
+        self.add(LayoutNode::Fill(items))
     }
 
     /// Whether a line ends in the document in any case.
@@ -138,42 +140,46 @@ impl Documents {
 
     /// The text of a document.
     pub(super) fn render(&self, doc: Doc) -> String {
-        let mut output = Output::default();
-        let mut tasks = vec![Task { indent: 0, mode: Mode::Broken, doc }];
+        let mut output = LayoutOutput::default();
+        let mut tasks = vec![LayoutTask { indent: 0, mode: Mode::Broken, doc }];
         while let Some(task) = tasks.pop() {
             self.step(task, &mut tasks, &mut output);
         }
         output.finish()
     }
 
-    fn step(&self, task: Task, tasks: &mut Vec<Task>, output: &mut Output) {
-        let Task { indent, mode, doc } = task;
+    fn step(&self, task: LayoutTask, tasks: &mut Vec<LayoutTask>, output: &mut LayoutOutput) {
+        let LayoutTask { indent, mode, doc } = task;
         let broken = mode == Mode::Broken;
         match self.node(doc) {
-            Node::Text(text) => output.text(text),
-            Node::Line if broken => output.line_end(indent),
-            Node::HardLine => output.line_end(indent),
-            Node::Blank if broken => output.empty_line(),
-            Node::IfBroken(text) if broken => output.text(text),
-            Node::Line => output.text(" "),
-            Node::Blank | Node::IfBroken(_) => {}
-            Node::FirstColumn(text) => output.first_column(text),
-            Node::Suffix(comment) => output.suffixes.push(comment.clone()),
-            Node::Concat(parts) => {
-                tasks.extend(parts.iter().rev().map(|doc| Task { indent, mode, doc: *doc }));
+            LayoutNode::Text(text) => output.text(text),
+            LayoutNode::Line if broken => output.line_end(indent),
+            LayoutNode::HardLine => output.line_end(indent),
+            LayoutNode::Blank if broken => output.empty_line(),
+            LayoutNode::IfBroken(text) if broken => output.text(text),
+            LayoutNode::Line => output.text(" "),
+            LayoutNode::Blank | LayoutNode::IfBroken(_) => {}
+            LayoutNode::FirstColumn(text) => output.first_column(text),
+            LayoutNode::Suffix(comment) => output.suffixes.push(comment.clone()),
+            LayoutNode::Concat(parts) => {
+                tasks.extend(parts.iter().rev().map(|doc| LayoutTask { indent, mode, doc: *doc }));
             }
-            Node::Indent(doc) => tasks.push(Task { indent: indent + INDENT, mode, doc: *doc }),
-            Node::Broken(doc) => tasks.push(Task { indent, mode: Mode::Broken, doc: *doc }),
-            Node::Group(doc) => {
-                let flat = Task { indent, mode: Mode::Flat, doc: *doc };
+            LayoutNode::Indent(doc) => {
+                tasks.push(LayoutTask { indent: indent + INDENT, mode, doc: *doc })
+            }
+            LayoutNode::Broken(doc) => {
+                tasks.push(LayoutTask { indent, mode: Mode::Broken, doc: *doc })
+            }
+            LayoutNode::Group(doc) => {
+                let flat = LayoutTask { indent, mode: Mode::Flat, doc: *doc };
                 let mode = match broken && !self.fits(flat, tasks, output.left()) {
                     true => Mode::Broken,
                     false => Mode::Flat,
                 };
-                tasks.push(Task { mode, ..flat });
+                tasks.push(LayoutTask { mode, ..flat });
             }
-            Node::Choice([flat, middle, last]) => {
-                let task = |doc: &Doc, mode| Task { indent, mode, doc: *doc };
+            LayoutNode::Choice([flat, middle, last]) => {
+                let task = |doc: &Doc, mode| LayoutTask { indent, mode, doc: *doc };
                 let flat = task(flat, Mode::Flat);
                 let middle = task(middle, Mode::Flat);
                 tasks.push(if !broken || self.fits(flat, tasks, output.left()) {
@@ -184,14 +190,14 @@ impl Documents {
                     task(last, Mode::Broken)
                 });
             }
-            Node::Fill(items) => self.fill_items(task, items, output),
+            LayoutNode::Fill(items) => self.fill_items(task, items, output),
         }
     }
 
     /// Puts the items on lines, each where it fits. The items are short and have no breaks.
-    fn fill_items(&self, task: Task, items: &[Doc], output: &mut Output) {
+    fn fill_items(&self, task: LayoutTask, items: &[Doc], output: &mut LayoutOutput) {
         for (at, item) in items.iter().enumerate() {
-            let item = Task { mode: Mode::Flat, doc: *item, ..task };
+            let item = LayoutTask { mode: Mode::Flat, doc: *item, ..task };
             if at > 0 {
                 output.text(",");
                 let left = output.left().saturating_sub(2);
@@ -207,14 +213,14 @@ impl Documents {
         }
     }
 
-    fn node(&self, doc: Doc) -> &Node {
+    fn node(&self, doc: Doc) -> &LayoutNode {
         &self.nodes[doc.0 as usize]
     }
 
     /// Whether a part fits into the line, together with what follows it up to the next place
     /// where a line may end. Lines of its own that are broken in any case are looked at one by
     /// one, except groups in them, which choose for themselves.
-    fn fits(&self, task: Task, rest: &[Task], left: usize) -> bool {
+    fn fits(&self, task: LayoutTask, rest: &[LayoutTask], left: usize) -> bool {
         let mut left = left as isize;
         let mut own = vec![task];
         let mut rest = rest.iter().rev();
@@ -229,28 +235,34 @@ impl Documents {
             if !is_own {
                 return self.rest_fits(task, rest, left);
             }
-            let Task { indent, mode, doc } = task;
+            let LayoutTask { indent, mode, doc } = task;
             let broken = mode == Mode::Broken;
             let new_line = (WIDTH - indent.min(WIDTH)) as isize;
             match self.node(doc) {
-                Node::Text(text) => left = after_text(left, text),
-                Node::HardLine => left = new_line,
-                Node::Line if broken => left = new_line,
-                Node::IfBroken(text) if broken => left -= text.len() as isize,
-                Node::Line => left -= 1,
-                Node::FirstColumn(_) => left = 0,
-                Node::Blank | Node::IfBroken(_) | Node::Suffix(_) => {}
-                Node::Concat(parts) => {
-                    own.extend(parts.iter().rev().map(|doc| Task { doc: *doc, ..task }));
+                LayoutNode::Text(text) => left = after_text(left, text),
+                LayoutNode::HardLine => left = new_line,
+                LayoutNode::Line if broken => left = new_line,
+                LayoutNode::IfBroken(text) if broken => left -= text.len() as isize,
+                LayoutNode::Line => left -= 1,
+                LayoutNode::FirstColumn(_) => left = 0,
+                LayoutNode::Blank | LayoutNode::IfBroken(_) | LayoutNode::Suffix(_) => {}
+                LayoutNode::Concat(parts) => {
+                    own.extend(parts.iter().rev().map(|doc| LayoutTask { doc: *doc, ..task }));
                 }
-                Node::Indent(doc) => own.push(Task { indent: indent + INDENT, mode, doc: *doc }),
-                Node::Broken(doc) => own.push(Task { indent, mode: Mode::Broken, doc: *doc }),
-                Node::Group(_) | Node::Choice(_) if broken => {}
-                Node::Group(doc) | Node::Choice([doc, ..]) => own.push(Task { doc: *doc, ..task }),
-                Node::Fill(_) if broken => {}
-                Node::Fill(items) => {
+                LayoutNode::Indent(doc) => {
+                    own.push(LayoutTask { indent: indent + INDENT, mode, doc: *doc })
+                }
+                LayoutNode::Broken(doc) => {
+                    own.push(LayoutTask { indent, mode: Mode::Broken, doc: *doc })
+                }
+                LayoutNode::Group(_) | LayoutNode::Choice(_) if broken => {}
+                LayoutNode::Group(doc) | LayoutNode::Choice([doc, ..]) => {
+                    own.push(LayoutTask { doc: *doc, ..task })
+                }
+                LayoutNode::Fill(_) if broken => {}
+                LayoutNode::Fill(items) => {
                     left -= 2 * (items.len() as isize - 1);
-                    own.extend(items.iter().map(|doc| Task { doc: *doc, ..task }));
+                    own.extend(items.iter().map(|doc| LayoutTask { doc: *doc, ..task }));
                 }
             }
         }
@@ -260,8 +272,8 @@ impl Documents {
     /// Whether what follows a part fits, up to the first place where a line may end.
     fn rest_fits<'a>(
         &self,
-        task: Task,
-        mut rest: impl Iterator<Item = &'a Task>,
+        task: LayoutTask,
+        mut rest: impl Iterator<Item = &'a LayoutTask>,
         mut left: isize,
     ) -> bool {
         let mut tasks = vec![task];
@@ -269,26 +281,28 @@ impl Documents {
             let Some(task) = tasks.pop().or_else(|| rest.next().copied()) else { return true };
             let broken = task.mode == Mode::Broken;
             match self.node(task.doc) {
-                Node::Text(text) if text.contains('\n') => {
+                LayoutNode::Text(text) if text.contains('\n') => {
                     return after_text(left, text.split('\n').next().unwrap_or("")) >= 0;
                 }
-                Node::Text(text) => left = after_text(left, text),
-                Node::HardLine | Node::FirstColumn(_) => return true,
-                Node::Line if broken => return true,
-                Node::IfBroken(text) if broken => left -= text.len() as isize,
-                Node::Line => left -= 1,
-                Node::Blank | Node::IfBroken(_) | Node::Suffix(_) => {}
-                Node::Concat(parts) => {
-                    tasks.extend(parts.iter().rev().map(|doc| Task { doc: *doc, ..task }));
+                LayoutNode::Text(text) => left = after_text(left, text),
+                LayoutNode::HardLine | LayoutNode::FirstColumn(_) => return true,
+                LayoutNode::Line if broken => return true,
+                LayoutNode::IfBroken(text) if broken => left -= text.len() as isize,
+                LayoutNode::Line => left -= 1,
+                LayoutNode::Blank | LayoutNode::IfBroken(_) | LayoutNode::Suffix(_) => {}
+                LayoutNode::Concat(parts) => {
+                    tasks.extend(parts.iter().rev().map(|doc| LayoutTask { doc: *doc, ..task }));
                 }
-                Node::Fill(items) => {
-                    tasks.extend(items.iter().rev().map(|doc| Task { doc: *doc, ..task }));
+                LayoutNode::Fill(items) => {
+                    tasks.extend(items.iter().rev().map(|doc| LayoutTask { doc: *doc, ..task }));
                 }
-                Node::Broken(doc) => {
-                    tasks.push(Task { mode: Mode::Broken, doc: *doc, ..task });
+                LayoutNode::Broken(doc) => {
+                    tasks.push(LayoutTask { mode: Mode::Broken, doc: *doc, ..task });
                 }
-                Node::Indent(doc) | Node::Group(doc) | Node::Choice([doc, ..]) => {
-                    tasks.push(Task { doc: *doc, ..task });
+                LayoutNode::Indent(doc)
+                | LayoutNode::Group(doc)
+                | LayoutNode::Choice([doc, ..]) => {
+                    tasks.push(LayoutTask { doc: *doc, ..task });
                 }
             }
         }
@@ -305,7 +319,7 @@ fn after_text(left: isize, text: &str) -> isize {
 }
 
 #[derive(Default)]
-struct Output {
+struct LayoutOutput {
     text: String,
     column: usize,
     /// The indentation of the line, until something stands on it.
@@ -315,7 +329,7 @@ struct Output {
     suffixes: Vec<String>,
 }
 
-impl Output {
+impl LayoutOutput {
     fn left(&self) -> usize {
         WIDTH.saturating_sub(self.pending.unwrap_or(self.column))
     }

@@ -2,7 +2,7 @@
 
 use super::builder::Builder;
 use super::document::Doc;
-use super::list::List;
+use super::list::ListLayout;
 use crate::ast::{Expression, ExpressionKind, Pair, Word};
 
 /// Something in brackets that can stand on one line or be broken.
@@ -174,7 +174,7 @@ impl Builder<'_> {
     ) -> Bracketed {
         let end = end.saturating_sub(1);
         let open = self.text(open);
-        let mut list = List::new(self, Some(opened), end);
+        let mut list = ListLayout::new(self, Some(opened), end);
         let plain = elements.len() > 1
             && elements.iter().all(is_plain)
             && self.comment_before(end).is_none()
@@ -200,7 +200,7 @@ impl Builder<'_> {
     fn pairs(&mut self, open: String, pairs: &[Pair], opened: u32, end: u32) -> Bracketed {
         let end = end.saturating_sub(1);
         let open = self.text(open);
-        let mut list = List::new(self, Some(opened), end);
+        let mut list = ListLayout::new(self, Some(opened), end);
         for (at, pair) in pairs.iter().enumerate() {
             let start = pair.key.span.start;
             list.comments(self, start);
@@ -217,7 +217,7 @@ impl Builder<'_> {
 
     fn list_item(
         &mut self,
-        list: &mut List,
+        list: &mut ListLayout,
         doc: Doc,
         span: (u32, u32),
         next: Option<u32>,
@@ -233,7 +233,7 @@ impl Builder<'_> {
         list.item(self, doc, span, next.unwrap_or(end));
     }
 
-    fn list_brackets(&mut self, list: List, open: Doc, close: &str, first: u32) -> Bracketed {
+    fn list_brackets(&mut self, list: ListLayout, open: Doc, close: &str, first: u32) -> Bracketed {
         if list.is_empty() {
             let close = self.text(close);
             return Bracketed { inner: self.concat(vec![open, close]), forced: false };

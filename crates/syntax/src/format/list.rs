@@ -5,14 +5,14 @@ use super::builder::Builder;
 use super::document::Doc;
 
 /// An entry of a list: a thing, or a comment on a line of its own.
-struct Entry {
+struct ListEntry {
     doc: Doc,
     empty_line: bool,
 }
 
 /// Entries in order, while they are collected.
-pub(super) struct List {
-    entries: Vec<Entry>,
+pub(super) struct ListLayout {
+    entries: Vec<ListEntry>,
     /// Comments behind the opening bracket, on its line.
     opening: Vec<Doc>,
     /// Where the last entry ends in the text of the author.
@@ -20,7 +20,7 @@ pub(super) struct List {
     has_comments: bool,
 }
 
-impl List {
+impl ListLayout {
     /// Begins a list whose bracket opens at the place, or a list without brackets.
     pub(super) fn new(builder: &mut Builder<'_>, opened: Option<u32>, end: u32) -> Self {
         let opening = match opened {
@@ -28,7 +28,7 @@ impl List {
             None => Vec::new(),
         };
         let has_comments = !opening.is_empty();
-        List { entries: Vec::new(), opening, last_end: None, has_comments }
+        ListLayout { entries: Vec::new(), opening, last_end: None, has_comments }
     }
 
     /// Adds the comments before the place.
@@ -42,7 +42,7 @@ impl List {
 
     fn push(&mut self, builder: &Builder<'_>, doc: Doc, start: u32, end: u32) {
         let empty_line = self.last_end.is_some_and(|last| builder.empty_line_between(last, start));
-        self.entries.push(Entry { doc, empty_line });
+        self.entries.push(ListEntry { doc, empty_line });
         self.last_end = Some(end);
     }
 
@@ -88,10 +88,10 @@ impl List {
 
     /// The entries in brackets, indented when they are on lines of their own.
     pub(super) fn bracketed(self, builder: &mut Builder<'_>, open: Doc, close: &str) -> Doc {
-        let List { entries, mut opening, .. } = self;
+        let ListLayout { entries, mut opening, .. } = self;
         opening.insert(0, open);
         let mut inner = vec![builder.docs.line()];
-        let body = List { entries, opening: Vec::new(), last_end: None, has_comments: false };
+        let body = ListLayout { entries, opening: Vec::new(), last_end: None, has_comments: false };
         inner.push(body.joined(builder));
         let inner = builder.concat(inner);
         opening.push(builder.docs.indent(inner));

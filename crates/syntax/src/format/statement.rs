@@ -3,9 +3,9 @@
 use super::builder::Builder;
 use super::document::Doc;
 use super::expression::Bracketed;
-use super::list::List;
+use super::list::ListLayout;
 use crate::ast::{
-    Block, Expression, ExpressionKind, Message, Program, Statement, StatementKind,
+    Block, Expression, ExpressionKind, Program, SentMessage, Statement, StatementKind,
     VariableDeclaration,
 };
 
@@ -14,7 +14,7 @@ impl Builder<'_> {
     pub(super) fn program(&mut self, program: &Program) -> Doc {
         let end = self.source.len() as u32 + 1;
         let first = program.statements.first().map_or(end, |statement| statement.span.start);
-        let mut list = List::new(self, None, end);
+        let mut list = ListLayout::new(self, None, end);
         if let Some(signature) = &program.signature {
             list.comments(self, signature.span.start);
             let doc = self.signature(signature);
@@ -27,8 +27,14 @@ impl Builder<'_> {
     }
 
     /// Adds statements and comments up to the end. The last statement has a period where the
-    /// block is broken, and otherwise when `last_period` says so.
-    fn statements(&mut self, list: &mut List, all: &[Statement], end: u32, last_period: bool) {
+    /// block is broken, and otherwise with `last_period`.
+    fn statements(
+        &mut self,
+        list: &mut ListLayout,
+        all: &[Statement],
+        end: u32,
+        last_period: bool,
+    ) {
         for (at, statement) in all.iter().enumerate() {
             list.comments(self, statement.span.start);
             let next = all.get(at + 1).map(|next| next.span.start);
@@ -113,7 +119,7 @@ impl Builder<'_> {
         }
         head.push(self.text(text));
         let open = self.concat(head);
-        let mut list = List::new(self, Some(opened), end);
+        let mut list = ListLayout::new(self, Some(opened), end);
         self.statements(&mut list, &block.statements, end, last_period);
         if list.is_empty() {
             let text = if block.parameters.is_empty() { "}" } else { " }" };
@@ -168,10 +174,10 @@ fn ends_in_empty_path(statement: &Statement) -> bool {
     }
 }
 
-fn last_argument(message: &Message) -> Option<&Expression> {
+fn last_argument(message: &SentMessage) -> Option<&Expression> {
     match message {
-        Message::Unary(_) => None,
-        Message::Binary(_, argument) => Some(argument),
-        Message::Keyword(parts) => parts.last().map(|(_, argument)| argument),
+        SentMessage::Unary(_) => None,
+        SentMessage::Binary(_, argument) => Some(argument),
+        SentMessage::Keyword(parts) => parts.last().map(|(_, argument)| argument),
     }
 }

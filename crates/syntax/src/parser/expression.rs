@@ -3,7 +3,7 @@
 //! right), unary messages with subscripts and `?`.
 
 use super::{Mode, Parser};
-use crate::ast::{AssignOperator, Expression, ExpressionKind, Message, Word};
+use crate::ast::{AssignOperator, Expression, ExpressionKind, SentMessage, Word};
 use crate::lexer::Lexeme;
 use crate::{Diagnostic, Span, TokenKind};
 
@@ -59,7 +59,7 @@ impl Parser<'_> {
             return;
         }
         let mut hint = "a name, a reference such as `file:x`, or a subscript can be assigned to";
-        if matches!(&target.kind, ExpressionKind::Send { message: Message::Unary(_), .. }) {
+        if matches!(&target.kind, ExpressionKind::Send { message: SentMessage::Unary(_), .. }) {
             hint = "to set a property send a message, such as `task setTitle: 'x'`";
         }
         self.error(
@@ -154,7 +154,7 @@ impl Parser<'_> {
                 TokenKind::OpenBracket if self.touches() => self.subscript(receiver),
                 TokenKind::Name => {
                     let word = self.message_name();
-                    self.send(receiver, Message::Unary(word))
+                    self.send(receiver, SentMessage::Unary(word))
                 }
                 TokenKind::Question => {
                     let span = receiver.span.to(self.bump());
@@ -189,7 +189,7 @@ impl Parser<'_> {
             let word = self.bump();
             let word = self.word_at(word);
             let argument = self.beside(Self::right_side);
-            receiver = self.send(receiver, Message::Binary(word, Box::new(argument)));
+            receiver = self.send(receiver, SentMessage::Binary(word, Box::new(argument)));
         }
         receiver
     }
@@ -209,7 +209,7 @@ impl Parser<'_> {
         }
     }
 
-    fn keyword_message(&mut self) -> Option<Message> {
+    fn keyword_message(&mut self) -> Option<SentMessage> {
         if self.recovering || !self.at(TokenKind::Keyword) || !self.goes_on() {
             return None;
         }
@@ -217,11 +217,11 @@ impl Parser<'_> {
         Some(self.keyword_parts(vec![first]))
     }
 
-    fn keyword_parts(&mut self, mut parts: Vec<(Word, Expression)>) -> Message {
+    fn keyword_parts(&mut self, mut parts: Vec<(Word, Expression)>) -> SentMessage {
         while !self.recovering && self.at(TokenKind::Keyword) && self.continues(&self.next, true) {
             parts.push(self.keyword_part());
         }
-        Message::Keyword(parts)
+        SentMessage::Keyword(parts)
     }
 
     fn keyword_part(&mut self) -> (Word, Expression) {
@@ -230,7 +230,7 @@ impl Parser<'_> {
         (word, self.argument())
     }
 
-    fn send(&mut self, receiver: Expression, message: Message) -> Expression {
+    fn send(&mut self, receiver: Expression, message: SentMessage) -> Expression {
         self.grow();
         let span = Span::new(receiver.span.start, self.at);
         Expression { kind: ExpressionKind::Send { receiver: Box::new(receiver), message }, span }
@@ -272,7 +272,7 @@ impl Parser<'_> {
         let Some(message) = self.message("`|`") else { return left };
         self.grow();
         let span = Span::new(left.span.start, self.at);
-        let keyword = matches!(message, Message::Keyword(_));
+        let keyword = matches!(message, SentMessage::Keyword(_));
         let mut piped =
             Expression { kind: ExpressionKind::Pipe { left: Box::new(left), message }, span };
         if !keyword {
@@ -284,9 +284,9 @@ impl Parser<'_> {
     }
 
     /// One message without its receiver.
-    fn message(&mut self, after: &str) -> Option<Message> {
+    fn message(&mut self, after: &str) -> Option<SentMessage> {
         match self.kind() {
-            TokenKind::Name => Some(Message::Unary(self.message_name())),
+            TokenKind::Name => Some(SentMessage::Unary(self.message_name())),
             // A message must follow here: not even a new line begins something else.
             TokenKind::Keyword => {
                 let first = self.keyword_part();
@@ -296,7 +296,7 @@ impl Parser<'_> {
                 let word = self.bump();
                 let word = self.word_at(word);
                 let argument = self.beside(Self::right_side);
-                Some(Message::Binary(word, Box::new(argument)))
+                Some(SentMessage::Binary(word, Box::new(argument)))
             }
             _ => {
                 self.error(

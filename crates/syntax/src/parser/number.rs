@@ -23,13 +23,13 @@ impl Parser<'_> {
         let digits = written.replace('_', "");
         let sign = if negative { "-" } else { "" };
         match value(&digits) {
-            Ok(Value::Integer(digits)) if digits == "0" => {
+            Ok(NumberValue::Integer(digits)) if digits == "0" => {
                 Expression { kind: ExpressionKind::Integer(digits), span }
             }
-            Ok(Value::Integer(digits)) => {
+            Ok(NumberValue::Integer(digits)) => {
                 Expression { kind: ExpressionKind::Integer(format!("{sign}{digits}")), span }
             }
-            Ok(Value::Float(value)) => {
+            Ok(NumberValue::Float(value)) => {
                 let value = if negative { -value } else { value };
                 Expression { kind: ExpressionKind::Float(value), span }
             }
@@ -46,13 +46,13 @@ impl Parser<'_> {
     }
 }
 
-enum Value {
+enum NumberValue {
     Integer(String),
     Float(f64),
 }
 
 /// The value of a number without sign and `_`, or what is wrong with it.
-fn value(text: &str) -> Result<Value, String> {
+fn value(text: &str) -> Result<NumberValue, String> {
     let (radix, digits) = match text.split_at_checked(2) {
         Some(("0x" | "0X", digits)) => (16, digits),
         Some(("0b" | "0B", digits)) => (2, digits),
@@ -65,12 +65,12 @@ fn value(text: &str) -> Result<Value, String> {
     if let Some(wrong) = digits.chars().find(|digit| !digit.is_digit(radix)) {
         return Err(format!("`{wrong}` is no digit in base {radix}"));
     }
-    Ok(Value::Integer(decimal(digits, radix)))
+    Ok(NumberValue::Integer(decimal(digits, radix)))
 }
 
-fn float(text: &str) -> Result<Value, String> {
+fn float(text: &str) -> Result<NumberValue, String> {
     match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(Value::Float(value)),
+        Ok(value) if value.is_finite() => Ok(NumberValue::Float(value)),
         _ => Err("larger than the largest number with a fraction (about 1.8e308)".to_owned()),
     }
 }

@@ -1,5 +1,4 @@
-//! Making connections: to the host of an address, or to a Unix socket whatever the host; with TLS
-//! where the address says so.
+//! Opening connections: to the host of a URL or to a Unix socket, with TLS for `https`.
 
 use crate::client::connection::line::ClientConnection;
 use crate::client::failure::RoundTripFailure;
@@ -17,15 +16,15 @@ use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-/// How long the addresses of the kind that was named first (IPv6, or IPv4) are tried alone, before
-/// those of the other kind are tried beside them (RFC 8305 section 5).
+/// Head start of the address family that DNS lists first, before the other family is tried in
+/// parallel (RFC 8305 section 5).
 const HEAD_START: Duration = Duration::from_millis(250);
 
-/// Makes connections.
+/// Opens connections.
 pub(crate) struct Connector {
-    /// The one socket that all lead to.
+    /// The Unix socket for all connections.
     pub(crate) socket: Option<Arc<Path>>,
-    /// How long connecting may take, without looking the name up.
+    /// Connect timeout, without the DNS lookup.
     pub(crate) time: Duration,
     pub(crate) tls: Result<TlsConnector, rustls::Error>,
 }
@@ -35,14 +34,14 @@ impl Connector {
         Connector { socket: socket.map(Into::into), time, tls: trusting() }
     }
 
-    /// A new connection for requests to this address.
+    /// Opens a connection for requests to this URL.
     pub(crate) async fn connect(
         &self,
         target: &Uri,
         counters: &Arc<Counters>,
     ) -> Result<ClientConnection, RoundTripFailure> {
         let is_secure = target.scheme_str() == Some("https");
-        // Brackets stand around addresses of IPv6.
+        // IPv6 addresses stand in brackets.
         let host = target.host().unwrap_or_default();
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let stream = match &self.socket {
@@ -55,7 +54,7 @@ impl Connector {
             }
         };
         if !is_secure {
-            return Ok(ClientConnection::new(NetworkStream::Plain(stream), counters.clone()));
+            return Ok(ClientConnection::new(NetworkStream::Left(stream), counters.clone()));
         }
         let name = ServerName::try_from(host.to_string()).map_err(|error| {
             RoundTripFailure::Name(io::Error::new(io::ErrorKind::InvalidInput, error))
@@ -64,7 +63,7 @@ impl Connector {
             |error: &rustls::Error| RoundTripFailure::Connect(io::Error::other(error.clone()));
         let tls = self.tls.as_ref().map_err(broken)?;
         let secure = tls.connect(name, stream).await.map_err(RoundTripFailure::Connect)?;
-        Ok(ClientConnection::new(NetworkStream::Secure(Box::new(secure.into())), counters.clone()))
+        Ok(ClientConnection::new(NetworkStream::Right(Box::new(secure.into())), counters.clone()))
     }
 
     async fn socket(&self, path: &Path) -> io::Result<TcpStream> {
@@ -73,7 +72,7 @@ impl Connector {
         TcpStream::from_std(crate::network::unix_socket::connection(stream.into_std()?))
     }
 
-    /// A connection to the first address that takes one.
+    /// Connects to the first address that accepts: both address families race (Happy Eyeballs).
     async fn first_of(&self, addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
         let is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
         let (first, second): (Vec<_>, Vec<_>) =
@@ -101,14 +100,14 @@ impl Connector {
         }
     }
 
-    /// Tries one after the other. All together take no longer than connecting may.
+    /// Tries the addresses in turn, within the connect timeout for all of them.
     async fn one_of(&self, addresses: &[SocketAddr]) -> io::Result<TcpStream> {
         let each = self.time / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
         let mut last = io::ErrorKind::AddrNotAvailable.into();
         for address in addresses {
             match tokio::time::timeout(each, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => {
-                    // Without it small requests are only slower.
+                    // Without TCP_NODELAY small requests are only slower.
                     let _ = stream.set_nodelay(true);
                     return Ok(stream);
                 }
@@ -120,7 +119,7 @@ impl Connector {
     }
 }
 
-/// TLS that verifies certificates, against the roots that Mozilla trusts.
+/// A TLS client that verifies certificates against Mozilla's root certificates.
 fn trusting() -> Result<TlsConnector, rustls::Error> {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,4 +1,4 @@
-//! A connection to a server, counted as long as it is open.
+//! An open connection to a server, counted in metrics.
 
 use crate::network::wire::NetworkStream;
 use runnel_store::{Count, Counters, Level};
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The memory for what goes out that an idle connection keeps, in bytes.
+/// Capacity of the output buffer that an idle connection keeps, in bytes.
 const KEPT_OUTPUT: usize = 2 * 1024;
 
 /// An open connection.
 pub(crate) struct ClientConnection {
     wire: NetworkStream,
     counters: Arc<Counters>,
-    /// What is still to be written of a request; the memory is that of the next request as well.
+    /// Unsent bytes of a request; the buffer is reused by the next one.
     pub(crate) output: Vec<u8>,
 }
 
@@ -29,21 +29,20 @@ impl ClientConnection {
         Pin::new(&mut self.wire)
     }
 
-    /// Where to write, and what.
+    /// The stream, and the bytes to write to it.
     pub(crate) fn writing(&mut self) -> (Pin<&mut NetworkStream>, &[u8]) {
         (Pin::new(&mut self.wire), &self.output)
     }
 
-    /// Ready as soon as no request can be sent here any more, while none is under way: the server
-    /// has closed, or said something that nobody asked for. Costs no call of the system unless
-    /// there is something.
+    /// Ready when an idle connection is unusable: the server closed it or sent unexpected bytes.
+    /// Costs a system call only when the event loop has seen something.
     pub(crate) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut unasked = [0];
         self.wire().poll_read(context, &mut ReadBuf::new(&mut unasked)).map(drop)
     }
 
-    /// Gives back what an idle connection need not keep.
-    pub(crate) fn rest(&mut self) {
+    /// Releases memory that an idle connection does not need.
+    pub(crate) fn release_memory(&mut self) {
         if self.output.capacity() > KEPT_OUTPUT {
             self.output = Vec::new();
         }
@@ -52,8 +51,8 @@ impl ClientConnection {
 
 impl Drop for ClientConnection {
     fn drop(&mut self) {
-        if let NetworkStream::Secure(_) = self.wire {
-            // Says that it is over (RFC 8446 section 6.1), if there is room for that: nobody waits.
+        if let NetworkStream::Right(_) = self.wire {
+            // Sends close_notify (RFC 8446 section 6.1) if there is room; nothing waits for it.
             let _ = self.wire().poll_shutdown(&mut Context::from_waker(Waker::noop()));
         }
         self.counters.fall(Level::Open, 1);

@@ -1,5 +1,5 @@
-//! The idle connections to one host. The last one used is used first, so that those beyond what is
-//! needed grow old; one task for all of them closes the old ones, and those that the server closes.
+//! The idle connections to one host. The most recently used one is taken first, so that superfluous
+//! ones age; one task for all of them closes old ones and those that the server closes.
 
 use crate::client::connection::line::ClientConnection;
 use std::collections::VecDeque;
@@ -10,11 +10,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// How often old connections are looked for. One is closed when it was idle at the beginning of a
-/// whole round and still is at its end: after 25 to 50 s, less than most servers keep theirs.
-const ROUND: Duration = Duration::from_secs(25);
+/// Interval of the sweep. A connection that is idle during a whole interval is closed: after 25 to
+/// 50 s, less than the keep-alive of most servers.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(25);
 
-/// The idle connections to one host. May be shared by threads.
+/// The idle connections to one host, shared by threads.
 pub(crate) struct IdleConnections {
     most: usize,
     idle: Mutex<Idle>,
@@ -22,15 +22,15 @@ pub(crate) struct IdleConnections {
 
 #[derive(Default)]
 struct Idle {
-    /// Each with the round in which it came; the oldest first.
+    /// Each with the sweep in which it became idle; the oldest first.
     lines: VecDeque<(u64, ClientConnection)>,
     round: u64,
-    /// Wakes the task that looks after them, where there is one.
-    keeper: Option<Waker>,
+    /// Wakes the sweeper task, if it runs.
+    sweeper: Option<Waker>,
 }
 
 impl IdleConnections {
-    /// Keeps at most so many.
+    /// Keeps at most `most` connections.
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(IdleConnections { most, idle: Mutex::default() })
     }
@@ -39,8 +39,7 @@ impl IdleConnections {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection on which a request can be sent, as far as is known here. The task is woken by
-    /// what comes on it.
+    /// A connection that looks usable. Its events wake the calling task from now on.
     pub(crate) fn take(&self, context: &mut Context<'_>) -> Option<ClientConnection> {
         let mut idle = self.idle();
         while let Some((_, mut line)) = idle.lines.pop_back() {
@@ -51,64 +50,64 @@ impl IdleConnections {
         None
     }
 
-    /// Keeps a connection for the next request, unless there are enough.
+    /// Keeps a connection for the next request, unless the pool is full.
     pub(crate) fn put(self: &Arc<Self>, mut line: ClientConnection) {
-        line.rest();
+        line.release_memory();
         let mut idle = self.idle();
         if idle.lines.len() >= self.most {
             return;
         }
-        if let Some(keeper) = &idle.keeper
-            && line.poll_over(&mut Context::from_waker(keeper)).is_ready()
+        if let Some(sweeper) = &idle.sweeper
+            && line.poll_over(&mut Context::from_waker(sweeper)).is_ready()
         {
             return;
         }
         let round = idle.round;
         idle.lines.push_back((round, line));
-        if idle.keeper.is_none() {
-            // It looks at all of them when it begins.
-            idle.keeper = Some(Waker::noop().clone());
+        if idle.sweeper.is_none() {
+            // The sweeper polls all of them when it starts.
+            idle.sweeper = Some(Waker::noop().clone());
             drop(idle);
-            self.employ();
+            self.start_sweeper();
         }
     }
 
-    /// Begins to look after the idle connections. Without an event loop there are none.
-    fn employ(self: &Arc<Self>) {
-        // Not `spawn_local`: transports are used from wherever the protocols of others want to.
+    /// Starts the sweeper. Without an event loop no connection is kept.
+    fn start_sweeper(self: &Arc<Self>) {
+        // Not `spawn_local`: a transport is called from any task, `Send` or not.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             *self.idle() = Idle::default();
             return;
         };
-        let timer = Box::pin(tokio::time::sleep(ROUND));
-        runtime.spawn(Keeper { pool: Arc::downgrade(self), timer });
+        let timer = Box::pin(tokio::time::sleep(SWEEP_INTERVAL));
+        runtime.spawn(Sweeper { pool: Arc::downgrade(self), timer });
     }
 }
 
-/// Looks after the idle connections: woken when the server closes one, and each round.
-struct Keeper {
+/// The sweeper of idle connections: woken when the server closes one, and at each interval.
+struct Sweeper {
     pool: Weak<IdleConnections>,
     timer: Pin<Box<Sleep>>,
 }
 
-impl Keeper {
-    /// Whether a round is over; the next one begins.
-    fn turn(&mut self, context: &mut Context<'_>) -> bool {
+impl Sweeper {
+    /// Whether an interval is over; starts the next one.
+    fn poll_interval(&mut self, context: &mut Context<'_>) -> bool {
         let is_over = self.timer.as_mut().poll(context).is_ready();
         if is_over {
-            self.timer.as_mut().reset(Instant::now() + ROUND);
-            // Sets the alarm: it is never over by now.
+            self.timer.as_mut().reset(Instant::now() + SWEEP_INTERVAL);
+            // Registers the waker: the timer has just been reset.
             let _ = self.timer.as_mut().poll(context);
         }
         is_over
     }
 }
 
-impl Future for Keeper {
+impl Future for Sweeper {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let turned = self.turn(context);
+        let turned = self.poll_interval(context);
         let Some(pool) = self.pool.upgrade() else { return Poll::Ready(()) };
         let mut idle = pool.idle();
         idle.round += u64::from(turned);
@@ -118,15 +117,15 @@ impl Future for Keeper {
         if turned && idle.lines.is_empty() {
             return Poll::Ready(());
         }
-        idle.keeper = Some(context.waker().clone());
+        idle.sweeper = Some(context.waker().clone());
         Poll::Pending
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Sweeper {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.upgrade() {
-            pool.idle().keeper = None;
+            pool.idle().sweeper = None;
         }
     }
 }
@@ -135,16 +134,16 @@ impl Drop for Keeper {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::network::wire::NetworkStream;
+    use crate::network::wire::{NetworkStream, tcp_stream};
     use runnel_store::{Counters, Level};
     use tokio::net::{TcpListener, TcpStream};
 
-    /// An open connection, and the other end of it.
+    /// An open connection, and its other end.
     async fn line(counters: &Arc<Counters>) -> (ClientConnection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (other, _) = listener.accept().await.unwrap();
-        (ClientConnection::new(NetworkStream::Plain(stream), counters.clone()), other)
+        (ClientConnection::new(NetworkStream::Left(stream), counters.clone()), other)
     }
 
     async fn until_open(counters: &Counters, count: u64) {
@@ -164,19 +163,19 @@ mod tests {
             // Dropping the other end would close the connection.
             others.push(other);
         }
-        // More than are kept.
+        // Beyond the capacity of the pool.
         assert_eq!(counters.level(Level::Open), 3);
         let mut context = Context::from_waker(Waker::noop());
         let mut last = pool.take(&mut context).unwrap();
-        assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
-        // The next round but one finds those that stayed.
+        assert_eq!(tcp_stream(&last.wire()).local_addr().unwrap(), others[2].peer_addr().unwrap());
+        // The sweep after the next one finds those that stayed.
         pool.idle().round += 2;
         pool.put(last);
-        let keeper = pool.idle().keeper.clone().unwrap();
-        keeper.wake();
+        let sweeper = pool.idle().sweeper.clone().unwrap();
+        sweeper.wake();
         until_open(&counters, 1).await;
         let mut last = pool.take(&mut context).unwrap();
-        assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
+        assert_eq!(tcp_stream(&last.wire()).local_addr().unwrap(), others[2].peer_addr().unwrap());
         assert!(pool.take(&mut context).is_none());
         pool.put(last);
         drop(pool);

@@ -1,32 +1,32 @@
-//! The head of a request (RFC 9112 section 3).
+//! The head of an outgoing request (RFC 9112 section 3).
 
 use crate::protocol::fields;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
 use std::io::Write;
 
-/// What a request says before its content.
+/// The request line and headers of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestHead<'a> {
     pub(crate) method: &'a Method,
     pub(crate) target: &'a Uri,
-    /// Without those that say how long the content is: they are left out.
+    /// `Content-Length` and `Transfer-Encoding` are left out.
     pub(crate) headers: &'a HeaderMap,
-    /// The type of the content, instead of what the headers say.
+    /// The media type of the content, in place of a `Content-Type` header.
     pub(crate) media_type: Option<&'a HeaderValue>,
 }
 
-/// How much content a request has.
+/// The length of the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Length {
     Nothing,
     Known(u64),
-    /// It comes in pieces, each with its length.
+    /// Sent in chunks.
     Chunked,
 }
 
 impl RequestHead<'_> {
-    /// Writes it behind what is there.
+    /// Appends the head.
     pub(crate) fn write(&self, length: Length, into: &mut Vec<u8>) {
         into.extend_from_slice(self.method.as_str().as_bytes());
         into.push(b' ');
@@ -53,10 +53,10 @@ impl RequestHead<'_> {
         match length {
             Length::Chunked => fields::write("transfer-encoding", b"chunked", into),
             Length::Known(length) => {
-                // Memory takes all that is written to it.
+                // Writing to memory never fails.
                 let _ = write!(into, "content-length: {length}\r\n");
             }
-            // RFC 9110 section 8.6: methods that are expected to have content say that they have none.
+            // RFC 9110 section 8.6: methods that anticipate content send `Content-Length: 0`.
             Length::Nothing
                 if matches!(*self.method, Method::POST | Method::PUT | Method::PATCH) =>
             {
@@ -67,7 +67,7 @@ impl RequestHead<'_> {
         into.extend_from_slice(b"\r\n");
     }
 
-    /// The host with its port, unless that is the usual one; never a user.
+    /// Appends `Host`, with the port unless it is the default; never with credentials.
     fn write_host(&self, into: &mut Vec<u8>) {
         let is_secure = self.target.scheme_str() == Some("https");
         let usual = if is_secure { 443 } else { 80 };

@@ -1,4 +1,4 @@
-//! The head of an answer (RFC 9112 sections 4 and 5), and what it says of the content after it.
+//! The head of a response (RFC 9112 sections 4 and 5), and the framing of the content after it.
 
 use crate::client::failure::RoundTripFailure;
 use crate::protocol::fields::{self, Copied};
@@ -8,10 +8,10 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{StatusCode, Version};
 use std::mem::MaybeUninit;
 
-/// The most headers of an answer.
+/// The most headers of a response.
 const HEADERS: usize = 100;
 
-/// A head.
+/// The head of a response.
 #[derive(Debug)]
 pub(crate) struct ReceivedHead {
     pub(crate) status: StatusCode,
@@ -20,10 +20,11 @@ pub(crate) struct ReceivedHead {
 }
 
 impl ReceivedHead {
-    /// The head that these bytes begin with, and its length; `None` as long as it is not whole.
+    /// Parses the head at the beginning of `bytes` and returns its length; `None` while it is
+    /// incomplete.
     ///
     /// # Errors
-    /// It is none.
+    /// The bytes are no head.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, RoundTripFailure> {
         let mut fields = [const { MaybeUninit::uninit() }; HEADERS];
         let mut head = httparse::Response::new(&mut []);
@@ -38,10 +39,10 @@ impl ReceivedHead {
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(RoundTripFailure::Malformed("it has too many headers"));
             }
-            Err(_) => return Err(RoundTripFailure::Malformed("it does not begin as HTTP")),
+            Err(_) => return Err(RoundTripFailure::Malformed("it is not HTTP")),
         };
         let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
-        let status = status.ok_or(RoundTripFailure::Malformed("its status is none"))?;
+        let status = status.ok_or(RoundTripFailure::Malformed("its status is malformed"))?;
         let version = if head.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
         let copied = Copied::new(&bytes[..length], Bytes::copy_from_slice(&bytes[..length]));
         let mut headers = HeaderMap::with_capacity(head.headers.len());
@@ -50,18 +51,18 @@ impl ReceivedHead {
                 HeaderName::from_bytes(field.name.as_bytes()),
                 HeaderValue::from_maybe_shared(copied.part(field.value)),
             ) else {
-                return Err(RoundTripFailure::Malformed("it has a header that is none"));
+                return Err(RoundTripFailure::Malformed("it has a malformed header"));
             };
             headers.append(name, value);
         }
         Ok(Some((ReceivedHead { status, version, headers }, length)))
     }
 
-    /// How the content after it ends (RFC 9112 section 6.3), and whether the connection may be used
-    /// again then.
+    /// The framing of the content (RFC 9112 section 6.3), and whether the connection can be reused
+    /// after it.
     ///
     /// # Errors
-    /// It cannot be told.
+    /// The framing is invalid.
     pub(crate) fn framing(&self, answers_head: bool) -> Result<(Framing, bool), RoundTripFailure> {
         let persists = match self.version {
             Version::HTTP_10 => fields::list(&self.headers, header::CONNECTION, b"keep-alive"),
@@ -78,7 +79,8 @@ impl ReceivedHead {
             }
             let last = fields::words(last.as_bytes()).next_back().unwrap_or_default();
             return Ok(match last.eq_ignore_ascii_case(b"chunked") {
-                // With a length as well, somebody may have read another answer than we do.
+                // With a length as well, another recipient may have framed it differently: do not
+                // reuse.
                 true => (Framing::Chunked(ChunkState::Size), persists && length.is_none()),
                 false => (Framing::Close, false),
             });
@@ -87,7 +89,7 @@ impl ReceivedHead {
     }
 }
 
-/// The one length that all headers say.
+/// The one length that all headers agree on.
 fn content_length(headers: &HeaderMap) -> Result<Option<u64>, RoundTripFailure> {
     let mut length = None;
     for value in headers.get_all(header::CONTENT_LENGTH) {

@@ -1,5 +1,5 @@
-//! One request and its answer, in HTTP/1.1. Whoever waits drives the connection: there is no other
-//! task that would have to be woken.
+//! One request and its response in HTTP/1.1. The task awaiting the response also drives the
+//! connection, so no background task is needed.
 
 use crate::client::connection::line::ClientConnection;
 use crate::client::connection::pool::IdleConnections;
@@ -19,39 +19,38 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
-/// The longest head of an answer, in bytes.
+/// The longest head of a response, in bytes.
 const LONGEST_HEAD: usize = 256 * 1024;
-/// How many heads with a status below 200 may come first.
+/// The most interim responses (1xx).
 const INTERIM: u8 = 32;
-/// How much is read at a time before the head is known. Most answers are smaller.
+/// Size of reads before the head is known. Most responses are smaller.
 const FIRST: usize = 16 * 1024;
 
 thread_local! {
-    /// What is read is looked at here, so that a connection needs no memory while it waits.
+    /// Reads go into this buffer first, so that a waiting connection needs no memory.
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; FIRST].into());
 }
 
-/// A request that is being sent and answered. Dropping it closes the connection, unless all of the
-/// answer has come.
+/// An active request. Dropping it closes the connection unless the response is complete.
 pub(crate) struct RoundTrip<B> {
-    /// The connection, until the answer has come.
+    /// The connection, until the response is complete.
     line: Option<ClientConnection>,
-    /// Where it goes then.
+    /// The pool that then takes the connection.
     pool: Arc<IdleConnections>,
-    /// The place among the host's connections.
+    /// The slot among the host's connections.
     slot: Option<Slot>,
-    /// The request, as long as it is not sent.
+    /// The unsent rest of the request.
     sending: Option<RequestSender<B>>,
     answers_head: bool,
     interim: u8,
-    /// What came and is not yet taken.
+    /// Unparsed input.
     input: BytesMut,
     framing: Framing,
-    /// Whether the connection can be used again.
+    /// Whether the connection can be reused.
     persists: bool,
-    /// Whether the server wants nothing more of the request.
+    /// Whether the status refuses the rest of the request.
     is_refused: bool,
-    /// Why the rest of the request could not be sent: perhaps the answer says more.
+    /// Why the request could not be sent completely: the response may still tell more.
     unsent: Option<RoundTripFailure>,
 }
 
@@ -81,14 +80,14 @@ where
         }
     }
 
-    /// Keeps a place among the host's connections as long as the connection is in use.
+    /// Holds a slot of the host while the connection is in use.
     pub(crate) fn hold(&mut self, slot: Slot) {
         if self.line.is_some() {
             self.slot = Some(slot);
         }
     }
 
-    /// The head of the answer. Must not be asked for again once it has come.
+    /// The head of the response. Must not be polled again once it has arrived.
     pub(crate) fn poll_head(
         &mut self,
         context: &mut Context<'_>,
@@ -115,7 +114,7 @@ where
         }
     }
 
-    /// Looks for a head in what has come, and begins with the content where there is one.
+    /// Parses the head in the input, and starts the content after it.
     fn take_head(&mut self, bytes: &[u8]) -> Result<Option<ReceivedHead>, RoundTripFailure> {
         let earlier = std::mem::take(&mut self.input);
         let joined;
@@ -133,9 +132,7 @@ where
             };
             rest = &rest[length..];
             if head.status == hyper::StatusCode::SWITCHING_PROTOCOLS {
-                return Err(RoundTripFailure::Malformed(
-                    "it is another protocol that nobody asked for",
-                ));
+                return Err(RoundTripFailure::Malformed("it switches to an unrequested protocol"));
             }
             if !head.status.is_informational() {
                 (self.framing, self.persists) = head.framing(self.answers_head)?;
@@ -145,7 +142,7 @@ where
             }
             self.interim += 1;
             if self.interim > INTERIM {
-                return Err(RoundTripFailure::Malformed("it never comes to an end"));
+                return Err(RoundTripFailure::Malformed("it has too many interim responses"));
             }
         }
     }
@@ -161,7 +158,8 @@ where
         }
     }
 
-    /// Keeps what came after the head. Where that is all, the connection is free from now on.
+    /// Keeps the bytes after the head. If they complete the response, the connection is free at
+    /// once.
     fn begin_content(&mut self, rest: &[u8]) {
         self.input = BytesMut::from(rest);
         if let Framing::Length(length) = self.framing
@@ -173,7 +171,7 @@ where
         }
     }
 
-    /// The next piece of the answer; `None` at its end, and after an error.
+    /// The next piece of the response; `None` at its end, and after an error.
     pub(crate) fn poll_piece(
         &mut self,
         context: &mut Context<'_>,
@@ -200,13 +198,13 @@ where
                 }
                 FramingStep::End => {
                     self.finish(self.input.is_empty());
-                    // An answer that came early, and the rest of the request is still wanted.
+                    // An early response, and the server still reads the rest of the request.
                     return if self.line.is_some() { Poll::Pending } else { Poll::Ready(None) };
                 }
                 FramingStep::More => {}
             }
             let Some(line) = &mut self.line else { return Poll::Ready(None) };
-            self.input.reserve(self.framing.room());
+            self.input.reserve(self.framing.read_size());
             let read = pin!(line.wire().get_mut().read_buf(&mut self.input)).poll(context);
             match ready!(read) {
                 Ok(0) if self.framing == Framing::Close => {
@@ -220,19 +218,19 @@ where
         }
     }
 
-    /// Whether nothing more will come, and nothing more is to be sent.
+    /// Whether both the response and the request are complete.
     pub(crate) fn is_over(&self) -> bool {
         self.line.is_none() && self.framing == Framing::Length(0)
     }
 
-    /// Closes the connection; nothing more comes.
+    /// Closes the connection; there are no more pieces.
     pub(crate) fn give_up(&mut self) {
         self.framing = Framing::Length(0);
         self.persists = false;
         self.finish(false);
     }
 
-    /// Goes on with sending the request. An answer may come although that fails.
+    /// Continues sending the request. A response may arrive even if that fails.
     fn send(&mut self, context: &mut Context<'_>) -> Result<(), RoundTripFailure> {
         let (Some(sending), Some(line)) = (&mut self.sending, &mut self.line) else {
             return Ok(());
@@ -250,8 +248,8 @@ where
         Ok(())
     }
 
-    /// All of the answer has come: lets the connection go, to the next request where nothing of this
-    /// one is left. A server that goes on reading after its answer gets the rest first.
+    /// The response is complete: returns the connection to the pool if it is clean. A server that
+    /// still reads after its response gets the rest of the request first.
     fn finish(&mut self, is_clean: bool) {
         if self.sending.is_some() && self.persists && !self.is_refused {
             return;
@@ -260,7 +258,7 @@ where
         if is_clean && self.persists && self.sending.is_none() && self.unsent.is_none() {
             self.pool.put(line);
         }
-        // Whoever waits for the place finds the connection.
+        // The next holder of the slot finds the connection in the pool.
         self.slot = None;
     }
 }

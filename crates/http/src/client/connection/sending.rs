@@ -1,4 +1,4 @@
-//! A request on its way out: its head, then its content as fast as the connection takes it.
+//! An outgoing request: its head, then its content at the pace of the connection.
 
 use crate::client::connection::line::ClientConnection;
 use crate::client::connection::request_head::{Length, RequestHead};
@@ -10,17 +10,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
-/// Content is copied behind what is to be written anyway up to this size, in bytes: then a small
-/// request is one call of the system.
+/// Content up to this size is copied behind the head, in bytes: a small request is one system call.
 const JOINED: usize = 8 * 1024;
 
-/// A request that is not yet sent to its end.
+/// A request that is not sent completely.
 pub(crate) struct RequestSender<B> {
-    /// How much of the connection's output is written.
+    /// Bytes of the connection's output that are written.
     written: usize,
-    /// A large piece that is to follow it.
+    /// A large piece after the output.
     piece: Bytes,
-    /// What is to follow that.
+    /// The end of the chunk after it.
     tail: &'static [u8],
     body: Option<Pin<Box<B>>>,
     length: Length,
@@ -31,7 +30,7 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<BoxedError>,
 {
-    /// Begins with the head.
+    /// Starts with the head.
     pub(crate) fn new(head: &RequestHead<'_>, body: B, line: &mut ClientConnection) -> Self {
         let length = match (body.is_end_stream(), body.size_hint().exact()) {
             (true, _) | (_, Some(0)) => Length::Nothing,
@@ -44,7 +43,7 @@ where
         RequestSender { written: 0, piece: Bytes::new(), tail: b"", body, length }
     }
 
-    /// Ready when all is sent.
+    /// Ready when the request is sent.
     pub(crate) fn poll(
         &mut self,
         line: &mut ClientConnection,
@@ -60,7 +59,7 @@ where
         }
     }
 
-    /// Takes content as long as it is small. Answers whether there is more that has to be waited for.
+    /// Collects small pieces of content. Returns whether the body is pending.
     fn fill(
         &mut self,
         output: &mut Vec<u8>,
@@ -74,7 +73,7 @@ where
                     return Err(RoundTripFailure::Content(error.into()));
                 }
                 Poll::Ready(Some(Ok(frame))) => {
-                    // There are no trailers to send.
+                    // There are no trailers.
                     if let Ok(piece) = frame.into_data() {
                         self.push(piece, output)?;
                     }
@@ -83,7 +82,7 @@ where
                     self.body = None;
                     match self.length {
                         Length::Chunked => output.extend_from_slice(b"0\r\n\r\n"),
-                        Length::Known(1..) => return Err(wrong("shorter")),
+                        Length::Known(1..) => return Err(wrong_length("shorter")),
                         Length::Known(0) | Length::Nothing => {}
                     }
                 }
@@ -97,15 +96,16 @@ where
 
     fn push(&mut self, piece: Bytes, output: &mut Vec<u8>) -> Result<(), RoundTripFailure> {
         match &mut self.length {
-            // One without bytes would be the end of all.
+            // An empty chunk would end the content.
             Length::Chunked if piece.is_empty() => return Ok(()),
             Length::Chunked => {
-                // Memory takes all that is written to it.
+                // Writing to memory never fails.
                 let _ = write!(output, "{:x}\r\n", piece.len());
                 self.tail = b"\r\n";
             }
             Length::Known(left) => {
-                *left = left.checked_sub(piece.len() as u64).ok_or_else(|| wrong("longer"))?;
+                *left =
+                    left.checked_sub(piece.len() as u64).ok_or_else(|| wrong_length("longer"))?;
             }
             Length::Nothing => {}
         }
@@ -118,7 +118,7 @@ where
         Ok(())
     }
 
-    /// Writes all that there is by now.
+    /// Writes the collected output.
     fn poll_write(
         &mut self,
         line: &mut ClientConnection,
@@ -128,13 +128,13 @@ where
             while self.written < line.output.len() {
                 let (mut wire, bytes) = line.writing();
                 let count = ready!(wire.as_mut().poll_write(context, &bytes[self.written..]))?;
-                self.written += taken(count)?;
+                self.written += written_bytes(count)?;
             }
             line.output.clear();
             self.written = 0;
             while !self.piece.is_empty() {
                 let count = ready!(line.wire().poll_write(context, &self.piece))?;
-                self.piece.advance(taken(count)?);
+                self.piece.advance(written_bytes(count)?);
             }
             if self.tail.is_empty() {
                 return Poll::Ready(Ok(()));
@@ -144,11 +144,11 @@ where
     }
 }
 
-/// A connection that takes nothing, and does not ask to wait, takes nothing ever.
-fn taken(count: usize) -> io::Result<usize> {
+/// A write of zero bytes without `Pending` never makes progress.
+fn written_bytes(count: usize) -> io::Result<usize> {
     if count == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(count) }
 }
 
-fn wrong(how: &str) -> RoundTripFailure {
-    RoundTripFailure::Content(format!("the content is {how} than it was said to be").into())
+fn wrong_length(how: &str) -> RoundTripFailure {
+    RoundTripFailure::Content(format!("the content is {how} than announced").into())
 }

@@ -1,5 +1,5 @@
-//! The content of a request that does not come with its head: the connection reads a piece when
-//! somebody asks for one, so that a client can send as fast as its content is read, and no faster.
+//! The channel from a connection to the reader of a request body. The connection reads a piece only
+//! on demand: backpressure reaches the client.
 
 use crate::protocol::framing::Malformed;
 use crate::server::connection_state::ConnectionState;
@@ -9,15 +9,15 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Why content broke off.
+/// Why a body ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyError {
     Malformed(Malformed),
-    /// The client has closed the connection, or it was cut.
+    /// The client closed the connection, or the server did.
     Closed,
 }
 
-/// For the log.
+/// The text for the log.
 impl fmt::Display for BodyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -27,30 +27,30 @@ impl fmt::Display for BodyError {
     }
 }
 
-/// What one end leaves for the other.
+/// The slot between the two ends.
 enum Next {
-    /// Nobody waits, and nothing is there.
+    /// Empty, without a waiting reader.
     Nothing,
-    /// Somebody waits for a piece.
+    /// A reader waits for a piece.
     Wanted(Waker),
     Piece(Bytes),
     Failed(BodyError),
     End,
-    /// Nobody will ask any more.
+    /// The reader is gone.
     GivenUp,
 }
 
-/// The end of the connection. Dropping it before all has come breaks the content off.
+/// The connection's end. Dropping it early ends the body with an error.
 pub(crate) struct BodySender(Rc<RefCell<Next>>);
 
-/// The end of whoever reads. Dropping it says that nothing more is wanted.
+/// The reader's end. Dropping it means that the rest is unwanted.
 pub(crate) struct BodyReceiver {
     next: Rc<RefCell<Next>>,
     length: Option<u64>,
     connection: Rc<ConnectionState>,
 }
 
-/// Both ends, for content of this length, where it was said.
+/// Creates both ends, for a body of this length, if known.
 pub(crate) fn body_channel(
     connection: &Rc<ConnectionState>,
     length: Option<u64>,
@@ -61,28 +61,29 @@ pub(crate) fn body_channel(
 }
 
 impl BodySender {
-    /// Whether somebody waits for a piece.
+    /// Whether the reader waits for a piece.
     pub(crate) fn is_wanted(&self) -> bool {
         matches!(&*self.0.borrow(), Next::Wanted(_))
     }
 
-    /// Hands over the next piece.
-    pub(crate) fn give(&self, piece: Bytes, context: &Context<'_>) {
-        self.leave(Next::Piece(piece), Some(context));
+    /// Sends the next piece.
+    pub(crate) fn send(&self, piece: Bytes, context: &Context<'_>) {
+        self.fill(Next::Piece(piece), Some(context));
     }
 
-    /// Says that all has come.
+    /// Sends the end.
     pub(crate) fn end(self, context: &Context<'_>) {
-        self.leave(Next::End, Some(context));
+        self.fill(Next::End, Some(context));
     }
 
-    /// Says that no more will come, although it should.
+    /// Sends an error.
     pub(crate) fn fail(self, broken: BodyError, context: &Context<'_>) {
-        self.leave(Next::Failed(broken), Some(context));
+        self.fill(Next::Failed(broken), Some(context));
     }
 
-    /// Leaves something and wakes who waits for it; not the task at work, which looks anyway.
-    fn leave(&self, next: Next, context: Option<&Context<'_>>) {
+    /// Fills the slot and wakes the reader, unless it runs in the current task, which polls it
+    /// anyway.
+    fn fill(&self, next: Next, context: Option<&Context<'_>>) {
         let mut place = self.0.borrow_mut();
         if matches!(&*place, Next::GivenUp) {
             return;
@@ -100,13 +101,13 @@ impl Drop for BodySender {
     fn drop(&mut self) {
         let is_settled = matches!(&*self.0.borrow(), Next::End | Next::Failed(_) | Next::GivenUp);
         if !is_settled {
-            self.leave(Next::Failed(BodyError::Closed), None);
+            self.fill(Next::Failed(BodyError::Closed), None);
         }
     }
 }
 
 impl BodyReceiver {
-    /// How long the content is, where that was said.
+    /// The length of the body, if known.
     pub(crate) fn length(&self) -> Option<u64> {
         self.length
     }
@@ -158,7 +159,7 @@ mod tests {
         assert!(!ours.is_wanted());
         assert_eq!(theirs.poll_piece(context), Poll::Pending);
         assert!(ours.is_wanted());
-        ours.give("abc".into(), context);
+        ours.send("abc".into(), context);
         assert!(!ours.is_wanted());
         assert_eq!(theirs.poll_piece(context), Poll::Ready(Some(Ok("abc".into()))));
         ours.end(context);
@@ -177,7 +178,7 @@ mod tests {
         let (ours, theirs) = body_channel(&state, None);
         drop(theirs);
         assert!(!ours.is_wanted());
-        ours.give("nobody".into(), context);
+        ours.send("nobody".into(), context);
         ours.fail(BodyError::Closed, context);
     }
 }

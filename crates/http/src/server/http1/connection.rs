@@ -1,8 +1,8 @@
-//! One connection of HTTP/1.1 (RFC 9112): requests one after the other, and their answers.
+//! One HTTP/1.1 connection (RFC 9112): requests in sequence, and their responses.
 //!
-//! Its one task reads a head, has it answered, writes the answer and looks at the next head. What
-//! several pipelined requests are answered is put together and written at once. While an answer is
-//! waited for, the connection is read so far that a client which goes away is noticed.
+//! A single task reads a head, dispatches the request, writes the response and parses the next
+//! head. Pipelined responses are written in one system call. While a response is pending, we keep
+//! reading to detect a disconnect.
 
 use super::body_channel::{BodyError, BodySender, body_channel};
 use super::output::ResponseOutput;
@@ -26,79 +26,79 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-/// How many requests of one connection are answered before the others have their turn.
+/// Requests of one connection before the task yields to others.
 const TURN: u32 = 32;
-/// How much content that nobody reads is thrown away, in bytes, so that another request can follow.
+/// An unread request body is drained up to this size, in bytes; a larger one closes the connection.
 const UNREAD: u64 = 64 * 1024;
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const TIMED_OUT: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-/// How a connection of HTTP/1.1 ends.
+/// How an HTTP/1.1 connection ends.
 pub(crate) enum ConnectionEnd {
-    /// Nothing more is to be said. The client may still be sending.
+    /// The last response is written. The client may still be sending.
     Parting { sends: bool },
-    /// Another protocol goes on.
+    /// Upgraded to another protocol.
     Upgraded,
 }
 
-/// One connection of HTTP/1.1.
+/// One HTTP/1.1 connection.
 pub(crate) struct Http1Connection {
     socket: Socket,
     requests: RequestService,
-    scratch: Rc<SharedBuffers>,
-    /// What came and is not yet taken.
+    buffers: Rc<SharedBuffers>,
+    /// Unparsed input.
     input: BytesMut,
-    /// Whether there may be a whole head in it.
+    /// Whether the input may contain a complete head.
     is_fresh: bool,
     output: ResponseOutput,
     state: Http1State,
-    /// Where the content of the present request ends.
+    /// The framing of the current request body.
     framing: Framing,
-    /// Hands that content over, where it did not come with its head.
-    intake: Option<BodySender>,
-    /// The client waits for a word before it sends it.
+    /// Sends the body to its reader, unless it came with its head.
+    body_sender: Option<BodySender>,
+    /// The client waits for 100 Continue.
     expects: bool,
     version: Version,
     answers_head: bool,
-    /// Whether another request may follow.
+    /// Whether the connection persists after the response.
     persists: bool,
-    /// No request is to follow the present one.
+    /// Whether the current request is the last one.
     is_last: bool,
 }
 
 enum Http1State {
     /// For the head of a request.
     Waiting,
-    /// For its answer.
+    /// For a response.
     Answering(PendingResponse),
-    /// For the rest of the answer; of a length that was told, so much is left.
+    /// For the rest of a response body; of a known length, the remaining bytes.
     Sending(ResponseBody, BodyExtent),
-    /// For the rest of content that nobody reads: so many bytes at most.
+    /// For the rest of an unread request body: at most this many bytes.
     Unread(u64),
-    /// For the client to take what is left.
+    /// For the output to be written, before the end.
     Ending(ConnectionEnd),
 }
 
 impl Http1Connection {
-    /// With what was read before it was known which protocol it is.
+    /// With the input that protocol detection has read.
     pub(crate) fn new(
         socket: Socket,
         requests: RequestService,
-        scratch: Rc<SharedBuffers>,
+        buffers: Rc<SharedBuffers>,
         early: BytesMut,
     ) -> Self {
         Http1Connection {
             socket,
             requests,
-            scratch,
+            buffers,
             input: early,
             is_fresh: true,
             output: ResponseOutput::default(),
             state: Http1State::Waiting,
             framing: Framing::Length(0),
-            intake: None,
+            body_sender: None,
             expects: false,
             version: Version::HTTP_11,
             answers_head: false,
@@ -107,46 +107,46 @@ impl Http1Connection {
         }
     }
 
-    /// The socket, and what came beyond the last request.
+    /// The socket, and the input beyond the last request.
     pub(crate) fn into_parts(self) -> (Socket, Bytes) {
         (self.socket, self.input.freeze())
     }
 
-    /// No request is to follow the present one; an idle connection ends.
+    /// Makes the current request the last one; an idle connection ends.
     pub(crate) fn end_soon(&mut self) {
         self.is_last = true;
     }
 
-    /// Half a request came and then too long nothing: says so and ends.
+    /// Header timeout: responds with 408 and ends.
     pub(crate) fn time_out(&mut self) {
         self.output.buffer.extend_from_slice(TIMED_OUT);
         let slow =
             HeadRefusal { status: StatusCode::REQUEST_TIMEOUT, reason: "the head took too long" };
-        self.tell(slow, 0);
+        self.report_refusal(slow, 0);
         self.state = Http1State::Ending(ConnectionEnd::Parting { sends: true });
     }
 
-    /// Goes on as far as the client and the stores let it.
+    /// Makes progress until the client or a store blocks.
     ///
     /// # Errors
-    /// The connection is broken, or was closed by a client that waited for an answer.
+    /// The connection is broken, or the client closed it during a pending response.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         self.output.begin_turn();
         if self.output.is_empty() {
-            self.output.buffer = self.scratch.take_output();
+            self.output.buffer = self.buffers.take_output();
         }
-        let polled = self.advance(context);
+        let polled = self.make_progress(context);
         if self.output.is_empty() {
-            self.scratch.give_output(std::mem::take(&mut self.output.buffer));
+            self.buffers.give_output(std::mem::take(&mut self.output.buffer));
         }
         if self.input.is_empty() {
-            // A connection that waits needs no memory.
+            // A waiting connection needs no memory.
             self.input = BytesMut::new();
         }
         polled
     }
 
-    fn advance(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
+    fn make_progress(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         let mut requests = 0;
         loop {
             match &mut self.state {
@@ -160,7 +160,7 @@ impl Http1Connection {
                     requests += 1;
                 }
                 Http1State::Answering(reply) => match Pin::new(reply).poll(context) {
-                    Poll::Ready(Ok(response)) => self.answer(response),
+                    Poll::Ready(Ok(response)) => self.start_response(response),
                     Poll::Ready(Err(never)) => match never {},
                     Poll::Pending => ready!(self.poll_content(context))?,
                 },
@@ -179,7 +179,7 @@ impl Http1Connection {
         }
     }
 
-    /// Writes what there is, as far as the client has room for it.
+    /// Writes pending output until the client accepts no more.
     fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match self.output.poll_write(&mut self.socket, context) {
             Poll::Ready(result) => result,
@@ -187,7 +187,7 @@ impl Http1Connection {
         }
     }
 
-    /// Looks for a request in what has come, or waits for more. Ready when something was done.
+    /// Parses a request in the input, or waits for more. Ready after progress.
     fn poll_request(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.is_fresh && !self.output.has_enough() {
             self.is_fresh = false;
@@ -213,13 +213,13 @@ impl Http1Connection {
 
     /// Reads more of a head.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let scratch = self.scratch.clone();
-        let mut space = scratch.space();
+        let buffers = self.buffers.clone();
+        let mut space = buffers.space();
         let bytes = ready!(self.socket.poll_take(&mut space, context))?;
         if bytes.is_empty() {
             self.state = Http1State::Ending(ConnectionEnd::Parting { sends: false });
         } else if self.input.is_empty() {
-            // The usual case: nothing of it is kept.
+            // The common case: the whole read is consumed.
             let taken = self.take_request(bytes);
             self.input.extend_from_slice(&bytes[taken..]);
             self.is_fresh = taken > 0 && !self.input.is_empty();
@@ -230,7 +230,7 @@ impl Http1Connection {
         Poll::Ready(Ok(()))
     }
 
-    /// Whether so much has come of a head that it may be too long.
+    /// Whether the input may exceed the limit of a head.
     fn has_much(&self) -> bool {
         let limits = &self.requests.limits;
         let has_line = memchr::memchr(b'\n', &self.input).is_some();
@@ -238,17 +238,17 @@ impl Http1Connection {
         self.input.len() > most
     }
 
-    /// Begins with the request that these bytes begin with. Answers how many of them were taken: none
-    /// where they have to be seen again with what follows them.
+    /// Starts the request at the beginning of `bytes`. Returns the consumed bytes: none when more
+    /// input is needed.
     fn take_request(&mut self, bytes: &[u8]) -> usize {
         let empty = bytes.chunks(2).take_while(|line| *line == b"\r\n").count() * 2;
         let bytes = &bytes[empty..];
         if matches!(bytes, [] | [b'\r']) {
             return empty;
         }
-        match RequestHead::parse(bytes, self.requests.peer, &self.requests.limits, &self.scratch) {
+        match RequestHead::parse(bytes, self.requests.peer, &self.requests.limits, &self.buffers) {
             Ok(None) => empty,
-            Ok(Some((head, length))) => empty + length + self.begin(head, &bytes[length..]),
+            Ok(Some((head, length))) => empty + length + self.start_request(head, &bytes[length..]),
             Err(refusal) => {
                 self.refuse(refusal, bytes.starts_with(b"HEAD "));
                 empty
@@ -256,23 +256,23 @@ impl Http1Connection {
         }
     }
 
-    /// Has a request answered. Answers how much of what came after its head is its content.
-    fn begin(&mut self, head: RequestHead, rest: &[u8]) -> usize {
+    /// Dispatches a request. Returns how many of the bytes after its head are its body.
+    fn start_request(&mut self, head: RequestHead, rest: &[u8]) -> usize {
         self.framing = head.framing;
         self.persists = head.persists;
         self.expects = head.expects;
         self.version = head.exchange.version;
         self.answers_head = head.exchange.method == Method::HEAD;
-        let (body, taken) = self.content(rest);
+        let (body, taken) = self.request_body(rest);
         match self.requests.answer(head.exchange, body) {
-            PendingResponse::Ready(Some(response)) => self.answer(response),
+            PendingResponse::Ready(Some(response)) => self.start_response(response),
             later => self.state = Http1State::Answering(later),
         }
         taken
     }
 
-    /// The content of a request, which may have come with its head; and how much of that it is.
-    fn content(&mut self, rest: &[u8]) -> (RequestBody, usize) {
+    /// The body of a request, which may have come with its head; and how many bytes of it did.
+    fn request_body(&mut self, rest: &[u8]) -> (RequestBody, usize) {
         let length = match self.framing {
             Framing::Length(length) => Some(length),
             _ => None,
@@ -284,12 +284,12 @@ impl Http1Connection {
             return (RequestBody::Whole(whole), here.len());
         }
         let (ours, theirs) = body_channel(&self.requests.state, length);
-        self.intake = Some(ours);
+        self.body_sender = Some(ours);
         (RequestBody::Coming(theirs), 0)
     }
 
-    /// Begins with an answer.
-    fn answer(&mut self, response: Response<ResponseBody>) {
+    /// Starts a response.
+    fn start_response(&mut self, response: Response<ResponseBody>) {
         let (parts, mut body) = response.into_parts();
         let status = parts.status;
         let extent = match body.length() {
@@ -301,12 +301,12 @@ impl Http1Connection {
             None if self.version == Version::HTTP_10 => BodyExtent::Close,
             None => BodyExtent::Chunked,
         };
-        // A client that was not told to send its content may send it all the same, or not.
+        // After a skipped 100 Continue the client may send its body or not.
         let leaves = self.is_last || self.requests.state.leaving.get();
         let ends = leaves || self.expects || extent == BodyExtent::Close;
         self.persists &= !ends;
         self.write_head(status, &parts.headers, extent);
-        self.scratch.give_headers(parts.headers);
+        self.buffers.give_headers(parts.headers);
         if status == StatusCode::SWITCHING_PROTOCOLS {
             drop(body);
             self.state = Http1State::Ending(ConnectionEnd::Upgraded);
@@ -326,14 +326,14 @@ impl Http1Connection {
     fn write_head(&mut self, status: StatusCode, headers: &HeaderMap, extent: BodyExtent) {
         let (version, persists) = (self.version, self.persists);
         let output = &mut self.output.buffer;
-        let says_close = self.scratch.with_date(self.requests.state.now(), |date| {
+        let says_close = self.buffers.with_date(self.requests.state.now(), |date| {
             ResponseHead { version, status, headers, extent, persists, date }.write(output)
         });
         self.persists &= !says_close;
     }
 
-    /// Tells who watches the server of a head that is refused.
-    fn tell(&self, HeadRefusal { status, reason }: HeadRefusal, sent: usize) {
+    /// Reports a refused head to the observer.
+    fn report_refusal(&self, HeadRefusal { status, reason }: HeadRefusal, sent: usize) {
         tracing::debug!(%status, reason, "a request was refused");
         if let Some(observer) = &self.requests.observer {
             let (peer, status, sent) = (self.requests.peer, status.as_u16(), sent as u64);
@@ -341,12 +341,12 @@ impl Http1Connection {
         }
     }
 
-    /// The head of a request is none: says so and ends.
+    /// Responds to a malformed head and ends.
     fn refuse(&mut self, refusal: HeadRefusal, asks_head: bool) {
         let HeadRefusal { status, reason } = refusal;
         let text = format!("{status}: {reason}");
-        self.tell(refusal, if asks_head { 0 } else { text.len() });
-        let mut headers = self.scratch.take_headers();
+        self.report_refusal(refusal, if asks_head { 0 } else { text.len() });
+        let mut headers = self.buffers.take_headers();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         (self.version, self.persists) = (Version::HTTP_11, false);
         self.write_head(status, &headers, BodyExtent::Length(text.len() as u64));
@@ -356,15 +356,15 @@ impl Http1Connection {
         self.state = Http1State::Ending(ConnectionEnd::Parting { sends: true });
     }
 
-    /// While an answer is waited for: reads the content that somebody wants, and notices a client that
-    /// goes away. Ready when the answer is to be asked for again.
+    /// While a response is pending: reads the body that the store wants, and detects a disconnect.
+    /// Ready when the response is to be polled again.
     fn poll_content(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.intake.as_ref().is_some_and(BodySender::is_wanted) {
+        if self.body_sender.as_ref().is_some_and(BodySender::is_wanted) {
             return self.poll_wanted(context);
         }
         self.write(context)?;
         if self.input.is_empty() {
-            // It is what follows. More of it is not read before this request is answered.
+            // Pipelined input. No more of it is read before this request is answered.
             if ready!(self.poll_read(context))? == 0 {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
@@ -372,7 +372,7 @@ impl Http1Connection {
         Poll::Pending
     }
 
-    /// Reads a piece of content for whoever waits for it.
+    /// Reads a piece of the body for its waiting reader.
     fn poll_wanted(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let broken = match self.framing.next(&mut self.input) {
@@ -380,14 +380,14 @@ impl Http1Connection {
                     BodyError::Malformed(HUGE_CHUNK)
                 }
                 Ok(FramingStep::Piece(piece)) => {
-                    if let Some(intake) = &self.intake {
-                        intake.give(piece, context);
+                    if let Some(body_sender) = &self.body_sender {
+                        body_sender.send(piece, context);
                     }
                     return Poll::Ready(Ok(()));
                 }
                 Ok(FramingStep::End) => {
-                    if let Some(intake) = self.intake.take() {
-                        intake.end(context);
+                    if let Some(body_sender) = self.body_sender.take() {
+                        body_sender.end(context);
                     }
                     return Poll::Ready(Ok(()));
                 }
@@ -403,27 +403,27 @@ impl Http1Connection {
                 }
                 Err(malformed) => BodyError::Malformed(malformed),
             };
-            // It cannot be told where the next request would begin.
+            // The start of the next request is unknown.
             self.framing = Framing::Close;
             self.persists = false;
-            if let Some(intake) = self.intake.take() {
-                intake.fail(broken, context);
+            if let Some(body_sender) = self.body_sender.take() {
+                body_sender.fail(broken, context);
             }
             return Poll::Ready(Ok(()));
         }
     }
 
-    /// Reads more content. Answers how many bytes that were.
+    /// Reads more of the body. Returns the number of bytes.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let scratch = self.scratch.clone();
-        let mut space = scratch.space();
+        let buffers = self.buffers.clone();
+        let mut space = buffers.space();
         let bytes = ready!(self.socket.poll_take(&mut space, context))?;
         self.input.extend_from_slice(bytes);
         self.is_fresh = true;
         Poll::Ready(Ok(bytes.len()))
     }
 
-    /// Sends what there is of an answer. Ready when something was done.
+    /// Writes the available response body. Ready after progress.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.output.has_enough() {
             let Http1State::Sending(body, extent) = &mut self.state else {
@@ -433,7 +433,7 @@ impl Http1Connection {
                 Poll::Ready(Some(Ok(piece))) => {
                     if let BodyExtent::Length(left) = extent {
                         let Some(rest) = left.checked_sub(piece.length()) else {
-                            self.break_off("its content is longer than was said");
+                            self.break_off("its content is longer than announced");
                             continue;
                         };
                         *left = rest;
@@ -446,7 +446,7 @@ impl Http1Connection {
                 Poll::Ready(None) => {
                     match extent {
                         BodyExtent::Length(_) => {
-                            self.break_off("its content is shorter than was said");
+                            self.break_off("its content is shorter than announced");
                             continue;
                         }
                         BodyExtent::Chunked => self.output.push_last_chunk(),
@@ -461,16 +461,16 @@ impl Http1Connection {
         self.output.poll_write(&mut self.socket, context)
     }
 
-    /// The rest of an answer cannot be had. What there is of it is still sent: that it ends too early
-    /// shows the client that it is not whole.
+    /// The response cannot be completed. The part so far is still sent: the early end tells the
+    /// client that it is incomplete.
     fn break_off(&mut self, reason: &'static str) {
-        tracing::debug!(reason, "an answer broke off");
+        tracing::debug!(reason, "a response ended early");
         self.state = Http1State::Ending(ConnectionEnd::Parting { sends: true });
     }
 
-    /// All of an answer is on its way.
+    /// The response is complete.
     fn finish(&mut self) {
-        self.intake = None;
+        self.body_sender = None;
         let is_over = self.framing.is_over();
         self.state = match self.persists {
             true if is_over => Http1State::Waiting,
@@ -479,7 +479,7 @@ impl Http1Connection {
         };
     }
 
-    /// Throws away content that nobody reads, so that the next request can be found.
+    /// Drains the unread body to reach the next request.
     fn poll_unread(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let sends = match self.framing.next(&mut self.input) {
             Ok(FramingStep::End) => {

@@ -1,5 +1,5 @@
-//! What is on its way to a client: bytes that are put together, large pieces that are not copied, and
-//! files that the system sends from its own memory.
+//! The output of a connection: a buffer of small pieces, a large piece without a copy, or a file by
+//! sendfile(2).
 
 use crate::server::response::file_body::BodyPiece;
 use crate::server::socket::Socket;
@@ -8,12 +8,12 @@ use runnel_store::FilePart;
 use std::io::{self, IoSlice, Write};
 use std::task::{Context, Poll, ready};
 
-/// A piece is copied behind what is to be written anyway while both have no more bytes than this: one
-/// plain write is cheaper than one of several pieces, by about 0.2 µs on Linux.
+/// A piece is copied into the buffer while both fit into this size: a plain write is about 0.2 µs
+/// cheaper than a vectored one on Linux.
 const JOINED: usize = 8 * 1024;
-/// How many bytes of small answers are put together before they are written.
+/// Buffered bytes of small responses before they are written.
 const ENOUGH: usize = 16 * 1024;
-/// How many bytes of files a connection sends before the others have their turn.
+/// Bytes of files that a connection sends before the task yields.
 const TURN: u64 = 1 << 20;
 
 /// The output of a connection.
@@ -21,47 +21,47 @@ const TURN: u64 = 1 << 20;
 pub(crate) struct ResponseOutput {
     pub(crate) buffer: Vec<u8>,
     written: usize,
-    /// What follows the buffer.
+    /// A large piece after the buffer.
     piece: Bytes,
     file: Option<FilePart>,
-    /// What follows that.
+    /// The chunk end after the piece.
     tail: &'static [u8],
-    /// How many bytes of files may still be sent in this turn.
+    /// Bytes of files that may still be sent before yielding.
     turn: u64,
 }
 
 impl ResponseOutput {
-    /// The connection has its turn.
+    /// Resets the budget of files.
     pub(crate) fn begin_turn(&mut self) {
         self.turn = TURN;
     }
 
-    /// Whether all is written.
+    /// Whether all output is written.
     pub(crate) fn is_empty(&self) -> bool {
         self.buffer.is_empty() && !self.is_full()
     }
 
-    /// Whether there is enough to be written before more is put here.
+    /// Whether to write before more is added.
     pub(crate) fn has_enough(&self) -> bool {
         self.is_full() || self.buffer.len() >= ENOUGH
     }
 
-    /// Whether nothing can be put here before this is written.
+    /// Whether nothing can be added before a write.
     fn is_full(&self) -> bool {
         !self.piece.is_empty() || self.file.is_some() || !self.tail.is_empty()
     }
 
-    /// Adds a piece of content, in a chunk of its own if wanted (RFC 9112 section 7.1).
+    /// Adds a piece of content, as a chunk if wanted (RFC 9112 section 7.1).
     pub(crate) fn push(&mut self, piece: BodyPiece, chunked: bool) {
         debug_assert!(!self.is_full(), "what is full must be written first");
         let length = piece.length();
         if length == 0 {
-            // A chunk without bytes would be the last one.
+            // An empty chunk would end the content.
             return;
         }
         if chunked {
             debug_assert!(matches!(piece, BodyPiece::Bytes(_)), "a file has a length");
-            // Memory takes all that is written to it.
+            // Writing to memory never fails.
             let _ = write!(self.buffer, "{length:x}\r\n");
             self.tail = b"\r\n";
         }
@@ -75,7 +75,7 @@ impl ResponseOutput {
         }
     }
 
-    /// Adds the end of content that comes in chunks.
+    /// Adds the last chunk.
     pub(crate) fn push_last_chunk(&mut self) {
         if self.tail.is_empty() {
             self.buffer.extend_from_slice(b"0\r\n\r\n");
@@ -84,11 +84,10 @@ impl ResponseOutput {
         }
     }
 
-    /// Writes all that there is. Pending when the client has no room for it, or when others have
-    /// waited long enough.
+    /// Writes all output. Pending when the client accepts no more, or to yield to others.
     ///
     /// # Errors
-    /// The connection is broken, or a file is shorter than its answer said.
+    /// The connection is broken, or a file is shorter than announced.
     pub(crate) fn poll_write(
         &mut self,
         socket: &mut Socket,
@@ -99,7 +98,7 @@ impl ResponseOutput {
                 ready!(self.poll_memory(socket, context))?;
             } else if let Some(part) = &self.file {
                 if self.turn == 0 {
-                    // The client has room and is not late.
+                    // The client accepts more: only a yield.
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 }
@@ -112,7 +111,7 @@ impl ResponseOutput {
         socket.poll_flush_all(context)
     }
 
-    /// Writes some of what is in memory.
+    /// Writes some of the memory.
     fn poll_memory(
         &mut self,
         socket: &mut Socket,

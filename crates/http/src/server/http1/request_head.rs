@@ -1,7 +1,8 @@
-//! The head of a request of HTTP/1.1, and everything that is wrong with one (RFC 9112 sections 2 to 6).
+//! The parser of HTTP/1.1 request heads, and every reason to refuse one (RFC 9112 sections 2 to 6).
 //!
-//! What two servers in a row could read differently is refused (section 11.2): two lengths, a
-//! length beside chunks, a line feed alone at the end of a line, a target with a fragment.
+//! Heads that two servers in a chain could read differently are refused, against request smuggling
+//! (section 11.2): two lengths, a length beside chunked, a bare line feed, a target with a
+//! fragment.
 
 use super::shared_buffers::SharedBuffers;
 use crate::protocol::fields::{self, Copied};
@@ -15,26 +16,26 @@ use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// The request line has this much beside its target, in bytes: the method, the version, two spaces.
+/// Bytes of the request line beside the target: the method, the version, two spaces.
 const BESIDE_TARGET: usize = 64;
 
-/// Bytes of the request line behind its target, without the line feed.
+/// Bytes of the request line after the target, without the line feed.
 const AFTER_TARGET: usize = " HTTP/1.1\r".len();
 
-/// The head of a request.
+/// A parsed request head.
 #[derive(Debug)]
 pub(crate) struct RequestHead {
-    /// What was asked, as it is seen from here on.
+    /// The request for the rest of the server.
     pub(crate) exchange: Rc<HttpExchange>,
-    /// Where the content after it ends.
+    /// The framing of its body.
     pub(crate) framing: Framing,
-    /// Whether the client wants to go on with another request.
+    /// Whether the client keeps the connection.
     pub(crate) persists: bool,
-    /// Whether the client waits for a word before it sends the content.
+    /// Whether the client waits for 100 Continue.
     pub(crate) expects: bool,
 }
 
-/// Why a head is none.
+/// Why a head is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeadRefusal {
     pub(crate) status: StatusCode,
@@ -57,7 +58,7 @@ const OTHER_VERSION: HeadRefusal = HeadRefusal {
     status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
     reason: "this connection speaks HTTP/1.1",
 };
-/// Such a head is read as one of HTTP/1.1.
+/// Such a head is parsed as HTTP/1.1.
 const LATER_MINOR: HeadRefusal = HeadRefusal {
     status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
     reason: "a later minor version is read as HTTP/1.1",
@@ -65,20 +66,19 @@ const LATER_MINOR: HeadRefusal = HeadRefusal {
 const BARE_LINE_FEED: HeadRefusal = bad("a line ends without a carriage return");
 const FRAGMENT: HeadRefusal = bad("the target has a fragment, which is never sent");
 const TWO_LENGTHS: HeadRefusal = bad("there is more than one Content-Length");
-const NO_LENGTH: HeadRefusal = bad("the Content-Length is no number");
+const NO_LENGTH: HeadRefusal = bad("the Content-Length must be a number");
 const LENGTH_AND_CHUNKS: HeadRefusal =
     bad("there are a Content-Length and a Transfer-Encoding: send one of them");
 const CHUNKS_OF_OLD: HeadRefusal = bad("HTTP/1.0 has no transfer codings");
-const CHUNKS_WITHIN: HeadRefusal =
-    bad("chunked is not the last transfer coding, so that the end cannot be told");
+const CHUNKS_WITHIN: HeadRefusal = bad("chunked must be the last transfer coding");
 const TWO_CODINGS: HeadRefusal = bad("there is more than one transfer coding");
 
 impl RequestHead {
-    /// The head that these bytes begin with, and its length; `None` as long as it is not whole.
-    /// Empty lines before it were taken away.
+    /// Parses the head at the beginning of `bytes` and returns its length; `None` while it is
+    /// incomplete. Leading empty lines were removed.
     ///
     /// # Errors
-    /// They begin with none, or with one beyond the limits.
+    /// The bytes are no head, or exceed a limit.
     pub(crate) fn parse(
         bytes: &[u8],
         peer: SocketAddr,
@@ -92,7 +92,7 @@ impl RequestHead {
     }
 }
 
-/// Parses with room for as many fields as the limits allow.
+/// Parses with an array for as many fields as the limits allow.
 fn parse_with_room(
     bytes: &[u8],
     peer: SocketAddr,
@@ -107,8 +107,8 @@ fn parse_with_room(
     parse_into(&mut fields, bytes, peer, limits, scratch)
 }
 
-/// The same bytes with HTTP/1.1 in place of a later minor version: a recipient reads a message as one
-/// of the latest minor version that it knows (RFC 9110 section 2.5).
+/// The bytes with HTTP/1.1 in place of a later minor version: a recipient treats a message as the
+/// latest minor version that it knows (RFC 9110 section 2.5).
 fn as_http11(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let end = memchr::memchr2(b'\r', b'\n', &bytes).unwrap_or(bytes.len());
@@ -118,7 +118,7 @@ fn as_http11(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Looks at a request line, which may not be whole.
+/// Checks a request line, perhaps an incomplete one.
 fn check_line(line: &[u8], limits: &Limits) -> Result<(), HeadRefusal> {
     if line.len() > limits.target.saturating_add(BESIDE_TARGET) {
         return Err(LONG_TARGET);
@@ -129,10 +129,10 @@ fn check_line(line: &[u8], limits: &Limits) -> Result<(), HeadRefusal> {
     }
 }
 
-/// How long the request line is, as far as it has come.
+/// The length of the request line, or of its received part.
 fn line_length(bytes: &[u8], request: &httparse::Request<'_, '_>) -> usize {
     match request.path {
-        // Usually it was read, and only the version is behind the target.
+        // The common case: the parser has read it, and only the version follows the target.
         Some(target) if request.version.is_some() => {
             let start = target.as_ptr().addr() - bytes.as_ptr().addr();
             start + target.len() + AFTER_TARGET
@@ -167,7 +167,7 @@ fn parse_into<'a>(
         return Err(LONG_HEAD);
     }
     let Some(length) = length else { return Ok(None) };
-    let none = || bad("this is no request");
+    let none = || bad("the request line is malformed");
     let method = request.method.and_then(|name| Method::from_bytes(name.as_bytes()).ok());
     let method = method.ok_or_else(none)?;
     let version = if request.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
@@ -192,14 +192,14 @@ fn parse_into<'a>(
 }
 
 fn has_bare_line_feed(bytes: &[u8]) -> bool {
-    // All of it, and no way out: so the compiler looks at many bytes at a time.
+    // No early exit, so that the compiler vectorizes the loop.
     let pairs = bytes.iter().zip(bytes.iter().skip(1));
     let bare =
         pairs.fold(false, |bare, (before, byte)| bare | ((*byte == b'\n') & (*before != b'\r')));
     bare || bytes.first() == Some(&b'\n')
 }
 
-/// A version that is one, and not ours, is told from nonsense.
+/// Tells an unsupported version from a malformed one.
 fn of_version(line: &[u8]) -> HeadRefusal {
     let mut words = line.trim_ascii().split(|byte| *byte == b' ');
     let version = words.nth(2).filter(|_| words.next().is_none());
@@ -218,12 +218,12 @@ fn of_syntax(error: httparse::Error) -> HeadRefusal {
     bad(match error {
         httparse::Error::HeaderName => "the name of a header field is malformed",
         httparse::Error::HeaderValue => "the value of a header field is malformed",
-        httparse::Error::NewLine => "a line is not ended by a carriage return and a line feed",
-        _ => "this is no request",
+        httparse::Error::NewLine => "a line must end with a carriage return and a line feed",
+        _ => "the request line is malformed",
     })
 }
 
-/// What the header fields say of the message as a whole.
+/// The framing and persistence that the header fields express.
 struct MessageFraming {
     version: Version,
     length: Option<u64>,
@@ -283,8 +283,7 @@ impl MessageFraming {
         }
     }
 
-    /// Where its content ends, whether another request may follow, and whether a word is expected
-    /// before the content.
+    /// The framing, whether the connection persists, and whether the client waits for 100 Continue.
     fn ends(self) -> (Framing, bool, bool) {
         let framing = match (self.is_chunked, self.length) {
             (true, _) => Framing::Chunked(ChunkState::Size),
@@ -297,7 +296,7 @@ impl MessageFraming {
     }
 }
 
-/// Whether a transfer coding is this one.
+/// Whether a transfer coding is chunked.
 fn is_chunked(coding: &[u8]) -> bool {
     coding.trim_ascii().eq_ignore_ascii_case(b"chunked")
 }
@@ -319,7 +318,7 @@ mod tests {
         RequestHead::parse(text.as_bytes(), peer(), &limits(), &SharedBuffers::default())
     }
 
-    /// How its content ends, whether another request may follow, and whether a word is expected.
+    /// The framing, whether the connection persists, and whether the client waits for 100 Continue.
     fn ends(text: &str) -> (Framing, bool, bool) {
         let (head, length) = parse(text).unwrap().unwrap();
         assert_eq!(length, text.len());

@@ -1,47 +1,47 @@
-//! The head of an answer of HTTP/1.1, as bytes (RFC 9112 sections 4 to 6).
+//! The serializer of HTTP/1.1 response heads (RFC 9112 sections 4 to 6).
 
 use crate::protocol::fields;
 use hyper::header::{self, HeaderMap};
 use hyper::{StatusCode, Version};
 use std::io::Write;
 
-/// How the end of the content is told.
+/// The framing of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyExtent {
-    /// There is none, and nothing is said about it.
+    /// No body and no length field.
     Nothing,
-    /// It has so many bytes.
+    /// This many bytes.
     Length(u64),
-    /// Its pieces say so.
+    /// Chunked.
     Chunked,
-    /// By the end of the connection.
+    /// Until the connection closes.
     Close,
 }
 
-/// No browser is to guess what an answer is: see [`crate::server::response::problem::set_nosniff`].
+/// Disables MIME sniffing: see [`crate::server::response::problem::set_nosniff`].
 const NOT_GUESSED: &[u8] = b"x-content-type-options: nosniff\r\n";
 
-/// The head of an answer.
+/// The parts of a response head.
 pub(crate) struct ResponseHead<'a> {
     pub(crate) version: Version,
     pub(crate) status: StatusCode,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) extent: BodyExtent,
-    /// Whether another request may follow.
+    /// Whether the connection persists.
     pub(crate) persists: bool,
-    /// The field `Date`, with the end of its line.
+    /// The `Date` field, with its line end.
     pub(crate) date: &'a [u8],
 }
 
 impl ResponseHead<'_> {
-    /// Appends it. Answers whether its own headers say that the connection ends.
+    /// Appends the head. Returns whether its own headers close the connection.
     pub(crate) fn write(&self, output: &mut Vec<u8>) -> bool {
         self.status_line(output);
         let (mut says_connection, mut says_close, mut says_date) = (false, false, false);
         let mut says_options = false;
         for (name, value) in self.headers {
             if *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING {
-                // What is sent decides.
+                // The framing decides.
                 continue;
             }
             if *name == header::CONNECTION {
@@ -84,7 +84,7 @@ impl ResponseHead<'_> {
         }
         let version = if self.version == Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" };
         let reason = self.status.canonical_reason().unwrap_or("Status");
-        // Memory takes all that is written to it.
+        // Writing to memory never fails.
         let _ = write!(output, "{version} {} {reason}\r\n", self.status.as_str());
     }
 }

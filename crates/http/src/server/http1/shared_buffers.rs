@@ -1,22 +1,21 @@
-//! What the connections of one thread share, because only one of them works at a time. So a
-//! connection that waits has next to no memory of its own, and a busy one finds warm memory.
+//! Buffers that all connections of a thread share, since they take turns. A waiting
+//! connection has next to no memory of its own, and a busy one finds warm memory.
 
 use bytes::{Bytes, BytesMut};
 use hyper::header::HeaderMap;
 use std::cell::{Cell, RefCell, RefMut};
 use std::time::{Duration, Instant, SystemTime};
 
-/// The longest piece that is read from a client at a time, in bytes.
+/// The largest read from a client, in bytes.
 const INPUT: usize = 64 * 1024;
-/// The most memory that is kept for output, in bytes.
+/// The largest output buffer that is kept, in bytes.
 const OUTPUT: usize = 64 * 1024;
-/// How many bytes of memory heads share. A request that waits keeps no more than that from being used
-/// again.
+/// The block of memory that heads share, in bytes. A pending request keeps at most one block alive.
 const BLOCK: usize = 4 * 1024;
-/// Maps of more headers are not kept.
+/// Larger header maps are not kept.
 const HEADERS: usize = 128;
 
-/// Memory to work with.
+/// The buffers.
 pub(crate) struct SharedBuffers {
     input: RefCell<Box<[u8]>>,
     output: Cell<Vec<u8>>,
@@ -38,7 +37,7 @@ impl Default for SharedBuffers {
 }
 
 impl SharedBuffers {
-    /// Where bytes are read before they are looked at.
+    /// The read buffer.
     pub(crate) fn space(&self) -> RefMut<'_, Box<[u8]>> {
         self.input.borrow_mut()
     }
@@ -53,12 +52,12 @@ impl SharedBuffers {
         block.split().freeze()
     }
 
-    /// Memory for what is to be written, empty.
+    /// An empty output buffer.
     pub(crate) fn take_output(&self) -> Vec<u8> {
         self.output.take()
     }
 
-    /// Takes it back.
+    /// Returns an output buffer.
     pub(crate) fn give_output(&self, mut output: Vec<u8>) {
         if output.capacity() <= OUTPUT {
             output.clear();
@@ -66,12 +65,12 @@ impl SharedBuffers {
         }
     }
 
-    /// A map of headers, empty, perhaps with room.
+    /// An empty header map, perhaps with capacity.
     pub(crate) fn take_headers(&self) -> HeaderMap {
         self.headers.take().unwrap_or_default()
     }
 
-    /// Takes it back.
+    /// Returns a header map.
     pub(crate) fn give_headers(&self, mut headers: HeaderMap) {
         if headers.capacity() <= HEADERS {
             headers.clear();
@@ -79,7 +78,7 @@ impl SharedBuffers {
         }
     }
 
-    /// The field `Date` at this moment, with the end of its line.
+    /// The `Date` field of this moment, with its line end.
     pub(crate) fn with_date<T>(&self, now: Instant, act: impl FnOnce(&[u8]) -> T) -> T {
         let mut date = self.date.borrow_mut();
         if date.until.is_none_or(|until| until <= now) {
@@ -89,7 +88,7 @@ impl SharedBuffers {
     }
 }
 
-/// The text of the present second.
+/// The text of the current second.
 struct Date {
     line: Bytes,
     until: Option<Instant>,

@@ -1,7 +1,7 @@
-//! Which client holds how many connections, so that no client alone takes all of them.
+//! Connection quota of each client, so that no client takes all connections.
 //!
-//! A client is an address of IPv4, or the /64 network of an address of IPv6, which is what a customer of
-//! a provider gets. Opening and closing a connection cost O(log n), a request nothing.
+//! A client is an IPv4 address or an IPv6 /64 network, the usual size of a customer's network.
+//! Opening and closing a connection cost O(log n), a request nothing.
 
 use crate::server::connection_state::{ConnectionState, IdleState};
 use std::cmp::Reverse;
@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
-/// How many clients are searched for a connection that can be given up.
+/// Clients that are searched for an expendable connection.
 const CLIENTS: usize = 8;
-/// How many connections of each.
+/// Connections of each of them that are searched.
 const CONNECTIONS: usize = 64;
 
-/// Who connects.
+/// A client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Client {
     V4(u32),
@@ -31,12 +31,12 @@ impl Client {
     }
 }
 
-/// The connections of a server by their clients.
+/// The connections of a server by client.
 #[derive(Default)]
 pub(crate) struct ClientQuotas {
     clients: HashMap<Client, ClientConnections>,
-    /// The clients by how many connections they hold. Of those that hold as many, the one that was
-    /// searched or has changed last comes first.
+    /// Clients by number of connections. Among equals, the least recently searched or changed one
+    /// comes first.
     ranks: BTreeSet<(usize, Reverse<u64>, Client)>,
     turn: u64,
     count: usize,
@@ -46,17 +46,17 @@ pub(crate) struct ClientQuotas {
 struct ClientConnections {
     connections: BTreeMap<u64, Rc<ConnectionState>>,
     turn: u64,
-    /// Where the next search begins.
+    /// The start of the next search.
     next: u64,
 }
 
 impl ClientQuotas {
-    /// How many connections there are.
+    /// The number of connections.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// How many connections a client holds.
+    /// The number of connections of a client.
     pub(crate) fn held_by(&self, client: Client) -> usize {
         self.clients.get(&client).map_or(0, |held| held.connections.len())
     }
@@ -77,15 +77,15 @@ impl ClientQuotas {
         removed
     }
 
-    /// A connection that can be given up for another one: an idle one, or else a half-open one, of the
-    /// client that holds the most connections. Where it has none, of the one that holds the next most.
-    pub(crate) fn spare(&mut self) -> Option<Rc<ConnectionState>> {
+    /// An expendable connection: an idle one, or else a half-open one, of the client with the most
+    /// connections; without one, of the client with the next most.
+    pub(crate) fn expendable(&mut self) -> Option<Rc<ConnectionState>> {
         let most: Vec<Client> =
             self.ranks.iter().rev().take(CLIENTS).map(|&(_, _, client)| client).collect();
         most.into_iter().find_map(|client| {
             let mut spare = None;
-            // It goes behind the others that hold as many.
-            self.change(client, |held| spare = held.spare());
+            // It moves behind its equals.
+            self.change(client, |held| spare = held.expendable());
             spare
         })
     }
@@ -104,14 +104,14 @@ impl ClientQuotas {
 }
 
 impl ClientConnections {
-    fn spare(&mut self) -> Option<Rc<ConnectionState>> {
+    fn expendable(&mut self) -> Option<Rc<ConnectionState>> {
         let (before, after) =
             (self.connections.range(..self.next), self.connections.range(self.next..));
         let mut best: Option<(IdleState, &Rc<ConnectionState>)> = None;
         let mut last = None;
         for (number, state) in after.chain(before).take(CONNECTIONS) {
             last = Some(*number);
-            if let Some(rest) = state.rests()
+            if let Some(rest) = state.idle_state()
                 && best.is_none_or(|(other, _)| rest < other)
             {
                 best = Some((rest, state));
@@ -135,8 +135,8 @@ mod tests {
 
     fn idle() -> Rc<ConnectionState> {
         let state = Rc::new(ConnectionState::new(Instant::now()));
-        state.begin();
-        state.finish();
+        state.start_request();
+        state.finish_response();
         state
     }
 
@@ -147,7 +147,7 @@ mod tests {
 
     fn busy() -> Rc<ConnectionState> {
         let state = idle();
-        state.begin();
+        state.start_request();
         state
     }
 
@@ -167,22 +167,22 @@ mod tests {
     fn the_client_that_holds_most_gives_up_what_is_idle() {
         let (few, many) = (client("10.0.0.1"), client("10.0.0.2"));
         let mut clients = ClientQuotas::default();
-        assert!(clients.spare().is_none());
+        assert!(clients.expendable().is_none());
         let (first, half, working) = (idle(), half_open(), busy());
         clients.add(few, 1, first.clone());
         clients.add(many, 2, half.clone());
         clients.add(many, 3, working.clone());
         assert_eq!((clients.len(), clients.held_by(many), clients.held_by(few)), (3, 2, 1));
-        assert!(is(clients.spare(), &half));
+        assert!(is(clients.expendable(), &half));
         let second = idle();
         clients.add(many, 4, second.clone());
-        assert!(is(clients.spare(), &second));
-        // What is given up already is not found again.
+        assert!(is(clients.expendable(), &second));
+        // A given-up connection is not found again.
         second.give_up();
         half.give_up();
-        assert!(is(clients.spare(), &first));
+        assert!(is(clients.expendable(), &first));
         first.give_up();
-        assert!(clients.spare().is_none());
+        assert!(clients.expendable().is_none());
         for (client, number) in [(few, 1), (many, 2), (many, 3), (many, 4)] {
             assert!(clients.remove(client, number).is_some());
         }
@@ -201,7 +201,7 @@ mod tests {
             })
             .collect();
         for state in &all {
-            assert!(is(clients.spare(), state));
+            assert!(is(clients.expendable(), state));
             state.give_up();
         }
     }
@@ -214,7 +214,7 @@ mod tests {
         }
         let last = idle();
         clients.add(one, 200, last.clone());
-        let found = (0..4).find_map(|_| clients.spare());
+        let found = (0..4).find_map(|_| clients.expendable());
         assert!(is(found, &last));
     }
 }

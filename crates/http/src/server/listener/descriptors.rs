@@ -1,8 +1,8 @@
-//! What to do when the system has no file descriptor left for a connection (EMFILE, ENFILE).
+//! Accepting without a free file descriptor (EMFILE, ENFILE).
 //!
-//! A listener that merely waits leaves clients without an answer, and a socket that stays ready keeps
-//! its thread busy. One descriptor is held in reserve: it is given up to accept a connection, which gets
-//! 503, and taken back.
+//! A listener that only waits leaves clients without a response, and a ready socket keeps its
+//! thread busy. One descriptor is held in reserve: it is released to accept a connection, which
+//! gets 503, and taken back.
 
 use futures_util::FutureExt;
 use rustix::io::Errno;
@@ -14,15 +14,15 @@ use std::net::Shutdown;
 use std::time::Duration;
 use tokio::net::TcpStream;
 
-/// How long to wait for the request of a connection that is refused: an answer that is sent before it
-/// would be lost with the reset that follows.
+/// How long to wait for the request of a refused connection: an earlier response would be lost with
+/// the reset that follows.
 const REQUEST: Duration = Duration::from_millis(20);
 const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
 content-type: text/plain; charset=utf-8\r\nx-content-type-options: nosniff\r\n\
 content-length: 59\r\n\r\n503 Service Unavailable: no file descriptor is left for it\n";
 
-/// Whether an error says that no descriptor is left.
+/// Whether an error means that no descriptor is free.
 pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
@@ -32,7 +32,7 @@ pub(crate) fn out_of_descriptors() -> io::Error {
     Errno::MFILE.into()
 }
 
-/// A descriptor in reserve.
+/// A reserved descriptor.
 #[derive(Debug)]
 pub struct Reserve(Option<File>);
 
@@ -43,7 +43,7 @@ impl Default for Reserve {
 }
 
 impl Reserve {
-    /// Uses the descriptor for a connection that waits, and refuses it. Answers whether one waited.
+    /// Uses the descriptor to refuse a waiting connection. Returns whether one waited.
     pub async fn refuse(&mut self, accept: impl Future<Output = io::Result<TcpStream>>) -> bool {
         self.0 = None;
         let accepted = accept.now_or_never();
@@ -56,10 +56,10 @@ impl Reserve {
     }
 }
 
-/// Answers 503. A client that speaks TLS does not understand it, and sees the end.
+/// Responds with 503. A TLS client does not understand it, and sees the close.
 async fn refuse(stream: TcpStream) {
     if tokio::time::timeout(REQUEST, stream.readable()).await.is_ok() {
-        // Nothing depends on the outcome: the connection ends in any case.
+        // The outcome does not matter: the connection closes anyway.
         let _ = stream.try_read(&mut [0; 8 * 1024]);
         let _ = stream.try_write(REFUSAL);
         let _ = SockRef::from(&stream).shutdown(Shutdown::Write);

@@ -1,5 +1,4 @@
-//! Where a server's connections come from: a socket that listens, or somebody who accepts for
-//! several servers and hands each its share.
+//! Sources of connections: a listening socket, or another thread that accepts for several servers.
 
 use crate::network::unix_socket::{SocketFile, accept_unix};
 use crate::server::listener::descriptors::out_of_descriptors;
@@ -11,35 +10,35 @@ use tokio::sync::{mpsc, oneshot};
 
 /// A server's share of the connections that another thread accepts.
 pub struct Share {
-    /// What the server is handed. It ends when the other thread has heard that the server leaves.
+    /// The handed connections. Ends when the other thread knows that the server leaves.
     pub connections: mpsc::Receiver<Handed>,
-    /// Says that the server leaves. Whatever was accepted for it before is still handed over.
+    /// Tells that the server leaves. Connections accepted for it before are still handed over.
     pub leave: Box<dyn FnOnce()>,
-    /// The other thread has no file descriptor left: an idle connection is given up for it, and the
-    /// answer is whether there was one.
+    /// The other thread needs a file descriptor: closes an idle connection and answers whether
+    /// there was one.
     pub scarce: mpsc::Receiver<oneshot::Sender<bool>>,
 }
 
-/// Where connections come from.
+/// A source of connections.
 pub(crate) enum ConnectionSource {
-    /// Our own socket, which is closed with us.
+    /// An own socket, which closes with the server.
     Listener(TcpListener),
-    /// A socket on which others listen too.
+    /// A shared listening socket.
     Shared(TcpListener),
-    /// A Unix socket: our own, whose file goes with us, or one that others hold.
+    /// A Unix socket: an own one, whose file is removed at the end, or a shared one.
     Unix(UnixListener, Option<SocketFile>),
-    /// Handed over one by one; with the question of the other thread that is not answered yet.
+    /// Handed over one by one; with an unanswered request for a descriptor.
     Handed(Share, Option<oneshot::Sender<bool>>),
 }
 
-/// What waits when no more connections are accepted.
+/// Connections that remain when accepting stops.
 pub(crate) enum Leftover {
     Accepting(AcceptQueue),
     Handed(mpsc::Receiver<Handed>),
 }
 
 impl ConnectionSource {
-    /// The next connection. Nobody hands any more: never.
+    /// The next connection. Never ready when no thread hands any more.
     pub(crate) async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
         match self {
             ConnectionSource::Listener(listener) | ConnectionSource::Shared(listener) => {
@@ -59,8 +58,8 @@ impl ConnectionSource {
         }
     }
 
-    /// Lets no more connections into the queue. On a socket of others they go on coming; what is in
-    /// its queue is theirs unless it is to be emptied.
+    /// Stops queueing. On a shared socket others go on accepting; its queue is theirs unless it is
+    /// to be emptied.
     pub(crate) fn close(self, empties_queue: bool) -> Option<Leftover> {
         match self {
             ConnectionSource::Listener(listener) => {
@@ -84,7 +83,7 @@ impl ConnectionSource {
 }
 
 impl Leftover {
-    /// The next connection that waits.
+    /// The next remaining connection.
     pub(crate) async fn next(&mut self) -> Option<(TcpStream, SocketAddr)> {
         loop {
             let handed = match self {
@@ -98,7 +97,7 @@ impl Leftover {
     }
 }
 
-/// From the other thread's event loop, or none, to ours.
+/// Moves a stream from the other thread's event loop to this one.
 fn taken((stream, peer): Handed) -> io::Result<(TcpStream, SocketAddr)> {
     stream.set_nonblocking(true)?;
     Ok((TcpStream::from_std(stream)?, peer))

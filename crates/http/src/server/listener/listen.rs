@@ -1,4 +1,4 @@
-//! Opening the listening socket, with an error that says what to do.
+//! Opening listening sockets, with errors that name the fix.
 
 use crate::network::unix_socket::UNIX_PEER;
 use runnel_store::{Error, Kind, Result};
@@ -11,20 +11,18 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
-/// A connection that another thread has accepted, and the address of its client.
+/// A connection accepted by another thread, and the address of its client.
 pub type Handed = (std::net::TcpStream, SocketAddr);
 
-/// Connections that the system keeps waiting until they are accepted. Linux cuts it to
-/// `net.core.somaxconn`.
+/// The accept backlog. Linux caps it at `net.core.somaxconn`.
 const BACKLOG: u32 = 4096;
 
-/// Listens on exactly this address, or says why not.
+/// Listens on exactly this address, or explains why not.
 pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener> {
     open(address).map_err(|error| explain(error, address))
 }
 
-/// Opens a listening socket for others to serve on, such as [`crate::serve_on`]. Must be called
-/// within an event loop.
+/// Opens a listening socket for [`crate::serve_on`]. Must be called within an event loop.
 ///
 /// # Errors
 /// Those of [`crate::serve`].
@@ -32,12 +30,12 @@ pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
     listen(address)?.into_std().map_err(|error| explain(error, address))
 }
 
-/// Lets no further connection into the queue of a listening socket that is about to be closed.
+/// Stops new connections from entering the queue of a listening socket that is about to close.
 ///
-/// The system completes handshakes by itself and resets what is in the queue when the socket is
-/// closed: a client that connects between the last `accept` and `close` would lose its request. A
-/// packet filter drops the first packet of each new handshake (SYN without ACK) instead; the client
-/// sends it again after a second and is refused. Where there are no such filters the short gap remains.
+/// The kernel completes handshakes by itself and resets the queue when the socket closes: a client
+/// that connects between the last `accept` and `close` would lose its request. A packet filter
+/// drops the first packet of each new handshake (SYN without ACK) instead; the client retransmits
+/// it after a second and is refused. Without such filters the short gap remains.
 pub fn close_queue(listener: &impl AsFd) {
     #[cfg(target_os = "linux")]
     if let Err(error) = SockRef::from(listener).attach_filter(&DROP_NEW) {
@@ -47,17 +45,17 @@ pub fn close_queue(listener: &impl AsFd) {
     let _ = listener;
 }
 
-/// How long a client that began a handshake before [`close_queue`] may take to end it.
+/// How long a handshake that started before [`close_queue`] may take to complete.
 const HANDSHAKE: Duration = Duration::from_millis(5);
 
-/// The connections in the queue of a listening socket that is about to be closed.
+/// The queue of a listening socket that is about to close.
 pub struct AcceptQueue {
     socket: Socket,
     has_waited: bool,
 }
 
 impl AcceptQueue {
-    /// That of a port.
+    /// Of a port.
     ///
     /// # Errors
     /// The event loop does not give the socket back.
@@ -65,7 +63,7 @@ impl AcceptQueue {
         Ok(AcceptQueue { socket: listener.into_std()?.into(), has_waited: false })
     }
 
-    /// That of a Unix socket.
+    /// Of a Unix socket.
     ///
     /// # Errors
     /// The event loop does not give the socket back.
@@ -73,7 +71,7 @@ impl AcceptQueue {
         Ok(AcceptQueue { socket: OwnedFd::from(listener.into_std()?).into(), has_waited: false })
     }
 
-    /// The next connection. The system is asked, because the event loop may not have heard of it yet.
+    /// The next connection. Asks the kernel directly: the event loop may not have seen it yet.
     pub async fn next(&mut self) -> Option<Handed> {
         loop {
             match self.socket.accept() {
@@ -91,16 +89,16 @@ impl AcceptQueue {
     }
 }
 
-/// A client that went away between its connecting and our accepting.
+/// A client that disconnected before we accepted.
 pub(crate) fn is_of_the_client(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// For a packet that begins with the header of TCP (RFC 9293 section 3.1).
+/// For a packet that starts with a TCP header (RFC 9293 section 3.1).
 #[cfg(target_os = "linux")]
 const DROP_NEW: [SockFilter; 5] = [
-    // The flags, of which only SYN and ACK are kept: a packet with SYN alone is dropped.
+    // The flags, masked to SYN and ACK: a packet with SYN alone is dropped.
     SockFilter::new(0x30, 0, 0, 13),
     SockFilter::new(0x54, 0, 0, 0x12),
     SockFilter::new(0x15, 0, 1, 0x02),
@@ -110,7 +108,7 @@ const DROP_NEW: [SockFilter; 5] = [
 
 fn open(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restarted program must not wait for the old connections' TIME_WAIT to pass.
+    // A restarted program must not wait for TIME_WAIT of old connections.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)

@@ -1,4 +1,4 @@
-//! The content of a request on its way to whoever reads it.
+//! The body of a request as the server reads it.
 
 use crate::protocol::framing::HUGE_CHUNK;
 use crate::server::http1::body_channel::{BodyError, BodyReceiver};
@@ -8,18 +8,18 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The content of a request.
+/// The body of a request.
 pub(crate) enum RequestBody {
-    /// All of it, which came with the head.
+    /// Complete, received with its head.
     Whole(Bytes),
-    /// What the connection reads when it is asked for it.
+    /// Read by the connection on demand.
     Coming(BodyReceiver),
-    /// That of a request of HTTP/2.
+    /// An HTTP/2 stream.
     Multiplexed(Incoming),
 }
 
 impl RequestBody {
-    /// How long it is, where that was said.
+    /// The length, if known.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             RequestBody::Whole(bytes) => Some(bytes.len() as u64),
@@ -28,7 +28,7 @@ impl RequestBody {
         }
     }
 
-    /// Whether nothing more will come.
+    /// Whether the body is complete.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             RequestBody::Whole(bytes) => bytes.is_empty(),
@@ -59,7 +59,7 @@ impl RequestBody {
                     Some(Err(error)) => {
                         return Poll::Ready(Some(Err(RequestBodyError::Http2(error))));
                     }
-                    // Trailers are of no use to a store.
+                    // Trailers are ignored.
                     Some(Ok(frame)) => {
                         if let Ok(piece) = frame.into_data() {
                             return Poll::Ready(Some(Ok(piece)));
@@ -71,7 +71,7 @@ impl RequestBody {
     }
 }
 
-/// Why content broke off.
+/// Why a body ended early.
 #[derive(Debug)]
 pub(crate) enum RequestBodyError {
     Http1(BodyError),
@@ -79,13 +79,13 @@ pub(crate) enum RequestBodyError {
 }
 
 impl RequestBodyError {
-    /// Whether more is announced than is taken.
+    /// Whether the announced size exceeds the limit.
     pub(crate) fn is_too_large(&self) -> bool {
         matches!(self, RequestBodyError::Http1(BodyError::Malformed(HUGE_CHUNK)))
     }
 }
 
-/// For the log.
+/// The text for the log.
 impl fmt::Display for RequestBodyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

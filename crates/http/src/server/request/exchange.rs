@@ -1,4 +1,5 @@
-//! The request as a program sees it, and what a program says about the answer.
+//! The exchange of one request with a program: the request as the program reads it, and its
+//! overrides of the response.
 
 use crate::protocol::form;
 use crate::protocol::multipart::FormPart;
@@ -16,28 +17,28 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// One request being answered.
+/// One active request.
 pub(crate) struct HttpExchange {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) version: Version,
     pub(crate) headers: HeaderMap,
-    /// The client, behind proxies that are believed, too.
+    /// The client, also behind trusted proxies.
     pub(crate) peer: SocketAddr,
-    /// The body, where it was small enough to be collected.
+    /// The body, if small enough to be collected.
     pub(crate) body: Option<Bytes>,
-    /// What this request holds of the memory of all requests.
+    /// The memory that this request holds of the budget of all requests.
     pub(crate) allowance: Allowance,
-    /// The body was too large to be collected: it is read by the store.
+    /// The body is too large to be collected: the store reads it.
     pub(crate) is_streamed: bool,
-    /// The fields of the form, once a program asked for one.
+    /// The fields of the form, parsed on first use.
     form: OnceCell<Result<Vec<FormPart>>>,
     pub(crate) overrides: ResponseOverrides,
-    /// What an observer is told, where there is one.
+    /// The observed request, if there is an observer.
     pub(crate) observed: Option<Rc<ObservedRequest>>,
 }
 
-/// What a program says about the answer.
+/// Status and headers that a program sets on the response.
 #[derive(Default)]
 pub(crate) struct ResponseOverrides {
     status: Cell<Option<u16>>,
@@ -45,14 +46,14 @@ pub(crate) struct ResponseOverrides {
 }
 
 impl ResponseOverrides {
-    /// The status that was set. One that no answer can have is a fault of the program.
+    /// The status that was set. An invalid one is an error of the program.
     pub(crate) fn status(&self) -> Result<Option<StatusCode>> {
         let Some(number) = self.status.get() else { return Ok(None) };
         match StatusCode::from_u16(number) {
             Ok(status) if (200..600).contains(&number) => Ok(Some(status)),
             _ => Err(Error::new(
                 Kind::Failed,
-                format!("{number} is not the status of an answer: it lies between 200 and 599"),
+                format!("the status of a response must be between 200 and 599 (got {number})"),
             )),
         }
     }
@@ -62,26 +63,26 @@ impl ResponseOverrides {
         self.headers.borrow().iter().any(|(known, _)| known == name)
     }
 
-    /// The status of an error that was set; an error response keeps it.
+    /// The error status that was set; an error response keeps it.
     pub(crate) fn error_status(&self) -> Option<StatusCode> {
         let number = self.status.get().filter(|number| (400..600).contains(number))?;
         StatusCode::from_u16(number).ok()
     }
 
-    /// Forgets everything: what was said did not belong to this answer.
+    /// Discards everything: it did not belong to this response.
     pub(crate) fn clear(&self) {
         self.status.set(None);
         self.headers.borrow_mut().clear();
     }
 
-    /// The headers that were set, taken out.
+    /// Takes the headers that were set.
     pub(crate) fn take_headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         self.headers.take()
     }
 }
 
 impl HttpExchange {
-    /// A request that came from there, with nothing said about its answer yet.
+    /// A request from this peer, without overrides.
     pub(crate) fn new(
         method: Method,
         uri: Uri,
@@ -104,8 +105,8 @@ impl HttpExchange {
         }
     }
 
-    /// Whether the client sent the fields that are wrong, in its content, its form or its query: then
-    /// it may read what is wrong with them.
+    /// Whether the client sent the invalid fields, in its content, form or query: then it may read
+    /// the details.
     pub(crate) fn sent_fields(&self, fields: &[FieldProblem]) -> bool {
         if fields.is_empty() {
             return false;
@@ -121,7 +122,7 @@ impl HttpExchange {
             }
             let mut steps = field.pointer.trim_start_matches('/').split('/');
             let first = steps.next().unwrap_or_default();
-            // In an array the first step is a position.
+            // In an array the first step is an index.
             let is_position = first.bytes().all(|byte| byte.is_ascii_digit());
             let name = if is_position { steps.next().unwrap_or(first) } else { first };
             let name = name.replace("~1", "/").replace("~0", "~");
@@ -134,16 +135,16 @@ impl HttpExchange {
     /// The media type of the body, if it is a form.
     fn form_type(&self) -> Option<&str> {
         let value = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-        form::room(value).is_some().then_some(value)
+        form::size_limit(value).is_some().then_some(value)
     }
 
-    /// The fields of the form, which are read once.
+    /// The fields of the form, parsed once.
     fn form_fields(&self) -> Result<&[FormPart]> {
         let Some(media_type) = self.form_type() else { return Ok(&[]) };
         let fields = self.form.get_or_init(|| match &self.body {
             Some(body) => form::fields(body, media_type),
             None if self.is_streamed => {
-                let most = form::room(media_type).unwrap_or_default();
+                let most = form::size_limit(media_type).unwrap_or_default();
                 Err(Error::new(Kind::TooLarge, format!("a form has at most {most} bytes")))
             }
             None => Ok(Vec::new()),
@@ -180,7 +181,7 @@ impl Exchange for HttpExchange {
     }
 
     fn header(&self, name: &str) -> Option<String> {
-        // Lines of a list are joined by commas, but cookies by semicolons (RFC 9113, 8.2.3).
+        // Repeated fields are joined by commas, cookies by semicolons (RFC 9113 section 8.2.3).
         let comma = if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " };
         let mut values = self.headers.get_all(name).iter();
         let mut joined = String::from_utf8_lossy(values.next()?.as_bytes()).into_owned();
@@ -264,9 +265,9 @@ impl Exchange for HttpExchange {
         }
         let mut headers = self.overrides.headers.borrow_mut();
         if headers.len() >= MOST_HEADERS {
-            return wrong("no answer has so many headers: there is no room");
+            return wrong("a response has at most 100 headers: no room for the value");
         }
-        // A cookie is the one header that cannot be joined into a list (RFC 6265 section 3).
+        // Set-Cookie is the one header that cannot be joined into a list (RFC 6265 section 3).
         if key != header::SET_COOKIE {
             headers.retain(|(other, _)| *other != key);
         }
@@ -275,7 +276,7 @@ impl Exchange for HttpExchange {
     }
 }
 
-/// Headers that say where a message ends: a program that could set them could split answers.
+/// Headers that frame a message: a program that set them could split responses.
 const FRAMING: [HeaderName; 7] = [
     header::CONTENT_LENGTH,
     header::TRANSFER_ENCODING,
@@ -286,7 +287,7 @@ const FRAMING: [HeaderName; 7] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// Whether the server itself decides a header.
+/// Whether the server alone sets a header.
 pub(crate) fn is_framing(name: &HeaderName) -> bool {
     FRAMING.contains(name)
 }

@@ -1,18 +1,18 @@
-//! Who asks, when a proxy asks on behalf of others.
+//! The client address behind trusted proxies.
 //!
-//! A proxy adds the address of its client to `X-Forwarded-For`. Anybody can send that field, so it
-//! counts only where a proxy that is trusted has written it: the addresses are looked at from the
-//! end, and the first one that is no trusted proxy is the client.
+//! A proxy appends the address of its client to `X-Forwarded-For`. Any client can send that field,
+//! so it counts only where a trusted proxy wrote it: addresses are read from the end, and the first
+//! one that is no trusted proxy is the client.
 
 use crate::network::unix_socket::UNIX_PEER;
 use hyper::header::{HeaderMap, HeaderName};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// The most addresses of a request that are looked at.
+/// The most addresses of a request that are read.
 const MOST: usize = 32;
 
-/// The fields that only a trusted proxy may say; of others they are taken away.
+/// Fields that only a trusted proxy may set; they are removed from other requests.
 const FIELDS: [HeaderName; 5] = [
     HeaderName::from_static("x-forwarded-for"),
     HeaderName::from_static("x-forwarded-proto"),
@@ -21,12 +21,12 @@ const FIELDS: [HeaderName; 5] = [
     HeaderName::from_static("forwarded"),
 ];
 
-/// A proxy that is believed what it says of its clients.
+/// A trusted proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustedProxy {
-    /// Every address that has so many of its first bits in common with this one.
+    /// All addresses with this prefix.
     Net(IpAddr, u8),
-    /// Whoever reaches the server through its Unix socket.
+    /// Every client of the Unix socket.
     Unix,
 }
 
@@ -46,7 +46,7 @@ impl TrustedProxy {
             Some(bits) => bits.parse().ok().filter(|bits| *bits <= most)?,
             None => most,
         };
-        // An address of IPv4 in the clothes of IPv6 (`::ffff:10.0.0.1`) is the one inside.
+        // An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`) counts as IPv4.
         let bits = match address.is_ipv6() && address.to_canonical().is_ipv4() {
             true => bits.checked_sub(96)?,
             false => bits,
@@ -65,8 +65,7 @@ impl TrustedProxy {
 }
 
 fn has_prefix(address: IpAddr, net: IpAddr, bits: u8) -> bool {
-    // Of the bits that are no part of the prefix nothing counts. Shifting by the whole width is
-    // none that Rust has.
+    // Compares the prefix bits. A shift by the full width is invalid in Rust.
     match (address, net) {
         (IpAddr::V4(one), IpAddr::V4(two)) => {
             (one.to_bits() ^ two.to_bits()).checked_shr(32 - u32::from(bits)).unwrap_or(0) == 0
@@ -83,8 +82,8 @@ pub(crate) fn is_trusted(trusted: &[TrustedProxy], peer: SocketAddr) -> bool {
     trusted.iter().any(|proxy| proxy.is(peer))
 }
 
-/// The client of a request, whose fields about it are taken away unless a trusted proxy wrote them.
-/// Behind a proxy the port of the client is not known, and is 0.
+/// The client of a request; its forwarding fields are removed unless a trusted proxy wrote them.
+/// Behind a proxy the client's port is unknown, and 0.
 pub(crate) fn client(
     trusted: &[TrustedProxy],
     peer: SocketAddr,
@@ -101,7 +100,7 @@ pub(crate) fn client(
     let lines = headers.get_all(&FIELDS[0]).iter().rev();
     let hops = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
     for hop in hops.take(MOST) {
-        // What is no address was written by somebody who is not to be believed.
+        // An invalid address was written by an untrusted party.
         let Some(address) = address(hop.trim()) else { break };
         client = SocketAddr::new(address, 0);
         if !is_trusted(client) {
@@ -111,8 +110,8 @@ pub(crate) fn client(
     client
 }
 
-/// The host that the client has named, as a trusted proxy says it. Of others the field was taken away
-/// by [`client`], where any proxy is trusted. The last one of a list was written by the nearest proxy.
+/// The host of the client's URL according to a trusted proxy. [`client`] has removed the field of
+/// others where any proxy is trusted. The last entry of a list is that of the nearest proxy.
 pub(crate) fn host<'a>(trusted: &[TrustedProxy], headers: &'a HeaderMap) -> Option<&'a [u8]> {
     if trusted.is_empty() {
         return None;
@@ -128,7 +127,7 @@ fn address(text: &str) -> Option<IpAddr> {
     whole.or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
 }
 
-/// The client as programs and logs see it: without a port that nobody knows.
+/// A client address for programs and logs: without an unknown port.
 pub(crate) struct DisplayedPeer(pub(crate) SocketAddr);
 
 impl fmt::Display for DisplayedPeer {
@@ -174,7 +173,7 @@ mod tests {
         assert_eq!(of("unix:", &["1.2.3.4"]), "1.2.3.4");
         assert_eq!(of("[::1]:5", &["2001:db8::7"]), "2001:db8::7");
         assert_eq!(of("[::ffff:10.1.2.3]:5", &["1.2.3.4"]), "1.2.3.4");
-        // What the client itself has sent stands before it, and does not count.
+        // Entries that the client itself has sent come first, and do not count.
         assert_eq!(of("10.1.2.3:5", &["6.6.6.6, 1.2.3.4, 10.9.9.9"]), "1.2.3.4");
         assert_eq!(of("10.1.2.3:5", &["6.6.6.6", "1.2.3.4:99, 10.9.9.9"]), "1.2.3.4");
         assert_eq!(of("10.1.2.3:5", &["6.6.6.6, nonsense, 10.9.9.9"]), "10.9.9.9");

@@ -1,4 +1,4 @@
-//! What the head of a request must look like before anything else happens (RFC 9112).
+//! Checks of a request head that are common to HTTP/1.1 and HTTP/2 (RFC 9112).
 
 use crate::protocol::fields;
 use crate::server::options::Limits;
@@ -7,25 +7,25 @@ use crate::server::response::problem::Problem;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
 
-/// What is said with 431.
+/// The message of 431.
 pub(crate) const LONG_HEAD: &str = "the header fields are too many or too long";
 
-/// What one pass over the header fields found.
+/// Facts of a head, found in one pass over its fields.
 #[derive(Debug, Default)]
 pub(crate) struct Head {
-    /// The request has conditions (`If-…`).
+    /// Conditional request (`If-…`).
     pub(crate) conditional: bool,
-    /// The request asks for a part (`Range`).
+    /// Range request (`Range`).
     pub(crate) ranged: bool,
-    /// The request asks for a WebSocket (RFC 6455 section 4.1).
+    /// WebSocket handshake (RFC 6455 section 4.1).
     pub(crate) upgrades: bool,
-    /// How long the body says it is.
+    /// `Content-Length`.
     pub(crate) length: Option<u64>,
-    /// The body comes in chunks.
+    /// Chunked body.
     pub(crate) chunked: bool,
 }
 
-/// Checks what both versions of the protocol leave to this: the `Host` field, and expectations.
+/// Checks what the parsers of both versions leave open: the `Host` field, and expectations.
 pub(crate) fn check(
     method: &Method,
     uri: &Uri,
@@ -42,7 +42,7 @@ pub(crate) fn check(
                 return Err(Problem::bad("the Host field is malformed").closing());
             }
         } else if name == header::CONTENT_LENGTH {
-            // One that is malformed was refused before.
+            // A malformed one was refused before.
             head.length = value.to_str().ok().and_then(|text| text.trim().parse().ok());
         } else if name == header::TRANSFER_ENCODING {
             head.chunked = true;
@@ -73,7 +73,7 @@ pub(crate) fn check(
         return Err(Problem::bad("there is no Host field").closing());
     }
     let Some(authority) = uri.authority() else {
-        // A URI of the web has a host (RFC 9110 section 4.2.1); `*` is none.
+        // An `http` URI has a host (RFC 9110 section 4.2.1); `*` is none.
         return match is_empty && uri.path() != "*" {
             true => Err(Problem::bad("the Host field is empty").closing()),
             false => Ok(head),
@@ -83,7 +83,7 @@ pub(crate) fn check(
     if *method != Method::CONNECT && !is_host(authority) {
         return Err(Problem::bad("the authority of the target is malformed").closing());
     }
-    // In HTTP/1.1 the target counts, whatever the field says (RFC 9112 section 3.2.2).
+    // In HTTP/1.1 the target overrides the field (RFC 9112 section 3.2.2).
     if version == Version::HTTP_2
         && let Some(host) = headers.get(header::HOST)
         && !origin::is_same_host(authority, host.as_bytes())
@@ -93,8 +93,8 @@ pub(crate) fn check(
     Ok(head)
 }
 
-/// Checks the limits that the parser of HTTP/1.1 keeps by itself, for a head of HTTP/2. Sizes are
-/// those of the lines that the fields would be.
+/// Enforces the header limits for an HTTP/2 head, which the HTTP/1.1 parser enforces itself. Sizes
+/// are those of the equivalent lines.
 pub(crate) fn check_section(headers: &HeaderMap, limits: &Limits) -> Result<(), Problem> {
     let line = |(name, value): (&HeaderName, &HeaderValue)| {
         name.as_str().len() + ": ".len() + value.len() + "\r\n".len()
@@ -107,7 +107,7 @@ pub(crate) fn check_section(headers: &HeaderMap, limits: &Limits) -> Result<(), 
     }
 }
 
-/// Whether this is `host [":" port]` (RFC 9110 section 7.2). Lists and names of users are not.
+/// Whether this is `host [":" port]` (RFC 9110 section 7.2), without lists and credentials.
 fn is_host(text: &[u8]) -> bool {
     let text = text.trim_ascii();
     if let Some(rest) = text.strip_prefix(b"[") {
@@ -123,8 +123,8 @@ fn is_host(text: &[u8]) -> bool {
     }
 }
 
-/// The bytes of a registered name (RFC 3986 section 3.2.2), but for the comma: lists of hosts
-/// are how requests are smuggled past a proxy.
+/// The bytes of a registered name (RFC 3986 section 3.2.2) except the comma: lists of hosts are
+/// used to smuggle requests past a proxy.
 static NAME: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -141,7 +141,7 @@ static NAME: [bool; 256] = {
     table
 };
 
-/// Whether this is a port, or nothing: that of the scheme.
+/// Whether this is a port or empty, which means the default.
 fn is_port(text: &[u8]) -> bool {
     text.is_empty() || fields::number(text).is_some_and(|port| u16::try_from(port).is_ok())
 }

@@ -1,24 +1,23 @@
-//! For whom a server answers: the hosts that it is called by, the pages of other origins that may
-//! read its answers (the Fetch standard, section 3.2), and those that may write (cross-site request
-//! forgery).
+//! Served hosts, cross-origin reads (CORS, Fetch standard section 3.2), and protection against
+//! cross-site request forgery.
 
-use crate::server::options::Limits;
+use crate::server::options::AccessPolicy;
 use hyper::Method;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-/// How long a browser remembers what it was allowed, in seconds.
+/// Lifetime of a preflight response in a browser's cache, in seconds.
 const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
-/// What a page may see of an answer beside the few headers that every page may.
+/// Headers that a page may read beside the CORS-safelisted ones.
 const SEEN: HeaderValue =
     HeaderValue::from_static("etag, link, location, retry-after, x-request-id");
 
-/// Where a request comes from, as the browser itself says it (Fetch Metadata, section 2.4).
+/// The origin relation that the browser itself reports (Fetch Metadata, section 2.4).
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The schemes of `Authorization` that a browser adds by itself.
+/// Schemes of `Authorization` that a browser adds by itself.
 const AMBIENT: [&[u8]; 4] = [b"basic", b"digest", b"negotiate", b"ntlm"];
 
-/// Whether a host, perhaps with a port, is among those that are answered. The empty text stands for
-/// requests that name none (HTTP/1.0).
+/// Whether a host, perhaps with a port, is served. Empty stands for requests without one
+/// (HTTP/1.0).
 pub(crate) fn is_served(hosts: &[String], host: &[u8]) -> bool {
     if hosts.is_empty() {
         return true;
@@ -41,13 +40,13 @@ fn without_port(host: &[u8]) -> &[u8] {
     host.split(|byte| *byte == b':').next().unwrap_or(host)
 }
 
-/// Whether an origin is named among those that are allowed.
+/// Whether an origin is in the list.
 pub(crate) fn is_named(origins: &[String], origin: &[u8]) -> bool {
     origins.iter().any(|named| named.as_bytes().eq_ignore_ascii_case(origin))
 }
 
-/// Whether two hosts, perhaps with ports, are the same. The default ports count as absent: which
-/// of them a scheme means is not known where a proxy ends TLS.
+/// Whether two hosts, perhaps with ports, are equal. Default ports count as absent: behind a proxy
+/// that terminates TLS the scheme is unknown.
 pub(crate) fn is_same_host(one: &[u8], other: &[u8]) -> bool {
     let (one, other) = (without_default_port(one), without_default_port(other));
     !one.is_empty() && one.eq_ignore_ascii_case(other)
@@ -59,23 +58,23 @@ fn without_default_port(host: &[u8]) -> &[u8] {
     ports.iter().find_map(|port| host.strip_suffix(*port)).unwrap_or(host)
 }
 
-/// Whether an origin is that of the server, which is called by this host. `null` is not. The scheme
-/// is not compared: a server behind a proxy does not know its own.
+/// Whether an origin is that of the server under this host. `null` is not. Schemes are not
+/// compared: behind a proxy a server does not know its own.
 pub(crate) fn is_own(origin: &[u8], host: Option<&[u8]>) -> bool {
     let Some(at) = memchr::memmem::find(origin, b"://") else { return false };
     host.is_some_and(|host| is_same_host(&origin[at + 3..], host))
 }
 
-/// Whether a request that writes comes from a page of another origin, which is not named: the page
-/// would write with the cookies of the person who looks at it, or from inside that person's network.
+/// Whether a write comes from a page of another, unlisted origin: the page would write with the
+/// cookies of its visitor, or from inside the visitor's network.
 ///
-/// The rules are those of `CrossOriginProtection` of Go 1.25. A method that only reads passes, and
-/// so does a request of a client that is no browser, which has neither field.
+/// The rules are those of `CrossOriginProtection` of Go 1.25. Safe methods pass, and so do requests
+/// of clients other than browsers, which have neither field.
 pub(crate) fn is_foreign_write(
     method: &Method,
     headers: &HeaderMap,
     host: Option<&[u8]>,
-    limits: &Limits,
+    access: &AccessPolicy,
 ) -> bool {
     if method.is_safe() {
         return false;
@@ -84,15 +83,15 @@ pub(crate) fn is_foreign_write(
     let is_own = match headers.get(SITE).map(HeaderValue::as_bytes) {
         Some(b"same-origin" | b"none") => true,
         Some(b"cross-site") => false,
-        // Another host of the same site, or a word that is not known yet.
+        // Another host of the same site, or an unknown word.
         Some(_) => origin.is_some_and(|origin| is_own(origin, host)),
         None => origin.is_none_or(|origin| is_own(origin, host)),
     };
-    !is_own && !may_write(&limits.origins, origin, headers)
+    !is_own && !may_write(&access.allowed_origins, origin, headers)
 }
 
-/// Whether pages of an origin may write: where it is named, or where `*` stands for it and the
-/// browser has added nothing that it knows of the person.
+/// Whether pages of an origin may write: when listed, or when `*` covers it and the request has no
+/// ambient credentials.
 fn may_write(origins: &[String], origin: Option<&[u8]>, headers: &HeaderMap) -> bool {
     if origin.is_some_and(|origin| is_named(origins, origin)) {
         return true;
@@ -100,8 +99,8 @@ fn may_write(origins: &[String], origin: Option<&[u8]>, headers: &HeaderMap) -> 
     origins.iter().any(|origin| origin == "*") && !has_ambient_credentials(headers)
 }
 
-/// Whether a request has credentials that a browser adds without the page knowing them. A token that
-/// a page has to know is none of them.
+/// Whether a request has credentials that a browser adds without the page knowing them. A token
+/// that a page has to know is not ambient.
 fn has_ambient_credentials(headers: &HeaderMap) -> bool {
     let is_ambient = |value: &HeaderValue| {
         let scheme = value.as_bytes().trim_ascii_start().split(|byte| *byte == b' ').next();
@@ -111,29 +110,29 @@ fn has_ambient_credentials(headers: &HeaderMap) -> bool {
         || headers.get_all(header::AUTHORIZATION).iter().any(is_ambient)
 }
 
-/// A request of a page that may come from another origin.
+/// A cross-origin request.
 pub(crate) struct CrossOriginRequest {
-    /// The origin, as it is answered: itself, or any; absent where it may not.
+    /// The allowed origin: itself, or any; `None` when denied.
     allowed: Option<HeaderValue>,
-    /// The origin was named, and may send its cookies.
+    /// The origin is listed, and may send cookies.
     trusted: bool,
-    /// The question before the request: which headers the page wants to send.
+    /// A preflight, with the headers that the page wants to send.
     before: Option<Option<HeaderValue>>,
 }
 
 impl CrossOriginRequest {
-    /// What a request asks; `None` where no origins are allowed at all.
+    /// The cross-origin aspects of a request; `None` without allowed origins.
     pub(crate) fn by(
         method: &Method,
         headers: &HeaderMap,
-        limits: &Limits,
+        access: &AccessPolicy,
     ) -> Option<CrossOriginRequest> {
-        if limits.origins.is_empty() {
+        if access.allowed_origins.is_empty() {
             return None;
         }
         let origin = headers.get(header::ORIGIN);
-        let named = origin.filter(|origin| is_named(&limits.origins, origin.as_bytes()));
-        let any = limits.origins.iter().any(|origin| origin == "*");
+        let named = origin.filter(|origin| is_named(&access.allowed_origins, origin.as_bytes()));
+        let any = access.allowed_origins.iter().any(|origin| origin == "*");
         let allowed = match (named, origin) {
             (Some(named), _) => Some(named.clone()),
             (None, Some(_)) if any => Some(HeaderValue::from_static("*")),
@@ -143,13 +142,13 @@ impl CrossOriginRequest {
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let wanted = || headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
         Some(CrossOriginRequest {
-            trusted: named.is_some() && limits.credentials,
+            trusted: named.is_some() && access.allow_credentials,
             allowed,
             before: is_before.then(wanted),
         })
     }
 
-    /// Says in the answer what the page may.
+    /// Adds the CORS headers to the response.
     pub(crate) fn answer(self, headers: &mut HeaderMap) {
         add_vary(headers);
         let Some(allowed) = self.allowed else { return };
@@ -172,7 +171,7 @@ impl CrossOriginRequest {
     }
 }
 
-/// The answer depends on the origin: caches must know.
+/// The response varies by origin: tells caches.
 fn add_vary(headers: &mut HeaderMap) {
     let old = headers.get(header::VARY).and_then(|vary| vary.to_str().ok());
     let new = old.map_or_else(|| "origin".to_string(), |old| format!("{old}, origin"));
@@ -207,10 +206,10 @@ mod tests {
         credentials: bool,
         fields: &[(&'static str, &'static str)],
     ) -> HeaderMap {
-        let limits = Limits {
-            origins: origins.iter().map(ToString::to_string).collect(),
-            credentials,
-            ..Limits::default()
+        let access = AccessPolicy {
+            allowed_origins: origins.iter().map(ToString::to_string).collect(),
+            allow_credentials: credentials,
+            ..AccessPolicy::default()
         };
         let is_before = fields.iter().any(|(name, _)| name.starts_with("access-control"));
         let method = if is_before { Method::OPTIONS } else { Method::GET };
@@ -220,7 +219,7 @@ mod tests {
         }
         let mut answered = HeaderMap::new();
         answered.insert(header::ALLOW, HeaderValue::from_static("GET, PUT"));
-        if let Some(asked) = CrossOriginRequest::by(&method, &headers, &limits) {
+        if let Some(asked) = CrossOriginRequest::by(&method, &headers, &access) {
             asked.answer(&mut answered);
         }
         answered
@@ -261,13 +260,13 @@ mod tests {
 
     fn is_refused(origins: &[&str], fields: &[(&'static str, &'static str)]) -> bool {
         let origins = origins.iter().map(ToString::to_string).collect();
-        let limits = Limits { origins, ..Limits::default() };
+        let access = AccessPolicy { allowed_origins: origins, ..AccessPolicy::default() };
         let mut headers = HeaderMap::new();
         for (name, value) in fields {
             headers.insert(*name, HeaderValue::from_static(value));
         }
         let refused =
-            |method| is_foreign_write(&method, &headers, Some(b"a.example:8080"), &limits);
+            |method| is_foreign_write(&method, &headers, Some(b"a.example:8080"), &access);
         for safe in [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE] {
             assert!(!refused(safe), "{fields:?}");
         }

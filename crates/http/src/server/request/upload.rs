@@ -1,4 +1,4 @@
-//! The body of a request: collected when it is small, a stream with a limit when it is not.
+//! Request bodies: collected when small, a limited stream when large.
 
 use crate::server::options::Limits;
 use crate::server::request::body::RequestBody;
@@ -16,18 +16,18 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 
-/// Bodies up to this size are collected before the store is asked.
+/// Bodies up to this size are collected before the store is called.
 const SMALL: u64 = 64 * 1024;
 
-/// A request's body.
+/// A received request body.
 pub(crate) enum Upload {
-    /// All of it.
+    /// Complete.
     Whole(Bytes),
-    /// A stream, with its length where the client said it.
+    /// A stream, with its length if known.
     Stream(ByteStream, Option<u64>),
 }
 
-/// What the two ends of an upload tell each other: how it went wrong, and whether it is over.
+/// The progress of an upload, shared by reader and response: its fault, and whether it is over.
 pub(crate) struct UploadProgress {
     fault: Cell<Option<UploadFault>>,
     over: Cell<bool>,
@@ -42,7 +42,7 @@ enum UploadFault {
 }
 
 impl UploadProgress {
-    /// The answer to a client whose upload went wrong, whatever the store made of it.
+    /// The response to a failed upload, whatever the store made of it.
     pub(crate) fn problem(&self) -> Option<Problem> {
         self.fault.get().map(|fault| match fault {
             UploadFault::TooLarge => too_large(),
@@ -51,7 +51,7 @@ impl UploadProgress {
         })
     }
 
-    /// Whether nothing more of the body will be read.
+    /// Whether the rest of the body will not be read.
     pub(crate) fn is_over(&self) -> bool {
         self.over.get()
     }
@@ -62,23 +62,23 @@ impl UploadProgress {
     }
 }
 
-/// A body above the limit: the rest is not read.
+/// 413: the rest is not read.
 pub(crate) fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE).closing()
 }
 
-/// A body for which no memory is free, or not of one request: the rest is not read.
-pub(crate) fn no_memory(kind: Kind) -> Problem {
+/// Out of memory, of all requests or of this one: the rest is not read.
+pub(crate) fn out_of_memory(kind: Kind) -> Problem {
     match kind {
         Kind::TooLarge => too_large(),
         _ => Problem::new(StatusCode::SERVICE_UNAVAILABLE).closing(),
     }
 }
 
-/// Takes the body of a request. Reading it is what makes the connection send `100 Continue`, so whatever
-/// can be refused without the body is refused before this. A form is collected up to `form` bytes, so
-/// that a program can ask for its fields. What is collected is charged to the request.
-pub(crate) async fn take(
+/// Receives the body of a request. Reading makes the connection send `100 Continue`, so everything
+/// that can be refused without the body is refused before. A form is collected up to `form` bytes,
+/// so that a program can read its fields. Collected bytes are charged to the request.
+pub(crate) async fn receive(
     body: RequestBody,
     exchange: &HttpExchange,
     head: &Head,
@@ -100,7 +100,7 @@ pub(crate) async fn take(
         match piece {
             Ok(piece) => {
                 if let Err(error) = exchange.allowance.hold_arriving(piece.len()) {
-                    return Err(no_memory(error.kind));
+                    return Err(out_of_memory(error.kind));
                 }
                 start.add(piece);
             }
@@ -114,7 +114,7 @@ pub(crate) async fn take(
     Ok((Upload::Whole(start.take()), progress))
 }
 
-/// Reads a body that no store asks for, to its end and within its limits.
+/// Drains an ignored body within its limits.
 pub(crate) async fn discard(
     body: RequestBody,
     limits: &Limits,
@@ -128,7 +128,7 @@ pub(crate) async fn discard(
     Ok(())
 }
 
-/// CollectedBody put together; a single one is not copied.
+/// Collected pieces; a single one is not copied.
 #[derive(Default)]
 struct CollectedBody {
     only: Bytes,
@@ -160,13 +160,13 @@ impl CollectedBody {
     }
 }
 
-/// Reads a body piece by piece, within its limits.
+/// A body as a stream within its limits.
 struct UploadReader {
     body: RequestBody,
-    /// How many bytes may still come.
+    /// Bytes that may still arrive.
     left: u64,
     pace: Pace,
-    /// Runs while a piece is waited for, with the time when that began.
+    /// Runs while a piece is pending, with the start of that wait.
     sleep: Option<(Pin<Box<Sleep>>, Instant)>,
     progress: Rc<UploadProgress>,
 }
@@ -199,7 +199,7 @@ impl UploadReader {
     }
 }
 
-/// How long a client may still keep its server waiting.
+/// The minimum rate: the time that a client may still keep the server waiting.
 struct Pace {
     idle: Duration,
     rate: u32,
@@ -255,8 +255,8 @@ impl Stream for UploadReader {
                 self.fail(UploadFault::TooLarge, Kind::TooLarge, "the body is too large")
             }
             Some(Err(error)) => {
-                tracing::debug!(%error, "the body of a request broke off");
-                self.fail(UploadFault::Broken, Kind::Invalid, "the body broke off")
+                tracing::debug!(%error, "the body of a request ended early");
+                self.fail(UploadFault::Broken, Kind::Invalid, "the request body ended early")
             }
             Some(Ok(piece)) if piece.len() as u64 > self.left => {
                 self.fail(UploadFault::TooLarge, Kind::TooLarge, "the body is too large")

@@ -1,5 +1,4 @@
-//! The body of an answer: one piece, or a stream that is asked for its next piece only when the
-//! client has room for it.
+//! Response bodies: bytes, or a stream that is polled only when the client accepts more.
 
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::RequestWatch;
@@ -14,21 +13,22 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Bodies of up to so many bytes are packed before their answer leaves, so that it has a length.
-const PACKED_AT_ONCE: usize = 64 << 10;
+/// Bodies up to this size, in bytes, are compressed before the head, so that the response has a
+/// length.
+const COMPRESSED_AT_ONCE: usize = 64 << 10;
 
-/// The body of an answer. Dropping it tells the state that the answer is over.
+/// The body of a response. Dropping it tells the connection state that the response is over.
 pub(crate) struct ResponseBody {
     source: BodySource,
     state: Rc<ConnectionState>,
-    /// Who is told when this is over.
+    /// The observer's handle of the request.
     watch: Option<RequestWatch>,
 }
 
-/// Responses below this size are not counted among what requests hold.
+/// Smaller bodies are not charged to the memory of requests.
 const COUNTED: usize = 16 << 10;
 
-/// Bytes that count among what requests hold for as long as anybody has them.
+/// Bytes that are charged to the memory of requests while they are held.
 struct HeldBytes {
     bytes: Bytes,
     _held: Held,
@@ -45,7 +45,7 @@ type Polled = Poll<Option<Result<BodyPiece, BrokenOff>>>;
 enum BodySource {
     Whole(Bytes),
     Stream(ByteStream, Option<u64>),
-    /// A file that the system can send by itself.
+    /// A file for sendfile(2).
     File(Box<FileBody>),
     /// The stream failed.
     Broken,
@@ -53,12 +53,12 @@ enum BodySource {
 }
 
 impl ResponseBody {
-    /// Bytes in memory.
+    /// A body in memory.
     pub(crate) fn whole(bytes: Bytes, state: &Rc<ConnectionState>) -> Self {
         ResponseBody { source: BodySource::Whole(bytes), state: state.clone(), watch: None }
     }
 
-    /// A stream; with a length where it is known, in chunks otherwise.
+    /// A stream; chunked without a known length.
     pub(crate) fn stream(
         stream: ByteStream,
         length: Option<u64>,
@@ -71,13 +71,13 @@ impl ResponseBody {
         ResponseBody { source, state: state.clone(), watch: None }
     }
 
-    /// Charges a large body that lies in memory for this response alone, until the client has it.
+    /// Charges a large body in memory to this response, until the client has it.
     ///
     /// # Errors
     /// Those of [`Held::add`].
-    pub(crate) fn hold(&mut self) -> Result<(), Error> {
+    pub(crate) fn charge_memory(&mut self) -> Result<(), Error> {
         let BodySource::Whole(bytes) = &mut self.source else { return Ok(()) };
-        // What others hold as well, such as a cache, is counted there.
+        // Shared bytes, as of a cache, are charged there.
         if bytes.len() < COUNTED || !bytes.is_unique() {
             return Ok(());
         }
@@ -88,12 +88,12 @@ impl ResponseBody {
         Ok(())
     }
 
-    /// The state of the connection that this body belongs to.
+    /// The state of the connection of this body.
     pub(crate) fn state(&self) -> &Rc<ConnectionState> {
         &self.state
     }
 
-    /// Attaches the observer's record of a request to its response, until the body ends.
+    /// Attaches the observer's handle to a response, until the body ends.
     pub(crate) fn observe(
         watch: RequestWatch,
         mut response: Response<ResponseBody>,
@@ -104,11 +104,11 @@ impl ResponseBody {
         response
     }
 
-    /// From now on it is packed as gzip: at once where it is small, piece by piece otherwise.
-    /// Answers whether it is.
-    pub(crate) fn pack(&mut self) -> bool {
+    /// Compresses the body with gzip: at once when small, as a stream otherwise. Returns whether it
+    /// did.
+    pub(crate) fn compress(&mut self) -> bool {
         self.source = match std::mem::replace(&mut self.source, BodySource::Done) {
-            BodySource::Whole(bytes) if bytes.len() <= PACKED_AT_ONCE => match gzip(&bytes) {
+            BodySource::Whole(bytes) if bytes.len() <= COMPRESSED_AT_ONCE => match gzip(&bytes) {
                 Ok(packed) => BodySource::Whole(packed),
                 Err(_) => {
                     self.source = BodySource::Whole(bytes);
@@ -120,7 +120,7 @@ impl ResponseBody {
                 BodySource::Stream(gzip_stream(Box::pin(whole), false), None)
             }
             BodySource::Stream(stream, length) => {
-                // Pieces of unknown number come when there is something to show.
+                // A stream of unknown length flushes each piece.
                 BodySource::Stream(gzip_stream(stream, length.is_none()), None)
             }
             BodySource::File(file) => {
@@ -134,7 +134,7 @@ impl ResponseBody {
         true
     }
 
-    /// No body.
+    /// An empty body.
     pub(crate) fn empty(state: &Rc<ConnectionState>) -> Self {
         ResponseBody::whole(Bytes::new(), state)
     }
@@ -142,7 +142,7 @@ impl ResponseBody {
 
 impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.state.finish();
+        self.state.finish_response();
     }
 }
 
@@ -157,11 +157,11 @@ impl BodySource {
             BodySource::Stream(stream, _) => {
                 let polled = poll_stream(stream, context)
                     .map(|next| next.map(|one| one.map(BodyPiece::Bytes)));
-                self.goes_on(polled, context)
+                self.handle_poll(polled, context)
             }
             BodySource::File(file) => {
                 let polled = file.poll(context);
-                self.goes_on(polled, context)
+                self.handle_poll(polled, context)
             }
             BodySource::Broken => {
                 *self = BodySource::Done;
@@ -171,8 +171,8 @@ impl BodySource {
         }
     }
 
-    /// What came of asking for the next piece.
-    fn goes_on(
+    /// Handles the result of a poll.
+    fn handle_poll(
         &mut self,
         polled: Poll<Option<Result<BodyPiece, Error>>>,
         context: &mut Context<'_>,
@@ -180,8 +180,8 @@ impl BodySource {
         match polled {
             Poll::Ready(Some(Ok(piece))) => Poll::Ready(Some(Ok(piece))),
             Poll::Ready(Some(Err(_))) => {
-                // hyper throws away what it has not written when a body fails: let it write the
-                // head and the first pieces before it hears of this.
+                // hyper discards unwritten output when a body fails: it writes the head and first
+                // pieces before it sees the error.
                 *self = BodySource::Broken;
                 context.waker().wake_by_ref();
                 Poll::Pending
@@ -214,7 +214,7 @@ impl ResponseBody {
         polled
     }
 
-    /// All of it, where it lies in memory.
+    /// All of the body, if it is in memory.
     pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
         let BodySource::Whole(bytes) = &mut self.source else { return None };
         let bytes = std::mem::take(bytes);
@@ -226,13 +226,13 @@ impl ResponseBody {
         Some(bytes)
     }
 
-    /// How many bytes it has, where that is known.
+    /// The length, if known.
     pub(crate) fn length(&self) -> Option<u64> {
         self.size_hint().exact()
     }
 }
 
-/// As hyper sees it, for HTTP/2.
+/// The interface of hyper, for HTTP/2.
 impl Body for ResponseBody {
     type Data = Bytes;
     type Error = BrokenOff;
@@ -244,7 +244,7 @@ impl Body for ResponseBody {
         self.poll_piece(context).map(|next| {
             next.map(|piece| match piece? {
                 BodyPiece::Bytes(bytes) => Ok(Frame::data(bytes)),
-                // Its connection sends no files: see `FileBody::new`.
+                // An HTTP/2 connection never sends files: see `FileBody::new`.
                 BodyPiece::File(_) => Err(BrokenOff),
             })
         })
@@ -271,13 +271,13 @@ impl Body for ResponseBody {
     }
 }
 
-/// A stream of an answer failed; the log says why.
+/// The stream of a response failed; the log says why.
 #[derive(Debug)]
 pub(crate) struct BrokenOff;
 
 impl fmt::Display for BrokenOff {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("an answer broke off")
+        out.write_str("a response ended early")
     }
 }
 

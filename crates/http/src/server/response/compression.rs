@@ -1,4 +1,4 @@
-//! Compression answers that get smaller by it, for clients that take gzip (RFC 9110 section 8.4).
+//! Compression of responses for clients that accept gzip (RFC 9110 section 8.4).
 
 use crate::protocol::conditions::{self, GZIP_SUFFIX};
 use crate::protocol::fields;
@@ -6,19 +6,19 @@ use crate::server::response::body::ResponseBody;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{EntityTag, coding_quality};
 
-/// How an answer may be packed, known before its headers are made.
+/// Whether a response can be compressed, known before its headers are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
-    /// It stays as it is, whatever the client takes.
+    /// Never, for any client.
     Never,
-    /// It would be packed for a client that takes gzip.
+    /// For a client that accepts gzip.
     Possible,
-    /// It is packed.
+    /// For this client.
     Wanted,
 }
 
-/// Whether content of a type gets smaller by packing. Events are read one by one as they come, and
-/// media are packed already.
+/// Whether a media type is compressible. Events are read one by one, and media are compressed
+/// already.
 fn is_compressible(kind: &HeaderValue) -> bool {
     let kind = kind.as_bytes();
     let essence = kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
@@ -41,8 +41,8 @@ fn is_compressible(kind: &HeaderValue) -> bool {
     }
 }
 
-/// Whether an answer of a type and a length (`None` where it is not known) is packed for a client.
-/// `least` is the length from which on packing pays.
+/// Whether a response of a type and a length (`None` if unknown) is compressed for a client.
+/// `least` is the smallest compressed length.
 pub(crate) fn packing(
     asked: &HeaderMap,
     kind: Option<&HeaderValue>,
@@ -55,7 +55,7 @@ pub(crate) fn packing(
     if !kind.is_some_and(is_compressible) {
         return Compression::Never;
     }
-    let Some(accepted) = joined(asked, &header::ACCEPT_ENCODING) else {
+    let Some(accepted) = joined_values(asked, &header::ACCEPT_ENCODING) else {
         return Compression::Possible;
     };
     if asked.contains_key(header::RANGE) || says_no_transform(asked) {
@@ -68,12 +68,12 @@ pub(crate) fn packing(
     }
 }
 
-/// Packs an answer whose headers are complete, or says that it could have been.
+/// Compresses a response with complete headers, or marks it as compressible.
 pub(crate) fn apply(packing: Compression, headers: &mut HeaderMap, body: &mut ResponseBody) {
     if packing == Compression::Never {
         return;
     }
-    // An answer has few headers: going through them costs less than looking three of them up.
+    // A response has few headers: one pass costs less than three lookups.
     let stays = headers.iter().any(|(name, value)| {
         *name == header::CONTENT_ENCODING
             || *name == header::CONTENT_RANGE
@@ -83,7 +83,7 @@ pub(crate) fn apply(packing: Compression, headers: &mut HeaderMap, body: &mut Re
         return;
     }
     add_vary(headers);
-    if packing == Compression::Wanted && body.length() != Some(0) && body.pack() {
+    if packing == Compression::Wanted && body.length() != Some(0) && body.compress() {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.remove(header::ACCEPT_RANGES);
         if let Some(tag) = headers.get(header::ETAG).and_then(packed_tag) {
@@ -92,7 +92,7 @@ pub(crate) fn apply(packing: Compression, headers: &mut HeaderMap, body: &mut Re
     }
 }
 
-/// The tag of packed content. A weak one stays what it is: the same content in other bytes.
+/// The tag of compressed content. A weak one stays: the same content in other bytes.
 fn packed_tag(tag: &HeaderValue) -> Option<HeaderValue> {
     let tag = conditions::parse_tag(tag.to_str().ok()?)?;
     if tag.weak {
@@ -101,17 +101,17 @@ fn packed_tag(tag: &HeaderValue) -> Option<HeaderValue> {
     conditions::tag_header(&EntityTag::strong(format!("{}{GZIP_SUFFIX}", &*tag.text)))
 }
 
-/// What a cache has to look at before it hands this answer to another client.
+/// Adds `Accept-Encoding` to `Vary`.
 pub(crate) fn add_vary(headers: &mut HeaderMap) {
     let mut lines = headers.get_all(header::VARY).iter();
     let value = match (lines.next(), lines.next()) {
         (None, _) => HeaderValue::from_static("accept-encoding"),
-        // What was negotiated says so: it is told from the rest because there is so much of it.
+        // Negotiated responses have this common value.
         (Some(only), None) if only == "accept" => {
             HeaderValue::from_static("accept, accept-encoding")
         }
         _ => {
-            let vary = joined(headers, &header::VARY).unwrap_or_default();
+            let vary = joined_values(headers, &header::VARY).unwrap_or_default();
             let known = |name: &str| name == "*" || name.eq_ignore_ascii_case("accept-encoding");
             if vary.split(',').map(str::trim).any(known) {
                 return;
@@ -133,8 +133,8 @@ fn is_no_transform(line: &HeaderValue) -> bool {
     fields::words(line.as_bytes()).any(|directive| directive.eq_ignore_ascii_case(b"no-transform"))
 }
 
-/// The lines of a field as one list.
-fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+/// The values of a field as one list.
+fn joined_values(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let mut lines = headers.get_all(name).iter().map(|line| line.to_str().unwrap_or_default());
     let first = lines.next()?.to_string();
     Some(lines.fold(first, |all, line| all + ", " + line))

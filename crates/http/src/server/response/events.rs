@@ -1,4 +1,4 @@
-//! Streams of server-sent events (the standard of HTML, section 9.2): what a server adds to them.
+//! Server-sent events (HTML standard, section 9.2): heartbeats and the end of the stream on drain.
 
 use crate::server::connection_state::ConnectionState;
 use bytes::Bytes;
@@ -12,24 +12,24 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// After so long without an event a comment is sent: proxies close what is silent, and a client
-/// that is gone is only noticed by writing.
+/// The heartbeat interval: proxies close silent connections, and a dead client is only detected by
+/// writing.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A comment, which clients ignore.
 const COMMENT: &[u8] = b":\n\n";
 
-/// Tells nginx, which would otherwise collect them, to pass events on as they come.
+/// Tells nginx to pass events on without buffering.
 pub(crate) const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Whether content of this type is a stream of events.
+/// Whether this type is an event stream.
 pub(crate) fn are(kind: &HeaderValue) -> bool {
     let kind = kind.as_bytes();
     let name = kind.split(|byte| *byte == b';').next().unwrap_or(kind);
     name.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
 }
 
-/// The stream, with a comment where it is silent for long. It ends between two events when the
-/// server drains: the client connects again and finds another server.
+/// The stream with heartbeats. When the server drains it ends between two events: the client
+/// reconnects to another server.
 pub(crate) fn beating(stream: ByteStream, state: &Rc<ConnectionState>) -> ByteStream {
     beating_every(stream, HEARTBEAT, state)
 }
@@ -43,7 +43,7 @@ struct Beating {
     stream: ByteStream,
     sleep: Pin<Box<Sleep>>,
     every: Duration,
-    /// The last piece ended an event, so that a comment breaks none.
+    /// The last piece ended an event, so a heartbeat breaks none.
     between: bool,
     state: Rc<ConnectionState>,
 }

@@ -1,7 +1,7 @@
-//! Files that go from the system's memory to a client without passing through ours (sendfile(2)).
+//! Response bodies from the page cache without a copy (sendfile(2)).
 //!
-//! Only what lies in the system's memory goes this way, so that no worker waits for a disk; the rest
-//! is read piece by piece as any stream. With TLS and HTTP/2 the bytes have to be seen, and are read.
+//! Only cached parts of a file are sent this way, so that no worker waits for a disk; the rest is
+//! read piece by piece like any stream. TLS and HTTP/2 need the bytes, and read them.
 
 use crate::server::connection_state::ConnectionState;
 use crate::server::response::panics::poll_stream;
@@ -13,24 +13,24 @@ use std::task::{Context, Poll, ready};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// How many bytes of a file are sent by one call of the system.
+/// Bytes of a file sent by one system call.
 const SPAN: u64 = 512 << 10;
 
-/// How many bytes are read at a time of what is not in memory.
+/// The size of reads of parts that are not in the page cache.
 const READ: u64 = 64 << 10;
 
-/// A file, or a part of one, as the body of an answer.
+/// A file, or a part of one, as a response body.
 pub(crate) struct FileBody {
-    /// All of it, for those who need the bytes; not read from.
+    /// The same as a stream, for callers that need the bytes; not polled here.
     stream: ByteStream,
     part: FilePart,
     at: u64,
-    /// What is being read because it is not in memory.
+    /// The part that is being read because it is not in the page cache.
     reading: Option<ByteStream>,
 }
 
 impl FileBody {
-    /// The file that a stream is, where its connection can send such a thing; the stream otherwise.
+    /// The file behind a stream, if the connection can send files; the stream otherwise.
     pub(crate) fn new(
         stream: ByteStream,
         state: &Rc<ConnectionState>,
@@ -44,12 +44,12 @@ impl FileBody {
         Ok(FileBody { stream, part, at: 0, reading: None })
     }
 
-    /// How many bytes are left.
+    /// The remaining bytes.
     pub(crate) fn left(&self) -> u64 {
         self.part.length() - self.at
     }
 
-    /// The same as a stream, before anything was taken from it.
+    /// The file as a stream, before anything was sent.
     pub(crate) fn into_stream(self) -> ByteStream {
         self.stream
     }
@@ -86,12 +86,12 @@ impl FileBody {
 /// A piece of a body.
 pub(crate) enum BodyPiece {
     Bytes(Bytes),
-    /// A piece of a file that the system sends.
+    /// A part of a file for sendfile(2).
     File(FilePart),
 }
 
 impl BodyPiece {
-    /// How many bytes it has.
+    /// The length in bytes.
     pub(crate) fn length(&self) -> u64 {
         match self {
             BodyPiece::Bytes(bytes) => bytes.len() as u64,
@@ -100,10 +100,10 @@ impl BodyPiece {
     }
 }
 
-/// Sends what fits of a file. Answers how many bytes that were.
+/// Sends a part of a file. Returns the number of bytes sent.
 ///
 /// # Errors
-/// The connection is broken, or the file has become shorter: its length was announced.
+/// The connection is broken, or the file became shorter than announced.
 pub(crate) fn poll_send(
     stream: &TcpStream,
     part: &FilePart,
@@ -112,13 +112,13 @@ pub(crate) fn poll_send(
     let left = usize::try_from(part.length()).unwrap_or(usize::MAX);
     let count = ready!(poll_now(stream, context, || send(stream, part, part.from(), left)))?;
     if count == 0 {
-        tracing::error!("an answer broke off: its file became shorter while it was sent");
+        tracing::error!("a response ended early: its file became shorter during sending");
         return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
     }
     Poll::Ready(Ok(count as u64))
 }
 
-/// Writes what a file follows: the system may put both into one packet.
+/// Writes bytes before a file: the kernel may combine both in one packet.
 pub(crate) fn poll_write_more(
     stream: &TcpStream,
     context: &mut Context<'_>,
@@ -127,7 +127,7 @@ pub(crate) fn poll_write_more(
     poll_now(stream, context, || write_more(stream, bytes))
 }
 
-/// Does something with a socket once it has room.
+/// Calls a function once the socket is writable.
 fn poll_now(
     stream: &TcpStream,
     context: &mut Context<'_>,
@@ -172,8 +172,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Instant;
 
-    /// A body of 600,000 bytes, as far as this machine's folder for temporary files tells what is
-    /// in memory.
+    /// A body of 600,000 bytes, if the temporary folder tells what is in the page cache.
     fn body() -> FileBody {
         let file = tempfile::tempfile().unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, &vec![7; 600_000], 0).unwrap();

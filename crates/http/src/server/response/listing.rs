@@ -1,11 +1,11 @@
-//! A collection as a page of links.
+//! A collection as an HTML page of links.
 
 use crate::protocol::target::{escape_name, escape_path};
 use runnel_store::Entry;
 use runnel_text::escape::html;
 use std::fmt::Write;
 
-/// An HTML page with a link to each child of the collection at a path.
+/// The HTML page of a collection, with a link to each child.
 pub(crate) fn page(path: &str, entries: &[Entry]) -> String {
     let base = path.trim_end_matches('/');
     let title = html(if base.is_empty() { "/" } else { base });

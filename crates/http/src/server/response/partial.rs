@@ -1,4 +1,4 @@
-//! Answering parts of content: 206, 416 and `multipart/byteranges` (RFC 9110 sections 14 and 15.3.7).
+//! Partial responses: 206, 416 and `multipart/byteranges` (RFC 9110 sections 14 and 15.3.7).
 
 use crate::protocol::conditions::{self, Validators};
 use crate::protocol::range::{self, ByteRange, RequestedRanges};
@@ -12,26 +12,26 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// Content on its way out.
+/// The content of a response.
 pub(crate) enum ResponseContent {
     Bytes(Bytes),
     Stream(ByteStream, Option<u64>),
 }
 
-/// A part of content, as it is answered.
+/// The requested part of content.
 pub(crate) struct PartialContent {
     pub(crate) body: ResponseBody,
-    /// The content type of several parts; a single one has that of the whole.
+    /// The content type of several parts; a single one keeps its own.
     pub(crate) kind: Option<HeaderValue>,
-    /// Where a single part lies.
-    pub(crate) place: Option<HeaderValue>,
+    /// `Content-Range` of a single part.
+    pub(crate) content_range: Option<HeaderValue>,
 }
 
-/// What is to be sent of content.
+/// The result of a range request.
 pub(crate) enum RangeResult {
     All(ResponseContent),
     Part(PartialContent),
-    /// Nothing that was asked for is there; `Content-Range` says how long it is.
+    /// Unsatisfiable: 416 with this `Content-Range`.
     Beyond(HeaderValue),
 }
 
@@ -43,7 +43,7 @@ impl ResponseContent {
         }
     }
 
-    /// All of it.
+    /// The whole content.
     pub(crate) fn body(self, state: &Rc<ConnectionState>) -> ResponseBody {
         match self {
             ResponseContent::Bytes(bytes) => ResponseBody::whole(bytes, state),
@@ -51,7 +51,7 @@ impl ResponseContent {
         }
     }
 
-    /// Whether any part can be had, one by one and again.
+    /// Whether any range can be read, repeatedly.
     fn is_seekable(&self) -> bool {
         match self {
             ResponseContent::Bytes(_) => true,
@@ -60,16 +60,15 @@ impl ResponseContent {
     }
 }
 
-/// Whether parts of content can be asked for: it has a known length, and a validator by which a
-/// client can tell that its parts belong together.
+/// Whether content supports ranges: it has a known length, and a validator by which a client can
+/// combine parts.
 pub(crate) fn has_parts(content: &ResponseContent, validators: &Validators) -> bool {
     let validated = validators.tag.is_some() || validators.modified.is_some();
     validated && content.length().is_some()
 }
 
-/// What of the content is sent, by the `Range` and `If-Range` of a request. `kind` is the type of
-/// the content.
-pub(crate) fn sent(
+/// Selects the content for the `Range` and `If-Range` of a request. `kind` is the content type.
+pub(crate) fn select_range(
     headers: &HeaderMap,
     content: ResponseContent,
     validators: &Validators,
@@ -84,24 +83,24 @@ pub(crate) fn sent(
     if !is_current(headers, validators) {
         return RangeResult::All(content);
     }
-    match range::asked(field.as_bytes(), length) {
+    match range::parse(field.as_bytes(), length) {
         RequestedRanges::Whole => RangeResult::All(content),
-        RequestedRanges::Beyond => RangeResult::Beyond(value(format!("bytes */{length}"))),
+        RequestedRanges::Beyond => RangeResult::Beyond(header_value(format!("bytes */{length}"))),
         RequestedRanges::Spans(spans) => match spans[..] {
             [span] => RangeResult::Part(PartialContent {
-                body: one(content, span, state),
+                body: single_part(content, span, state),
                 kind: None,
-                place: Some(place(span, length)),
+                content_range: Some(content_range(span, length)),
             }),
-            // What can only be read from the beginning would be read again for each part.
+            // A stream would be read again from its beginning for each part.
             _ if !content.is_seekable() => RangeResult::All(content),
-            _ => RangeResult::Part(several(&content, &spans, length, kind, state)),
+            _ => RangeResult::Part(multipart(&content, &spans, length, kind, state)),
         },
     }
 }
 
-/// Whether the client's part belongs to the present content (RFC 9110 section 13.1.5): compared
-/// strongly. A date is strong when a second change within its second can no longer come.
+/// Whether `If-Range` matches the current content (RFC 9110 section 13.1.5), by strong comparison.
+/// A date is strong when no second change within its second can come any more.
 fn is_current(headers: &HeaderMap, validators: &Validators) -> bool {
     let Some(condition) = headers.get(header::IF_RANGE) else { return true };
     let Ok(text) = condition.to_str() else { return false };
@@ -115,26 +114,30 @@ fn is_current(headers: &HeaderMap, validators: &Validators) -> bool {
         && conditions::date_header(modified).is_some_and(|date| date == *condition)
 }
 
-fn one(content: ResponseContent, span: ByteRange, state: &Rc<ConnectionState>) -> ResponseBody {
+fn single_part(
+    content: ResponseContent,
+    span: ByteRange,
+    state: &Rc<ConnectionState>,
+) -> ResponseBody {
     let length = Some(span.length());
     match content {
-        ResponseContent::Bytes(bytes) => ResponseBody::whole(cut(&bytes, span), state),
+        ResponseContent::Bytes(bytes) => ResponseBody::whole(slice_range(&bytes, span), state),
         ResponseContent::Stream(stream, _) => {
             let part = match Seekable::of(&stream) {
                 Some(seekable) => seekable.part(span.from, span.length()),
-                None => passing(stream, span),
+                None => skip_to(stream, span),
             };
             ResponseBody::stream(part, length, state)
         }
     }
 }
 
-fn cut(bytes: &Bytes, span: ByteRange) -> Bytes {
+fn slice_range(bytes: &Bytes, span: ByteRange) -> Bytes {
     bytes.slice(span.from as usize..span.to as usize)
 }
 
-/// A part of a stream that is read from its beginning.
-fn passing(stream: ByteStream, span: ByteRange) -> ByteStream {
+/// A range of a stream that is read from its beginning.
+fn skip_to(stream: ByteStream, span: ByteRange) -> ByteStream {
     Box::pin(stream::try_unfold((stream, 0, span), |(mut stream, mut at, span)| async move {
         while at < span.to {
             let piece = stream.next().await.transpose()?;
@@ -153,8 +156,8 @@ fn passing(stream: ByteStream, span: ByteRange) -> ByteStream {
     }))
 }
 
-/// Several parts, each with its type and place, as `multipart/byteranges`.
-fn several(
+/// Several ranges as `multipart/byteranges`.
+fn multipart(
     content: &ResponseContent,
     spans: &[ByteRange],
     length: u64,
@@ -169,43 +172,43 @@ fn several(
         let mut head = format!("{line}--{boundary}\r\nContent-Type: ").into_bytes();
         head.extend_from_slice(kind.as_bytes());
         head.extend_from_slice(b"\r\nContent-Range: ");
-        head.extend_from_slice(place(*span, length).as_bytes());
+        head.extend_from_slice(content_range(*span, length).as_bytes());
         head.extend_from_slice(b"\r\n\r\n");
         total += head.len() as u64 + span.length();
-        pieces.push(ready(head.into()));
+        pieces.push(once(head.into()));
         pieces.push(match content {
-            ResponseContent::Bytes(bytes) => ready(cut(bytes, *span)),
+            ResponseContent::Bytes(bytes) => once(slice_range(bytes, *span)),
             ResponseContent::Stream(stream, _) => match Seekable::of(stream) {
                 Some(seekable) => seekable.part(span.from, span.length()),
-                None => ready(Bytes::new()),
+                None => once(Bytes::new()),
             },
         });
     }
     let end = format!("\r\n--{boundary}--\r\n");
     total += end.len() as u64;
-    pieces.push(ready(end.into()));
+    pieces.push(once(end.into()));
     let all = stream::iter(pieces).flatten();
     PartialContent {
         body: ResponseBody::stream(Box::pin(all), Some(total), state),
-        kind: Some(value(format!("multipart/byteranges; boundary={boundary}"))),
-        place: None,
+        kind: Some(header_value(format!("multipart/byteranges; boundary={boundary}"))),
+        content_range: None,
     }
 }
 
-fn ready(bytes: Bytes) -> ByteStream {
+fn once(bytes: Bytes) -> ByteStream {
     Box::pin(stream::iter([Result::Ok(bytes)]))
 }
 
-fn place(span: ByteRange, length: u64) -> HeaderValue {
-    value(format!("bytes {}-{}/{length}", span.from, span.to - 1))
+fn content_range(span: ByteRange, length: u64) -> HeaderValue {
+    header_value(format!("bytes {}-{}/{length}", span.from, span.to - 1))
 }
 
-/// A line that no content contains but by a chance of one in 2^128, and that nobody can foresee.
+/// A boundary of 128 random bits: unpredictable, and in no content.
 fn boundary() -> String {
     let (one, other) = (RandomState::new().hash_one(0), RandomState::new().hash_one(1));
     format!("{one:016x}{other:016x}")
 }
 
-fn value(text: String) -> HeaderValue {
+fn header_value(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }

@@ -1,4 +1,4 @@
-//! What goes wrong with a request: a status, and what the client learns beside it.
+//! Error responses: a status, and what the client learns beside it.
 
 use crate::protocol::target::InvalidTarget;
 use crate::server::connection_state::ConnectionState;
@@ -16,20 +16,20 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
-    /// What to tell the client beside the status.
+    /// The message for the client.
     message: Option<Cow<'static, str>>,
-    /// What is rare.
+    /// Rare parts.
     more: Option<Box<ProblemMore>>,
-    /// The rest of what this connection brings cannot be trusted or is not wanted.
+    /// Close the connection: the rest of its input is untrusted or unwanted.
     close: bool,
 }
 
 /// The rare parts of an error response.
 #[derive(Debug, Default)]
 struct ProblemMore {
-    /// The verbs that would have been allowed, for 405.
+    /// The allowed verbs, for 405.
     allowed: Option<Verbs>,
-    /// The fields of the request's content that are wrong.
+    /// The invalid fields of the request content.
     fields: Vec<FieldProblem>,
     /// Headers that the program set.
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -38,9 +38,9 @@ struct ProblemMore {
     instance: Option<String>,
     /// The form depends on `Accept`.
     is_negotiated: bool,
-    /// The program chose the status with the error itself.
+    /// The program set the status with the error itself.
     has_own_status: bool,
-    /// It is unknown whether a write was done: the client must not be asked to repeat it.
+    /// Whether a write was executed is unknown: the client must not retry.
     is_in_doubt: bool,
 }
 
@@ -54,7 +54,7 @@ impl From<InvalidTarget> for Problem {
 }
 
 impl Problem {
-    /// A status and nothing more.
+    /// A status without a message.
     pub(crate) fn new(status: StatusCode) -> Self {
         Problem { status, message: None, more: None, close: false }
     }
@@ -70,7 +70,7 @@ impl Problem {
         self
     }
 
-    /// And the connection ends with it.
+    /// Closes the connection afterwards.
     pub(crate) fn closing(mut self) -> Self {
         self.close = true;
         self
@@ -80,7 +80,7 @@ impl Problem {
         self.more.get_or_insert_default()
     }
 
-    /// 405 with the verbs that are allowed, or 404 where no verb is: no resource is there.
+    /// 405 with the allowed verbs, or 404 without any: the resource does not exist.
     pub(crate) fn not_allowed(verbs: Verbs) -> Self {
         if verbs == Verbs::NONE {
             return Problem::new(StatusCode::NOT_FOUND);
@@ -90,8 +90,8 @@ impl Problem {
         problem
     }
 
-    /// What a store's error means to a client. The message of an error below 500 was written for
-    /// people and is sent, unless a resource of the program raised it; the others go to the log.
+    /// The response to a store's error. The message of an error below 500 is written for people and
+    /// is sent, unless a resource of the program raised it; others go to the log.
     pub(crate) fn from_error(error: Error, method: &Method, path: &str, id: Option<&str>) -> Self {
         let error = if error.internal { error_inside(error) } else { error };
         let own = error.response.as_deref().and_then(|response| response.status);
@@ -100,7 +100,7 @@ impl Problem {
         let detail = error.detail.as_deref().unwrap_or_default();
         let mut problem = Problem::new(status);
         if own.is_none() && status.is_server_error() {
-            if let Some(left_out) = may_log(status) {
+            if let Some(left_out) = log_permit(status) {
                 tracing::error!(%method, path, id, %error, detail, left_out, "a request failed");
             }
         } else if error.internal {
@@ -122,8 +122,8 @@ impl Problem {
         problem
     }
 
-    /// In the form that the client accepts, with what the program said about the answer: a status
-    /// for errors, and the headers that are not about the content.
+    /// In the form that the client accepts, with the program's overrides: a status for errors, and
+    /// headers that are not about the content.
     pub(crate) fn for_request(mut self, exchange: &HttpExchange) -> Self {
         let wished = exchange.overrides.error_status();
         let is_own = self.more.as_ref().is_some_and(|more| more.has_own_status);
@@ -145,7 +145,7 @@ impl Problem {
         self
     }
 
-    /// The answer. `headers` is an empty map, perhaps with room.
+    /// The response. `headers` is an empty map, perhaps with capacity.
     pub(crate) fn respond(
         self,
         mut headers: HeaderMap,
@@ -193,23 +193,23 @@ impl Problem {
 }
 
 thread_local! {
-    /// Lines about requests that got 503 or 504.
+    /// Rate limit of log lines about 503 and 504.
     static OVERLOAD: LogRate = const { LogRate::new() };
 }
 
-/// Whether an answer is in the log, and how many were left out before. Clients can cause 503 and 504 at
-/// will, so one a second is.
-pub(crate) fn may_log(status: StatusCode) -> Option<u64> {
+/// Whether a failed request is logged, with the number of suppressed lines. Clients can cause 503
+/// and 504 at will, so one line a second is.
+pub(crate) fn log_permit(status: StatusCode) -> Option<u64> {
     match status {
         StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-            OVERLOAD.with(LogRate::pass)
+            OVERLOAD.with(LogRate::allow)
         }
         _ => Some(0),
     }
 }
 
-/// The error of a resource that a program asked, as a client learns of it: that something is missing,
-/// busy or in conflict is the client's affair, too; that the program asked in a wrong way is not.
+/// The error of a resource that a program called, as a client sees it: a missing, busy or
+/// conflicting resource concerns the client, too; an invalid call by the program does not.
 fn error_inside(mut error: Error) -> Error {
     use Kind::{Cancelled, Timeout, TooMany, Unavailable};
     use Kind::{Conflict, Denied, Gone, InDoubt, NotFound, Precondition};
@@ -225,7 +225,7 @@ fn error_inside(mut error: Error) -> Error {
     error
 }
 
-/// Headers of a program about content that is not sent when there is an error instead.
+/// Headers about content that an error response does not have.
 const OF_CONTENT: [HeaderName; 11] = [
     header::CONTENT_TYPE,
     header::CONTENT_ENCODING,
@@ -240,7 +240,7 @@ const OF_CONTENT: [HeaderName; 11] = [
     header::EXPIRES,
 ];
 
-/// The headers of an error, without those that the server decides or that are malformed.
+/// The headers of an error, without framing headers and malformed ones.
 fn checked_headers(headers: Vec<(String, String)>) -> Vec<(HeaderName, HeaderValue)> {
     let pair = |(name, value): (String, String)| {
         let (name, value) = (HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
@@ -249,7 +249,7 @@ fn checked_headers(headers: Vec<(String, String)>) -> Vec<(HeaderName, HeaderVal
     headers.into_iter().filter_map(pair).collect()
 }
 
-/// A 401 without a challenge of its own gets one, which RFC 9110 section 15.5.2 asks for.
+/// Adds the challenge that RFC 9110 section 15.5.2 requires to a 401 without one.
 pub(crate) fn add_challenge(status: StatusCode, headers: &mut HeaderMap) {
     if status == StatusCode::UNAUTHORIZED {
         let challenge = headers.entry(header::WWW_AUTHENTICATE);
@@ -257,8 +257,8 @@ pub(crate) fn add_challenge(status: StatusCode, headers: &mut HeaderMap) {
     }
 }
 
-/// No browser is to guess what an answer is (the Fetch standard, section 3.6). The heads of HTTP/1.1
-/// say so by themselves, which costs less than a header.
+/// Disables MIME sniffing (Fetch standard, section 3.6). HTTP/1.1 heads contain the line anyway,
+/// which costs less than a header.
 pub(crate) fn set_nosniff(headers: &mut HeaderMap, state: &ConnectionState) {
     if state.is_of_stream() {
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -1,10 +1,10 @@
-//! The answer of one request as its connection waits for it: ready at once, or later within a time.
+//! The pending response of a request: ready at once, or later within the request timeout.
 
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::RequestWatch;
 use crate::server::request::upload::UploadProgress;
 use crate::server::response::body::ResponseBody;
-use crate::server::response::problem::{Problem, may_log};
+use crate::server::response::problem::{Problem, log_permit};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use std::convert::Infallible;
@@ -15,33 +15,35 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 
-/// An answer, now or later. The ready one costs no allocation.
+/// A response, now or later. A ready one costs no allocation.
 pub(crate) enum PendingResponse {
     Ready(Option<Response<ResponseBody>>),
     Later(Pin<Box<dyn Future<Output = Response<ResponseBody>>>>),
-    /// Later, within a time.
+    /// Later, with a timeout.
     InTime(TimedResponse),
-    /// Later, and somebody is told of it.
+    /// Later, with an observer.
     Watched(Option<RequestWatch>, Pin<Box<dyn Future<Output = Response<ResponseBody>>>>),
 }
 
-impl PendingResponse {
-    pub(crate) fn ready(response: Response<ResponseBody>) -> Self {
+impl From<Response<ResponseBody>> for PendingResponse {
+    fn from(response: Response<ResponseBody>) -> Self {
         PendingResponse::Ready(Some(response))
     }
+}
 
+impl PendingResponse {
     pub(crate) fn later(future: impl Future<Output = Response<ResponseBody>> + 'static) -> Self {
         PendingResponse::Later(Box::pin(future))
     }
 
-    /// The same, and the last of its connection.
+    /// Adds `Connection: close`.
     pub(crate) fn closing(self) -> Self {
         self.with(|response| {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         })
     }
 
-    /// The same, with something more said in it.
+    /// Changes the response once it is ready.
     pub(crate) fn with(self, say: impl FnOnce(&mut Response<ResponseBody>) + 'static) -> Self {
         let change = move |mut response: Response<ResponseBody>| {
             say(&mut response);
@@ -53,13 +55,11 @@ impl PendingResponse {
         }
     }
 
-    /// Watched until its body is over.
+    /// Attaches an observer until the body ends.
     pub(crate) fn watched(self, watch: RequestWatch) -> Self {
         watch.dispatched();
         match self {
-            PendingResponse::Ready(Some(response)) => {
-                PendingResponse::ready(ResponseBody::observe(watch, response))
-            }
+            PendingResponse::Ready(Some(response)) => ResponseBody::observe(watch, response).into(),
             PendingResponse::Later(future) => PendingResponse::Watched(Some(watch), future),
             PendingResponse::InTime(answer) => {
                 PendingResponse::Watched(Some(watch), Box::pin(answer))
@@ -68,7 +68,7 @@ impl PendingResponse {
         }
     }
 
-    /// The answer, from within another one that is waited for.
+    /// Awaits the response inside another future.
     pub(crate) async fn finish(self) -> Response<ResponseBody> {
         match self {
             PendingResponse::Ready(Some(response)) => response,
@@ -90,7 +90,7 @@ impl Future for PendingResponse {
         match &mut *self {
             PendingResponse::Ready(response) => match response.take() {
                 Some(response) => Poll::Ready(Ok(response)),
-                // Nobody asks again for what was answered.
+                // The response was taken: no caller polls again.
                 None => Poll::Pending,
             },
             PendingResponse::Later(future) => future.as_mut().poll(context).map(Ok),
@@ -109,18 +109,18 @@ impl Future for PendingResponse {
     }
 }
 
-/// How long a request may take.
+/// The timeout of a request.
 pub(crate) struct ResponseTimeLimit {
-    /// From the whole request to the head of its answer.
+    /// From the complete request to the head of its response.
     pub(crate) limit: Duration,
     /// Between two pieces of its body.
     pub(crate) body_idle: Duration,
-    /// The body, where the store reads it while it works.
+    /// The progress of a body that the store reads while it works.
     pub(crate) upload: Option<Rc<UploadProgress>>,
 }
 
 impl ResponseTimeLimit {
-    /// Where a body is still being read, or was until a moment ago, the end of the waiting.
+    /// The extended timeout while the body is still read, or was until a moment ago.
     fn extended(&self) -> Option<Instant> {
         let upload = self.upload.as_ref()?;
         let idle = if upload.is_over() { Duration::ZERO } else { self.body_idle };
@@ -128,14 +128,14 @@ impl ResponseTimeLimit {
     }
 }
 
-/// An answer that is waited for as long as a request may take; after that it is 504. Time in which
-/// the body of the request is still being read does not count, as long as the store goes on reading it.
+/// A response with the request timeout, after which it is 504. The time starts when the store has
+/// read the body of the request.
 pub(crate) struct TimedResponse {
     answer: Pin<Box<dyn Future<Output = Response<ResponseBody>>>>,
     patience: ResponseTimeLimit,
     state: Rc<ConnectionState>,
     until: Option<Instant>,
-    /// Where the connection has no timer for this one request.
+    /// A timer of its own, for HTTP/2 streams.
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
@@ -149,7 +149,7 @@ impl TimedResponse {
         TimedResponse { answer: Box::pin(answer), patience, state, until, sleep: None }
     }
 
-    /// Has this polled again at a moment. Answers whether it has passed.
+    /// Sets the wake-up for the timeout. Returns whether it has expired.
     fn is_late(&mut self, until: Instant, context: &mut Context<'_>) -> bool {
         if self.state.wake_at(Some(until)) {
             return until <= self.state.now();
@@ -163,9 +163,9 @@ impl TimedResponse {
     }
 
     fn too_late(&mut self) -> Response<ResponseBody> {
-        if let Some(left_out) = may_log(StatusCode::GATEWAY_TIMEOUT) {
+        if let Some(left_out) = log_permit(StatusCode::GATEWAY_TIMEOUT) {
             let limit = self.patience.limit;
-            tracing::error!(?limit, left_out, "a request took longer than it may");
+            tracing::error!(?limit, left_out, "a request exceeded the request timeout");
         }
         let unread = self.patience.upload.take().is_some_and(|upload| !upload.is_over());
         let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT);

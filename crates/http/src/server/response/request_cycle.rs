@@ -1,4 +1,4 @@
-//! One request and its answer: reading.
+//! The request cycle: one request and its response, reading verbs.
 
 use crate::protocol::conditions::{self, Validators, Verdict};
 use crate::protocol::media_type;
@@ -27,10 +27,10 @@ use runnel_store::{
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// What is said with 406.
+/// The message of 406.
 const NOT_ACCEPTABLE: &str = "this is sent as application/json, text/csv or text/plain";
 
-/// Everything that belongs to one request.
+/// One request and everything needed to answer it.
 pub(crate) struct RequestCycle {
     pub(crate) root: Rc<dyn Store>,
     pub(crate) reference: Reference,
@@ -40,25 +40,25 @@ pub(crate) struct RequestCycle {
     pub(crate) state: Rc<ConnectionState>,
 }
 
-/// What is said about content beside the content.
+/// Metadata of response content.
 #[derive(Default)]
 pub(crate) struct ResponseFacts {
     pub(crate) validators: Validators,
     pub(crate) location: Option<HeaderValue>,
-    /// The form was chosen by what the client accepts.
+    /// The form was negotiated by `Accept`.
     pub(crate) negotiated: bool,
-    /// Parts of it can be asked for.
+    /// The content supports ranges.
     pub(crate) has_parts: bool,
-    /// Where this part lies in the whole.
-    pub(crate) place: Option<HeaderValue>,
+    /// `Content-Range` of a part.
+    pub(crate) content_range: Option<HeaderValue>,
 }
 
 impl RequestCycle {
-    /// What a store is told beside the reference.
+    /// The context for the store.
     pub(crate) fn context(&self) -> Context {
         Context {
             known: if self.head.conditional {
-                conditions::known(&self.exchange.headers)
+                conditions::known_tag(&self.exchange.headers)
             } else {
                 None
             },
@@ -75,12 +75,14 @@ impl RequestCycle {
         let answer = guard(|| self.root.get(&self.reference, &context));
         drop(context);
         match answer.at_once() {
-            Ok(result) => self.got(result),
-            Err(later) => self.wait(|turn| async move { turn.got(later.await).finish().await }),
+            Ok(result) => self.get_result(result),
+            Err(later) => {
+                self.wait(|cycle| async move { cycle.get_result(later.await).finish().await })
+            }
         }
     }
 
-    /// Waits for something within the time of a request.
+    /// Awaits a future within the request timeout.
     fn wait<F>(self, then: impl FnOnce(RequestCycle) -> F) -> PendingResponse
     where
         F: Future<Output = Response<ResponseBody>> + 'static,
@@ -89,7 +91,7 @@ impl RequestCycle {
         PendingResponse::InTime(TimedResponse::new(patience, state, then(self)))
     }
 
-    /// How long this request may take.
+    /// The timeout of this request.
     pub(crate) fn patience(&self, upload: Option<Rc<UploadProgress>>) -> ResponseTimeLimit {
         ResponseTimeLimit {
             limit: self.limits.request_time,
@@ -98,35 +100,30 @@ impl RequestCycle {
         }
     }
 
-    fn got(self, result: Result<Option<Content>>) -> PendingResponse {
+    fn get_result(self, result: Result<Option<Content>>) -> PendingResponse {
         match result {
-            Ok(Some(content)) => self.found(content, StatusCode::OK, None),
-            Ok(None) => self.missing(),
-            Err(error) => PendingResponse::ready(self.failed(error)),
+            Ok(Some(content)) => self.respond_with(content, StatusCode::OK, None),
+            Ok(None) => self.list_missing(),
+            Err(error) => self.error_response(error).into(),
         }
     }
 
-    /// Nothing is there: perhaps it is a collection, whose children are shown.
-    fn missing(self) -> PendingResponse {
+    /// A get found nothing: lists the reference, which may be a collection.
+    fn list_missing(self) -> PendingResponse {
         if !matches!(self.exchange.overrides.status(), Ok(None)) {
             let body = ResponseBody::empty(&self.state);
-            return PendingResponse::ready(self.respond(
-                StatusCode::OK,
-                None,
-                ResponseFacts::default(),
-                body,
-            ));
+            return self.respond(StatusCode::OK, None, ResponseFacts::default(), body).into();
         }
         let context = self.context();
         let answer = guard(|| self.root.list(&self.reference, &context));
         drop(context);
         match answer.at_once() {
-            Ok(result) => PendingResponse::ready(self.listed(result)),
-            Err(later) => self.wait(|turn| async move { turn.listed(later.await) }),
+            Ok(result) => self.list_result(result).into(),
+            Err(later) => self.wait(|cycle| async move { cycle.list_result(later.await) }),
         }
     }
 
-    fn listed(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
+    fn list_result(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
         match result {
             Ok(Some(entries)) => {
                 let page = listing::page(self.reference.path(), &entries);
@@ -137,12 +134,12 @@ impl RequestCycle {
             Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
                 self.problem(Problem::new(StatusCode::NOT_FOUND))
             }
-            Err(error) => self.failed(error),
+            Err(error) => self.error_response(error),
         }
     }
 
-    /// Content that a verb answered.
-    pub(crate) fn found(
+    /// Responds with the content of a verb.
+    pub(crate) fn respond_with(
         self,
         content: Content,
         status: StatusCode,
@@ -151,20 +148,16 @@ impl RequestCycle {
         let validators = Validators { tag: content.entity_tag, modified: content.modified };
         let facts = ResponseFacts { validators, location, ..ResponseFacts::default() };
         let reads = matches!(self.exchange.method, Method::GET | Method::HEAD);
-        // What a program said about the status is about this answer and no content of its own.
+        // The program's status is about this response and no content of its own.
         let usual = matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if reads && usual && self.head.conditional {
-            match conditions::judge(&self.exchange.headers, Some(&facts.validators), true) {
+            match conditions::evaluate(&self.exchange.headers, Some(&facts.validators), true) {
                 Verdict::Proceed => {}
                 Verdict::Unchanged => {
-                    return PendingResponse::ready(
-                        self.unchanged(content.media_type.as_deref(), facts),
-                    );
+                    return self.not_modified(content.media_type.as_deref(), facts).into();
                 }
                 Verdict::Failed => {
-                    return PendingResponse::ready(
-                        self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)),
-                    );
+                    return self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)).into();
                 }
             }
         }
@@ -173,7 +166,7 @@ impl RequestCycle {
             Body::Empty => {
                 let body = ResponseBody::empty(&self.state);
                 let status = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
-                return PendingResponse::ready(self.respond(status, None, facts, body));
+                return self.respond(status, None, facts, body).into();
             }
             Body::Bytes(bytes) => (media_type::OCTETS, ResponseContent::Bytes(bytes)),
             Body::Text(text) => {
@@ -189,9 +182,9 @@ impl RequestCycle {
             Body::Value(value @ (Value::List(_) | Value::Record(_))) if value.is_large() => {
                 let kind =
                     given.map_or(media_type::JSON, |given| media_type::content_type(given, false));
-                let encoded = Content::value(value).encode(Form::Json);
+                let encoded_response = Content::value(value).encode(Form::Json);
                 return self.wait(move |cycle| async move {
-                    cycle.encoded(encoded.await, status, kind, facts)
+                    cycle.encoded_response(encoded_response.await, status, kind, facts)
                 });
             }
             Body::Value(value) => {
@@ -200,7 +193,7 @@ impl RequestCycle {
             }
             Body::Lazy(lazy) => {
                 if let Some(port) = lazy.as_any().downcast_ref::<PortContent>() {
-                    return PendingResponse::ready(self.open_port(port.0.clone()));
+                    return self.open_port(port.0.clone()).into();
                 }
                 let facts = ResponseFacts { negotiated: true, ..facts };
                 return self.lazy(lazy, given, status, facts);
@@ -210,12 +203,12 @@ impl RequestCycle {
         self.send(status, kind, facts, outgoing)
     }
 
-    /// The type of text and numbers that have no media type of their own.
+    /// The media type of text and numbers without one.
     fn text_type(&self) -> HeaderValue {
         if self.limits.html_text { media_type::HTML } else { media_type::PLAIN }
     }
 
-    /// Content as it is, or the part of it that was asked for.
+    /// Sends content, or the requested range of it.
     fn send(
         self,
         status: StatusCode,
@@ -231,33 +224,28 @@ impl RequestCycle {
             && matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if !asked {
             let body = outgoing.body(&self.state);
-            return PendingResponse::ready(self.respond(status, Some(kind), facts, body));
+            return self.respond(status, Some(kind), facts, body).into();
         }
         let headers = &self.exchange.headers;
-        match partial::sent(headers, outgoing, &facts.validators, &kind, &self.state) {
+        match partial::select_range(headers, outgoing, &facts.validators, &kind, &self.state) {
             RangeResult::All(outgoing) => {
                 let body = outgoing.body(&self.state);
-                PendingResponse::ready(self.respond(status, Some(kind), facts, body))
+                self.respond(status, Some(kind), facts, body).into()
             }
             RangeResult::Part(part) => {
-                let facts = ResponseFacts { place: part.place, ..facts };
+                let facts = ResponseFacts { content_range: part.content_range, ..facts };
                 let kind = part.kind.unwrap_or(kind);
-                PendingResponse::ready(self.respond(
-                    StatusCode::PARTIAL_CONTENT,
-                    Some(kind),
-                    facts,
-                    part.body,
-                ))
+                self.respond(StatusCode::PARTIAL_CONTENT, Some(kind), facts, part.body).into()
             }
-            RangeResult::Beyond(place) => {
+            RangeResult::Beyond(content_range) => {
                 let mut response = self.problem(Problem::new(StatusCode::RANGE_NOT_SATISFIABLE));
-                response.headers_mut().insert(header::CONTENT_RANGE, place);
-                PendingResponse::ready(response)
+                response.headers_mut().insert(header::CONTENT_RANGE, content_range);
+                response.into()
             }
         }
     }
 
-    /// Content that encodes itself, in the form that the client likes best.
+    /// Sends lazy content in the form that the client prefers.
     fn lazy(
         self,
         lazy: Rc<dyn Lazy>,
@@ -269,13 +257,14 @@ impl RequestCycle {
             let problem = Problem::new(StatusCode::NOT_ACCEPTABLE);
             let mut response = self.problem(problem.because(NOT_ACCEPTABLE));
             response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
-            return PendingResponse::ready(response);
+            return response.into();
         };
         let (own, stream) = match guard_now(|| (lazy.media_type(form), lazy.stream(form))) {
             Ok(parts) => parts,
-            Err(error) => return PendingResponse::ready(self.failed(error)),
+            Err(error) => return self.error_response(error).into(),
         };
-        // What a program writes is sent as it comes; data that cannot begin still gets a status.
+        // A program's stream is sent as it comes; for data an error at the start still gets a
+        // status.
         let is_data = own.is_none();
         let kind = match given.or(own) {
             Some(kind) => media_type::content_type(kind, true),
@@ -283,30 +272,31 @@ impl RequestCycle {
         };
         match stream {
             Some(stream) if is_data && self.exchange.method == Method::GET => {
-                return self.wait(|turn| async move {
+                return self.wait(|cycle| async move {
                     match stream.into_future().await {
-                        (Some(Err(error)), _) => turn.failed(error),
+                        (Some(Err(error)), _) => cycle.error_response(error),
                         (first, rest) => {
                             let whole = Box::pin(stream::iter(first).chain(rest));
-                            turn.streamed(whole, status, kind, facts)
+                            cycle.stream_response(whole, status, kind, facts)
                         }
                     }
                 });
             }
             Some(stream) => {
-                return PendingResponse::ready(self.streamed(stream, status, kind, facts));
+                return self.stream_response(stream, status, kind, facts).into();
             }
             None => {}
         }
         match guard(|| lazy.encode(form)).at_once() {
-            Ok(result) => PendingResponse::ready(self.encoded(result, status, kind, facts)),
-            Err(later) => self
-                .wait(move |cycle| async move { cycle.encoded(later.await, status, kind, facts) }),
+            Ok(result) => self.encoded_response(result, status, kind, facts).into(),
+            Err(later) => self.wait(move |cycle| async move {
+                cycle.encoded_response(later.await, status, kind, facts)
+            }),
         }
     }
 
-    /// The response with content that was encoded, or failed to be.
-    fn encoded(
+    /// Sends the result of encoding.
+    fn encoded_response(
         self,
         content: Result<Bytes>,
         status: StatusCode,
@@ -318,12 +308,12 @@ impl RequestCycle {
                 let body = ResponseBody::whole(bytes, &self.state);
                 self.respond(status, Some(kind), facts, body)
             }
-            Err(error) => self.failed(error),
+            Err(error) => self.error_response(error),
         }
     }
 
-    /// Content that is sent as it comes; events also without being kept on the way.
-    fn streamed(
+    /// Sends a stream; for events it disables caching and buffering.
+    fn stream_response(
         self,
         stream: ByteStream,
         status: StatusCode,
@@ -343,8 +333,8 @@ impl RequestCycle {
         response
     }
 
-    /// The form in which lazy content is sent; `None` where the client accepts none. What has only one
-    /// media type is sent as it is, and so is the answer to a write, which has happened.
+    /// The form of lazy content; `None` when the client accepts none. Content with a single media
+    /// type needs no choice, and neither does the response to a write, which is done.
     fn form(&self, lazy: &dyn Lazy, has_type: bool) -> Option<Form> {
         let form = negotiation::form(&self.exchange.headers);
         let overrides = &self.exchange.overrides;
@@ -358,16 +348,17 @@ impl RequestCycle {
         }
     }
 
-    fn unchanged(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
+    fn not_modified(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
         let headers = &self.exchange.headers;
         if let Some(tag) =
-            facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
+            facts.validators.tag.as_mut().filter(|tag| conditions::has_compressed(headers, tag))
         {
             *tag = EntityTag::strong(format!("{}{}", &*tag.text, conditions::GZIP_SUFFIX));
         }
-        // A cache learns from this, too, what the whole answer depends on.
+        // A 304 carries the same `Vary` as the full response.
         let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
-        let packing = compression::packing(headers, kind.as_ref(), None, self.limits.pack_from);
+        let packing =
+            compression::packing(headers, kind.as_ref(), None, self.limits.min_compress_size);
         let body = ResponseBody::empty(&self.state);
         let mut response = self.respond(StatusCode::NOT_MODIFIED, None, facts, body);
         if packing != Compression::Never {
@@ -376,7 +367,7 @@ impl RequestCycle {
         response
     }
 
-    /// A good answer, with what the program wished for it.
+    /// A successful response with the program's overrides.
     pub(crate) fn respond(
         self,
         status: StatusCode,
@@ -387,10 +378,10 @@ impl RequestCycle {
         let status = match self.exchange.overrides.status() {
             Ok(_) if matches!(status.as_u16(), 206 | 304) => status,
             Ok(wish) => wish.unwrap_or(status),
-            Err(error) => return self.failed(error),
+            Err(error) => return self.error_response(error),
         };
         let mut body = body;
-        if let Err(error) = body.hold() {
+        if let Err(error) = body.charge_memory() {
             return self.unaffordable(error);
         }
         let length = body.length();
@@ -400,7 +391,7 @@ impl RequestCycle {
                 &self.exchange.headers,
                 kind.as_ref(),
                 length,
-                self.limits.pack_from,
+                self.limits.min_compress_size,
             ),
         };
         let wished = self.exchange.overrides.take_headers();
@@ -422,8 +413,8 @@ impl RequestCycle {
         if facts.has_parts {
             headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         }
-        if let Some(place) = facts.place {
-            headers.insert(header::CONTENT_RANGE, place);
+        if let Some(content_range) = facts.content_range {
+            headers.insert(header::CONTENT_RANGE, content_range);
         }
         if facts.negotiated {
             headers.insert(header::VARY, HeaderValue::from_static("accept"));
@@ -448,23 +439,23 @@ impl RequestCycle {
         response
     }
 
-    /// A response for which no memory is free.
+    /// The response when memory is exhausted.
     fn unaffordable(self, error: Error) -> Response<ResponseBody> {
-        // One beyond the share of a request is the program's affair, and never fits.
+        // Content beyond the share of a request is an error of the program, and never fits.
         let internal = error.kind == Kind::TooLarge;
-        self.failed(Error { internal, ..error })
+        self.error_response(Error { internal, ..error })
     }
 
-    /// An answer that is not what was asked for.
+    /// An error response.
     pub(crate) fn problem(self, problem: Problem) -> Response<ResponseBody> {
         let state = self.state.clone();
         problem.for_request(&self.exchange).respond(self.spare_headers(), &state)
     }
 
-    /// An error of the store.
-    pub(crate) fn failed(self, mut error: Error) -> Response<ResponseBody> {
-        // A table refuses content of a client with the fields that are wrong; another server's 422
-        // has none, and is the program's affair.
+    /// The response to a store's error.
+    pub(crate) fn error_response(self, mut error: Error) -> Response<ResponseBody> {
+        // A table refuses client content with a list of invalid fields; the 422 of another server
+        // has none, and is an error of the program.
         let refused = error.kind == Kind::Unprocessable && !error.fields.is_empty();
         if error.internal && (refused || self.exchange.sent_fields(&error.fields)) {
             error.internal = false;
@@ -482,13 +473,13 @@ impl RequestCycle {
         self.problem(problem)
     }
 
-    /// The verbs that make sense on the reference.
+    /// The verbs that the reference supports.
     pub(crate) fn verbs(&self) -> Verbs {
         guard_now(|| self.root.verbs(&self.reference)).unwrap_or(Verbs::NONE)
     }
 
-    /// The map of the request's headers, emptied: its memory serves the answer, unless a program
-    /// still holds the request.
+    /// The request's header map, emptied for reuse by the response, unless a program still holds
+    /// the request.
     fn spare_headers(mut self) -> HeaderMap {
         match Rc::get_mut(&mut self.exchange) {
             Some(exchange) => {

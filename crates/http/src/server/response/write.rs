@@ -1,4 +1,4 @@
-//! One request and its answer: writing.
+//! The request cycle of writing verbs.
 
 use crate::protocol::conditions::{self, Validators, Verdict};
 use crate::protocol::form;
@@ -18,37 +18,37 @@ use runnel_store::{Body, ClientContent, Condition, Content, Context, Error, Kind
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// Bodies below this size are not counted among what requests hold.
+/// Smaller bodies are not charged to the memory of requests.
 const COUNTED: usize = 4 << 10;
 
 impl RequestCycle {
-    /// PUT, POST and PATCH. Whatever can be refused without the body is refused before it is
-    /// read, and so before the client is told to send it.
+    /// PUT, POST and PATCH. Everything that can be refused without the body is refused before it is
+    /// read, and so before `100 Continue`.
     pub(crate) fn write(self, verb: Verb, body: RequestBody) -> PendingResponse {
         let verbs = self.verbs();
         if !verbs.has(verb) {
             self.state.linger.set(true);
-            return PendingResponse::ready(self.problem(Problem::not_allowed(verbs)));
+            return self.problem(Problem::not_allowed(verbs)).into();
         }
         if self.is_encoded() {
-            // Nothing here decodes it, and no store keeps the coding beside the content.
+            // No decoder exists, and no store keeps a content coding.
             self.state.linger.set(true);
             let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE);
             let problem = problem.because("send the content without Content-Encoding");
             let mut response = self.problem(problem);
             let identity = HeaderValue::from_static("identity");
             response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
-            return PendingResponse::ready(response);
+            return response.into();
         }
         match body {
             RequestBody::Whole(bytes) if bytes.len() as u64 > self.limits.body => {
-                PendingResponse::ready(self.problem(upload::too_large()))
+                self.problem(upload::too_large()).into()
             }
             RequestBody::Whole(bytes) => {
                 if bytes.len() >= COUNTED
                     && let Err(error) = self.exchange.allowance.hold_arriving(bytes.len())
                 {
-                    return PendingResponse::ready(self.problem(upload::no_memory(error.kind)));
+                    return self.problem(upload::out_of_memory(error.kind)).into();
                 }
                 let media_type = self.media_type();
                 PendingResponse::InTime(self.write_whole(verb, bytes, media_type))
@@ -64,7 +64,7 @@ impl RequestCycle {
         self.exchange.headers.get_all(header::CONTENT_ENCODING).iter().any(|one| !is_identity(one))
     }
 
-    /// Writes a body that is all here.
+    /// Writes a complete body.
     fn write_whole(
         mut self,
         verb: Verb,
@@ -79,14 +79,14 @@ impl RequestCycle {
         let (body, media_type) = media_type::text_or_bytes(bytes, media_type);
         let content = Content { body, media_type, ..Content::default() };
         let (patience, state) = (self.patience(None), self.state.clone());
-        TimedResponse::new(patience, state, self.written(verb, content, context))
+        TimedResponse::new(patience, state, self.write_checked(verb, content, context))
     }
 
     async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<ResponseBody> {
         let media_type = self.media_type();
-        let room = media_type.as_deref().and_then(form::room);
+        let room = media_type.as_deref().and_then(form::size_limit);
         let (upload, progress) =
-            match upload::take(body, &self.exchange, &self.head, room, &self.limits).await {
+            match upload::receive(body, &self.exchange, &self.head, room, &self.limits).await {
                 Ok(taken) => taken,
                 Err(problem) => return self.problem(problem),
             };
@@ -106,23 +106,23 @@ impl RequestCycle {
         let content = Content { body, media_type, ..Content::default() };
         let state = self.state.clone();
         let patience = self.patience(Some(progress.clone()));
-        let written = self.written(verb, content, context);
-        let response = TimedResponse::new(patience, state.clone(), written).await;
+        let write_checked = self.write_checked(verb, content, context);
+        let response = TimedResponse::new(patience, state.clone(), write_checked).await;
         if !progress.is_over() {
             state.linger.set(true);
         }
         after_upload(response, &progress, &state)
     }
 
-    /// The media type of the request's body.
+    /// The media type of the request body.
     fn media_type(&self) -> Option<Cow<'static, str>> {
         let value = self.exchange.headers.get(header::CONTENT_TYPE)?;
         let text = value.to_str().ok()?.trim();
         (!text.is_empty()).then(|| media_type::named(text))
     }
 
-    /// What the store looks at in the same step as it writes; otherwise the conditions are judged
-    /// before, by the present content.
+    /// The condition that the store checks atomically with the write; `None` when conditions are
+    /// evaluated before, against the current content.
     fn store_condition(&self, verb: Verb) -> Option<Condition> {
         if !self.head.conditional || verb == Verb::Post {
             return None;
@@ -132,45 +132,45 @@ impl RequestCycle {
         condition.filter(|one| kept.admit(Some(one), verb, &self.reference).is_ok())
     }
 
-    /// Writes where the conditions hold.
-    async fn written(
+    /// Writes if the conditions hold.
+    async fn write_checked(
         self,
         verb: Verb,
         content: Content,
         mut context: Context,
     ) -> Response<ResponseBody> {
         context.only_if = self.store_condition(verb);
-        // A stream takes its time: what cannot be written is better refused before.
+        // A stream takes its time: a write that must fail is better refused before.
         let looks = context.only_if.is_none() || matches!(content.body, Body::Stream(..));
-        let turn = match self.if_conditions_hold(looks).await {
-            Ok(turn) => turn,
+        let cycle = match self.if_conditions_hold(looks).await {
+            Ok(cycle) => cycle,
             Err(response) => return response,
         };
-        let (root, reference) = (turn.root.clone(), turn.reference.clone());
+        let (root, reference) = (cycle.root.clone(), cycle.reference.clone());
         let answer = match verb {
             Verb::Put => guard(|| root.put(&reference, content, &context)),
             Verb::Post => guard(|| root.post(&reference, content, &context)),
             _ => guard(|| root.merge(&reference, content, &context)),
         };
         drop(context);
-        match turn.wrote(verb, answer.await) {
+        match cycle.write_result(verb, answer.await) {
             PendingResponse::Ready(Some(response)) => response,
             later => Box::pin(later.finish()).await,
         }
     }
 
-    /// The outcome of a write (RFC 9110 sections 9.3.3 to 9.3.5, RFC 5789): 201 where something was
-    /// created, with its place where that is another one; otherwise 200 with the content that the
-    /// store answers, or 204 without; 404 for a delete of nothing. The status that a program sets
-    /// comes before all of these.
-    fn wrote(self, verb: Verb, result: runnel_store::Result<Outcome>) -> PendingResponse {
+    /// The outcome of a write (RFC 9110 sections 9.3.3 to 9.3.5, RFC 5789): 201 when something was
+    /// created, with `Location` if that is another reference; otherwise 200 with the content that
+    /// the store answers, or 204 without; 404 for a delete of nothing. The program's status
+    /// overrides all of these.
+    fn write_result(self, verb: Verb, result: runnel_store::Result<Outcome>) -> PendingResponse {
         let outcome = match result {
             Ok(outcome) => outcome,
-            Err(error) => return PendingResponse::ready(self.failed(error)),
+            Err(error) => return self.error_response(error).into(),
         };
         let unsaid = matches!(self.exchange.overrides.status(), Ok(None));
         if verb == Verb::Delete && !outcome.is_something() && unsaid {
-            return PendingResponse::ready(self.problem(Problem::new(StatusCode::NOT_FOUND)));
+            return self.problem(Problem::new(StatusCode::NOT_FOUND)).into();
         }
         let location = outcome.reference.as_ref().and_then(|reference| {
             let path = format!("/{}", escape_path(reference.relative_path()));
@@ -180,13 +180,13 @@ impl RequestCycle {
         let created = outcome.is_created() || location.is_some() || said;
         if let Some(content) = outcome.content {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-            return self.found(content, status, location);
+            return self.respond_with(content, status, location);
         }
         let status = if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
         let validators = Validators { tag: outcome.entity_tag, modified: None };
         let facts = ResponseFacts { location, validators, ..ResponseFacts::default() };
         let body = ResponseBody::empty(&self.state);
-        PendingResponse::ready(self.respond(status, None, facts, body))
+        self.respond(status, None, facts, body).into()
     }
 
     /// DELETE.
@@ -194,14 +194,14 @@ impl RequestCycle {
         let (patience, state) = (self.patience(None), self.state.clone());
         PendingResponse::InTime(TimedResponse::new(patience, state, async move {
             let only_if = self.store_condition(Verb::Delete);
-            let turn = match self.if_conditions_hold(only_if.is_none()).await {
-                Ok(turn) => turn,
+            let cycle = match self.if_conditions_hold(only_if.is_none()).await {
+                Ok(cycle) => cycle,
                 Err(response) => return response,
             };
-            let context = Context { known: None, only_if, ..turn.context() };
-            let answer = guard(|| turn.root.delete(&turn.reference, &context));
+            let context = Context { known: None, only_if, ..cycle.context() };
+            let answer = guard(|| cycle.root.delete(&cycle.reference, &context));
             drop(context);
-            match turn.wrote(Verb::Delete, answer.await) {
+            match cycle.write_result(Verb::Delete, answer.await) {
                 PendingResponse::Ready(Some(response)) => response,
                 later => Box::pin(later.finish()).await,
             }
@@ -213,19 +213,19 @@ impl RequestCycle {
         let verbs = self.verbs();
         let mut response = self.without_content();
         response.headers_mut().insert(header::ALLOW, allow(verbs));
-        PendingResponse::ready(response)
+        response.into()
     }
 
-    /// 204, or what the program wished.
+    /// 204, or the program's overrides.
     fn without_content(self) -> Response<ResponseBody> {
         let body = ResponseBody::empty(&self.state);
         self.respond(StatusCode::NO_CONTENT, None, ResponseFacts::default(), body)
     }
 
-    /// Goes on, or answers 412. The present content is only asked for when there are conditions.
+    /// Continues, or responds with 412. Reads the current content only for conditional requests.
     async fn if_conditions_hold(self, looks: bool) -> Result<RequestCycle, Response<ResponseBody>> {
         match looks && self.head.conditional {
-            // Boxed: it is rare, and would make room for itself in every request's future.
+            // Boxed: it is rare, and would enlarge the future of every request.
             true => Box::pin(self.if_present_allows()).await,
             false => Ok(self),
         }
@@ -235,15 +235,15 @@ impl RequestCycle {
         let context = Context { known: None, ..self.context() };
         let present = guard(|| self.root.get(&self.reference, &context)).await;
         drop(context);
-        // What a program says about the answer while it is only asked what is there.
+        // Overrides of the program during this read do not count.
         self.exchange.overrides.clear();
         let present = match present {
             Ok(content) => content
                 .map(|content| Validators { tag: content.entity_tag, modified: content.modified }),
             Err(Error { kind: Kind::NotFound | Kind::NotAllowed, .. }) => None,
-            Err(error) => return Err(self.failed(error)),
+            Err(error) => return Err(self.error_response(error)),
         };
-        match conditions::judge(&self.exchange.headers, present.as_ref(), false) {
+        match conditions::evaluate(&self.exchange.headers, present.as_ref(), false) {
             Verdict::Proceed => Ok(self),
             Verdict::Unchanged | Verdict::Failed => {
                 Err(self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)))
@@ -252,8 +252,7 @@ impl RequestCycle {
     }
 }
 
-/// Where the upload itself went wrong, the client hears of that and not of what the store made
-/// of a stream that failed.
+/// A failed upload overrides the response to the failed stream.
 fn after_upload(
     response: Response<ResponseBody>,
     progress: &UploadProgress,

@@ -23,7 +23,7 @@ K.nativeCombinator {
   name = "HTTPStore", kind = "remote:http", super = K.classes.MappingStore, parts = none,
   options = {
     base = take.text, headers = take.texts, token = take.text, user = take.text, password = take.text,
-    timeout = take.seconds, socket = take.text, connections = take.count, wait = take.seconds,
+    timeout = take.seconds, socket = take.text, maxConnections = take.count, poolTimeout = take.seconds,
   },
 }
 

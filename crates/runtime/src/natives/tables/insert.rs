@@ -4,9 +4,9 @@
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, inner_call, reference, reference_at};
-use crate::streams::progress::{Progress, Told};
-use crate::values::columns::{Column, Columns};
-use crate::values::records::Reader;
+use crate::streams::progress::{MeteredStream, ProgressLine};
+use crate::values::columns::{Column, ColumnRecords};
+use crate::values::records::RecordReader;
 use runnel_store::{
     Answer, Body, ClientContent, Content, Error, Form, Kind, Lazy, RECORDS_BATCH, Records,
     Reference, Store, Value, Verb,
@@ -33,22 +33,22 @@ pub(crate) const NATIVES: [(&str, Native); 9] = [
 /// Batches that wait for the store; a producer that is ahead of it waits.
 const WAITING: usize = 1;
 
-/// What is on its way from the program to the store.
+/// Batches on their way from the program to the store.
 #[derive(Default)]
-struct Queue {
+struct BatchQueue {
     batches: VecDeque<Vec<Value>>,
     ended: bool,
     store: Option<Waker>,
 }
 
 /// The end of the queue that the store reads.
-struct Feed {
+struct BatchFeed {
     fields: Rc<[String]>,
-    queue: Rc<RefCell<Queue>>,
+    queue: Rc<RefCell<BatchQueue>>,
     expected: Option<u64>,
 }
 
-impl Records for Feed {
+impl Records for BatchFeed {
     fn fields(&self) -> Rc<[String]> {
         self.fields.clone()
     }
@@ -79,15 +79,15 @@ impl Records for Feed {
     }
 }
 
-type Outcome = Pin<Box<dyn Future<Output = Result<u64, Error>>>>;
+type InsertionWork = Pin<Box<dyn Future<Output = Result<u64, Error>>>>;
 
 /// An insertion under way, in the hands of the program.
 struct Insertion {
-    reader: Reader,
-    queue: Rc<RefCell<Queue>>,
-    progress: RefCell<Progress>,
+    reader: RecordReader,
+    queue: Rc<RefCell<BatchQueue>>,
+    progress: RefCell<ProgressLine>,
     /// The store's work; gone when it has ended.
-    outcome: RefCell<Option<Outcome>>,
+    outcome: RefCell<Option<InsertionWork>>,
 }
 
 impl Insertion {
@@ -129,10 +129,10 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
         }
         _ => None,
     };
-    let reader = attempt!(Reader::new(isolate, arguments.0, 4, known, key));
+    let reader = attempt!(RecordReader::new(isolate, arguments.0, 4, known, key));
     let expected = (!arguments.is_nil(7)).then(|| arguments.number(7) as u64);
-    let queue = Rc::new(RefCell::new(Queue::default()));
-    let feed = Feed { fields: reader.fields(), queue: queue.clone(), expected };
+    let queue = Rc::new(RefCell::new(BatchQueue::default()));
+    let feed = BatchFeed { fields: reader.fields(), queue: queue.clone(), expected };
     let from_client = arguments.boolean(8).then(ClientContent::default);
     let call = runnel_store::Context { from_client, ..inner_call(isolate) };
     let tables = attempt!(store.tables_for(Verb::Post, &to));
@@ -140,29 +140,22 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Native(Rc::new(Insertion {
         reader,
         queue,
-        progress: RefCell::new(Progress::new(isolate, expected)),
+        progress: RefCell::new(ProgressLine::new(isolate, expected)),
         outcome: RefCell::new(Some(outcome)),
     })))
 }
 
 /// An answer as a future that may be polled again and again until it is ready.
-fn later(answer: Answer<u64>) -> Outcome {
+fn later(answer: Answer<u64>) -> InsertionWork {
     match answer {
         Answer::Ready(result) => Box::pin(std::future::ready(result)),
         Answer::Later(future) => future,
     }
 }
 
-fn insertion(arguments: Arguments) -> Result<Rc<Insertion>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| native.downcast::<Insertion>().ok())
-        .ok_or_else(|| Error::new(Kind::Invalid, "an insertion is expected here"))
-}
-
 /// `(insertion)`: the fields of its records, and the key where it is left out.
 fn fields(_: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     let reader = &insertion.reader;
     let names = reader.fields().iter().cloned().map(Value::Text).collect();
     let left_out = reader.left_out().map_or(Value::Nil, Value::from);
@@ -172,22 +165,22 @@ fn fields(_: &Isolate, arguments: Arguments) -> Reply {
 /// `(insertion, array, number, number before)`: the first elements of the array, at most a batch, and
 /// how many records came before them.
 fn batch(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     let (count, before) = (arguments.number(3) as usize, arguments.number(4) as usize);
     let values = attempt!(insertion.reader.read(isolate, arguments.0, 2, count, before));
     deliver(insertion, values, count)
 }
 
-/// `(insertion, address, number)`: so many records in cells.
+/// `(insertion, address, count)`: appends records from cells.
 fn cells(_: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     let count = arguments.number(3) as usize;
     let width = insertion.reader.fields().len();
     let values = crate::values::cells::values(arguments.0, 2, count * width);
     deliver(insertion, values, count)
 }
 
-/// Passes a batch on.
+/// Queues a batch for the store.
 fn deliver(insertion: Rc<Insertion>, values: Vec<Value>, records: usize) -> Reply {
     insertion.progress.borrow_mut().add(records as u64);
     {
@@ -210,7 +203,7 @@ fn deliver(insertion: Rc<Insertion>, values: Vec<Value>, records: usize) -> Repl
 
 /// `(insertion)`: there are no more records; answers how many were inserted.
 fn end(_: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     {
         let mut queue = insertion.queue.borrow_mut();
         queue.ended = true;
@@ -228,7 +221,7 @@ fn end(_: &Isolate, arguments: Arguments) -> Reply {
 
 /// `(insertion)`: gives it up; nothing of it stays.
 fn abort(_: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     insertion.progress.borrow_mut().end();
     drop(insertion.outcome.take());
     Reply::Now(Given::Nil)
@@ -254,11 +247,11 @@ fn columns(isolate: &Isolate, arguments: Arguments) -> Reply {
         let wrong = || Error::new(Kind::Invalid, format!("the column {name} has no values"));
         list.push(attempt!(column.ok_or_else(wrong)));
     }
-    let progress = Progress::new(isolate, Some(count));
-    let records = Columns::new(fields, list, count, RECORDS_BATCH, progress);
+    let progress = ProgressLine::new(isolate, Some(count));
+    let records = ColumnRecords::new(fields, list, count, RECORDS_BATCH, progress);
     let tables = attempt!(store.tables_for(Verb::Post, &to));
     let answer = tables.insert(&to, Box::new(records), &inner_call(isolate));
-    Reply::from((answer, (|count| Given::Number(count as f64)) as fn(u64) -> Given))
+    Reply::answer(answer, |count| Given::Number(count as f64))
 }
 
 /// `(store to, its path, its scheme or nil, store from, its path, its scheme or nil, media type or
@@ -274,7 +267,7 @@ fn post_from(isolate: &Isolate, arguments: Arguments) -> Reply {
     let source = reference_at(arguments, 5, 6);
     let media_type = (!arguments.is_nil(7)).then(|| arguments.text(7));
     let call = inner_call(isolate);
-    let progress = Progress::new(isolate, None);
+    let progress = ProgressLine::new(isolate, None);
     let content = from.get(&source, &call);
     Reply::later(async move {
         let missing = || Error::new(Kind::NotFound, format!("there is nothing at {source}"));
@@ -283,7 +276,8 @@ fn post_from(isolate: &Isolate, arguments: Arguments) -> Reply {
             content.media_type = Some(media_type.into());
         }
         if let Body::Stream(stream, length) = content.body {
-            content.body = Body::Stream(Box::pin(Told::new(stream, length, progress)), length);
+            content.body =
+                Body::Stream(Box::pin(MeteredStream::new(stream, length, progress)), length);
         }
         post(to, target, content, call).await
     })

@@ -1,6 +1,6 @@
 //! Where a database is and who asks: from a URL, the environment and the password file.
 
-use crate::postgres::fault::Fault;
+use crate::postgres::fault::SqlFault;
 use percent_encoding::percent_decode_str;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -41,14 +41,14 @@ impl Address {
     pub(crate) fn parse(
         url: &str,
         environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SqlFault> {
         let said = Said::read(url)?;
         let environment = |name: &str| environment(name).filter(|value| !value.is_empty());
         let host = said.host.or_else(|| environment("PGHOST")).unwrap_or("localhost".into());
         let port = said.port.or_else(|| environment("PGPORT")).unwrap_or("5432".into());
         let port: u16 = match port.parse() {
             Ok(port) if port > 0 => port,
-            _ => return Err(Fault::invalid(format!("'{port}' is no port of a database"))),
+            _ => return Err(SqlFault::invalid(format!("'{port}' is no port of a database"))),
         };
         let user = said.user.or_else(|| environment("PGUSER")).or_else(|| environment("USER"));
         let user = user.unwrap_or("postgres".into());
@@ -67,7 +67,7 @@ impl Address {
         if let Some((name, _)) =
             said.parameters.iter().find(|(name, _)| !PARAMETERS.contains(&name.as_str()))
         {
-            return Err(Fault::invalid(format!(
+            return Err(SqlFault::invalid(format!(
                 "the URL of a database has no parameter '{name}'; it has {}",
                 PARAMETERS.join(", ")
             )));
@@ -88,10 +88,10 @@ impl Address {
 }
 
 impl Said {
-    fn read(url: &str) -> Result<Self, Fault> {
+    fn read(url: &str) -> Result<Self, SqlFault> {
         // The URL itself stays out of the message: it may hold a password.
         let wrong = || {
-            Fault::invalid(
+            SqlFault::invalid(
                 "the URL of a database reads postgres://user:password@host:port/database",
             )
         };
@@ -129,11 +129,11 @@ impl Said {
 }
 
 /// Text without its escapes; nothing where it is empty.
-fn unescape(text: &str) -> Result<Option<String>, Fault> {
+fn unescape(text: &str) -> Result<Option<String>, SqlFault> {
     match percent_decode_str(text).decode_utf8() {
-        Ok(text) if text.contains('\0') => Err(Fault::invalid("the URL holds a NUL character")),
+        Ok(text) if text.contains('\0') => Err(SqlFault::invalid("the URL holds a NUL character")),
         Ok(text) => Ok(Some(text.into_owned()).filter(|text| !text.is_empty())),
-        Err(_) => Err(Fault::invalid("the URL of the database is not UTF-8")),
+        Err(_) => Err(SqlFault::invalid("the URL of the database is not UTF-8")),
     }
 }
 
@@ -146,13 +146,13 @@ fn is_near(host: &str) -> bool {
 }
 
 /// Secure by default: what leaves the machine is encrypted and the other side verified.
-fn security(mode: Option<&str>, near: bool) -> Result<(SslMode, bool), Fault> {
+fn security(mode: Option<&str>, near: bool) -> Result<(SslMode, bool), SqlFault> {
     match (mode, near) {
         (None, true) | (Some("prefer" | "allow"), _) => Ok((SslMode::Prefer, false)),
         (None, false) | (Some("verify-full" | "verify-ca"), _) => Ok((SslMode::Require, true)),
         (Some("disable"), _) => Ok((SslMode::Disable, false)),
         (Some("require"), _) => Ok((SslMode::Require, false)),
-        (Some(other), _) => Err(Fault::invalid(format!(
+        (Some(other), _) => Err(SqlFault::invalid(format!(
             "sslmode is disable, prefer, require or verify-full, not '{other}'"
         ))),
     }
@@ -202,7 +202,7 @@ fn fields(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn parse(url: &str) -> Result<Address, Fault> {
+    fn parse(url: &str) -> Result<Address, SqlFault> {
         Address::parse(url, &|_| None)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::postgres::connection::address::Address;
 use crate::postgres::connection::tls::{Secure, Tls};
-use crate::postgres::fault::{self, Cause, Fault};
+use crate::postgres::fault::{self, SqlFault, SqlFaultCause};
 use crate::postgres::options::PostgresOptions;
 use crate::postgres::value::parameter::Parameter;
 use runnel_store::{Count, Counters, Level, Slot};
@@ -23,37 +23,37 @@ const STATEMENTS: usize = 256;
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// What is needed for making connections.
-pub(crate) struct Server {
+pub(crate) struct PostgresServer {
     pub(crate) address: Address,
     pub(crate) options: PostgresOptions,
     pub(crate) tls: Tls,
     pub(crate) counters: Arc<Counters>,
 }
 
-/// The wire below a client, which somebody has to drive.
+/// The wire below a client, which a task has to drive.
 pub(crate) type Wire = tokio_postgres::Connection<Socket, Secure<Socket>>;
 
 /// A connection.
-pub(crate) struct Connection {
+pub(crate) struct PostgresConnection {
     client: Client,
-    server: Rc<Server>,
+    server: Rc<PostgresServer>,
     statements: RefCell<FxHashMap<Box<str>, Statement>>,
     driver: JoinHandle<()>,
-    /// Statements that are under way, or were when they were given up.
+    /// Statements that are running, or were when their callers gave up.
     busy: Cell<usize>,
-    /// Nobody else may have it: it is in the middle of a transaction.
+    /// It is in the middle of a transaction, and cannot be returned to the pool.
     entered: Cell<bool>,
-    /// A statement found out that the other side is gone.
+    /// A statement failed because the server is gone.
     dead: Cell<bool>,
-    /// The place in the pool that it keeps until a statement on it has been stopped.
+    /// The slot of the pool that it keeps until its statement has been cancelled.
     slot: Option<Slot>,
 }
 
-impl Server {
-    pub(crate) fn new(address: Address, options: PostgresOptions) -> Result<Self, Fault> {
+impl PostgresServer {
+    pub(crate) fn new(address: Address, options: PostgresOptions) -> Result<Self, SqlFault> {
         let tls = Tls::new(address.verify, address.roots.as_deref())?;
         let counters = Counters::of("postgres", &address.place);
-        Ok(Server { address, options, tls, counters })
+        Ok(PostgresServer { address, options, tls, counters })
     }
 
     pub(crate) fn place(&self) -> &str {
@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Connects and logs in.
-    pub(crate) async fn connect(&self) -> Result<(Client, Wire), Fault> {
+    pub(crate) async fn connect(&self) -> Result<(Client, Wire), SqlFault> {
         let limit = self.options.connect_time;
         let connected = self.address.config.connect(self.tls.clone());
         match tokio::time::timeout(limit, connected).await {
@@ -71,7 +71,7 @@ impl Server {
         }
     }
 
-    /// What every connection is told first: no statement without an end, and one form of dates.
+    /// The settings of every connection: time limits for statements, and one format of dates.
     fn setup(&self) -> String {
         let millis = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
         format!(
@@ -84,8 +84,8 @@ impl Server {
     }
 }
 
-/// Runs something beside the worker's own tasks. The driver library wants its wire driven whoever
-/// waits, and a statement that was given up has to be stopped after its owner is gone.
+/// Spawns a task beside the worker's own tasks: the wire of the driver library has to be driven at
+/// all times, and an abandoned statement is cancelled after its caller is gone.
 pub(crate) fn beside<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Option<JoinHandle<T>> {
@@ -93,8 +93,8 @@ pub(crate) fn beside<T: Send + 'static>(
     tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(work))
 }
 
-impl Connection {
-    pub(crate) async fn open(server: &Rc<Server>) -> Result<Self, Fault> {
+impl PostgresConnection {
+    pub(crate) async fn open(server: &Rc<PostgresServer>) -> Result<Self, SqlFault> {
         let (client, wire) = server.connect().await?;
         let place = server.place().to_string();
         let driver = beside(async move {
@@ -103,9 +103,9 @@ impl Connection {
             }
         });
         let Some(driver) = driver else {
-            return Err(Fault::new(runnel_store::Kind::Failed, "there is no event loop here"));
+            return Err(SqlFault::new(runnel_store::Kind::Failed, "there is no event loop here"));
         };
-        let connection = Connection {
+        let connection = PostgresConnection {
             client,
             server: server.clone(),
             statements: RefCell::default(),
@@ -124,7 +124,7 @@ impl Connection {
         }
     }
 
-    /// Whether somebody else may use it next.
+    /// Whether it can be returned to the pool.
     pub(crate) fn is_clean(&self) -> bool {
         !self.is_busy() && !self.entered.get() && !self.is_closed()
     }
@@ -161,16 +161,16 @@ impl Connection {
     pub(crate) async fn ask<T>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, SqlFault> {
         self.work();
         let done = work.await;
         self.rest();
         done.map_err(|error| self.fault(&error))
     }
 
-    pub(crate) fn fault(&self, error: &tokio_postgres::Error) -> Fault {
+    pub(crate) fn fault(&self, error: &tokio_postgres::Error) -> SqlFault {
         let fault = fault::of(error, self.place());
-        if fault.cause == Cause::Closed {
+        if fault.cause == SqlFaultCause::Closed {
             self.dead.set(true);
         }
         fault
@@ -181,7 +181,7 @@ impl Connection {
         self.server.counters.add(count, more);
     }
 
-    /// Marks it as busy until [`Connection::rest`].
+    /// Marks it as busy until [`PostgresConnection::rest`].
     pub(crate) fn work(&self) {
         self.busy.set(self.busy.get() + 1);
     }
@@ -192,7 +192,7 @@ impl Connection {
     }
 
     /// A prepared statement, remembered.
-    pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, Fault> {
+    pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, SqlFault> {
         if let Some(known) = self.statements.borrow().get(sql) {
             return Ok(known.clone());
         }
@@ -216,7 +216,7 @@ impl Connection {
         &self,
         statement: &Statement,
         parameters: &[Parameter],
-    ) -> Result<RowStream, Fault> {
+    ) -> Result<RowStream, SqlFault> {
         self.count(Count::Statements, 1);
         self.ask(self.client.query_raw(statement, parameters.iter())).await
     }
@@ -226,7 +226,7 @@ impl Connection {
         &self,
         sql: &str,
         parameters: &[Parameter],
-    ) -> Result<Vec<tokio_postgres::Row>, Fault> {
+    ) -> Result<Vec<tokio_postgres::Row>, SqlFault> {
         let statement = self.prepare(sql).await?;
         let shown: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|parameter| parameter as _).collect();
@@ -237,26 +237,33 @@ impl Connection {
     }
 
     /// Runs a statement and answers how many rows it changed.
-    pub(crate) async fn execute(&self, sql: &str, parameters: &[Parameter]) -> Result<u64, Fault> {
+    pub(crate) async fn execute(
+        &self,
+        sql: &str,
+        parameters: &[Parameter],
+    ) -> Result<u64, SqlFault> {
         let statement = self.prepare(sql).await?;
         self.count(Count::Statements, 1);
         self.ask(self.client.execute_raw(&statement, parameters.iter())).await
     }
 
     /// Runs statements without parameters.
-    pub(crate) async fn batch(&self, sql: &str) -> Result<(), Fault> {
+    pub(crate) async fn batch(&self, sql: &str) -> Result<(), SqlFault> {
         self.count(Count::Statements, 1);
         self.ask(self.client.batch_execute(sql)).await
     }
 }
 
 /// A fault that says the connection has ended, for those who find out by looking.
-pub(crate) fn closed(place: &str) -> Fault {
+pub(crate) fn closed(place: &str) -> SqlFault {
     let message = format!("the connection to PostgreSQL at {place} was closed");
-    Fault { cause: Cause::Closed, ..Fault::new(runnel_store::Kind::Unavailable, message) }
+    SqlFault {
+        cause: SqlFaultCause::Closed,
+        ..SqlFault::new(runnel_store::Kind::Unavailable, message)
+    }
 }
 
-impl Drop for Connection {
+impl Drop for PostgresConnection {
     /// Closes it; a statement that still runs is stopped on the server first, which would not
     /// notice otherwise before it has something to say.
     fn drop(&mut self) {

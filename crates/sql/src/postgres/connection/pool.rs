@@ -1,8 +1,7 @@
-//! The connections of one worker: few, and shared in the order in which they were asked for.
+//! The connection pool of one worker: small, and first in, first out.
 
-use crate::postgres::connection::client::{Connection, Server};
-use crate::postgres::fault::Fault;
-use crate::postgres::query::rows::Unread;
+use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
+use crate::postgres::fault::{self, SqlFault};
 use runnel_store::{Slot, SlotLimits, Slots};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -14,37 +13,44 @@ use std::time::{Duration, Instant};
 /// The most verbs of one worker that wait for a connection; more are refused.
 pub const POSTGRES_WAITING: usize = 1024;
 
-/// A connection that nobody has used for so long is closed when the next one is asked for.
+/// The idle timeout of a connection, enforced when the next one is requested.
 const IDLE_TIME: Duration = Duration::from_secs(600);
 
+/// An unread result that holds a connection.
+pub(crate) trait Unread {
+    /// Gives the connection back, if it still holds one; the statement will run again when its
+    /// rows are wanted.
+    fn give_up(&self) -> bool;
+}
+
 /// The pool.
-pub(crate) struct Pool {
-    pub(crate) server: Rc<Server>,
+pub(crate) struct PostgresPool {
+    pub(crate) server: Rc<PostgresServer>,
     slots: Arc<Slots>,
     /// The last used is the next used.
-    idle: RefCell<Vec<(Connection, Instant)>>,
-    /// Results that nobody has begun to read and that hold a connection, the oldest first.
-    unread: RefCell<VecDeque<Weak<Unread>>>,
+    idle: RefCell<Vec<(PostgresConnection, Instant)>>,
+    /// Unread results that hold a connection, the oldest first.
+    unread: RefCell<VecDeque<Weak<dyn Unread>>>,
 }
 
 /// A connection on loan.
-pub(crate) struct Lease {
-    connection: Option<Connection>,
-    pool: Rc<Pool>,
+pub(crate) struct PostgresLease {
+    connection: Option<PostgresConnection>,
+    pool: Rc<PostgresPool>,
     /// Whether others have used it before, so that it may have died meanwhile.
     pub(crate) used: bool,
     slot: Option<Slot>,
 }
 
-impl Pool {
-    pub(crate) fn new(server: Server) -> Rc<Self> {
+impl PostgresPool {
+    pub(crate) fn new(server: PostgresServer) -> Rc<Self> {
         let limits = SlotLimits {
             slots: server.options.connections,
             waiting: POSTGRES_WAITING,
             wait: server.options.checkout_time,
         };
         let slots = Slots::new(limits, server.counters.clone());
-        Rc::new(Pool {
+        Rc::new(PostgresPool {
             server: Rc::new(server),
             slots,
             idle: RefCell::default(),
@@ -52,37 +58,66 @@ impl Pool {
         })
     }
 
-    /// A connection, as soon as it is our turn.
-    pub(crate) async fn lease(self: &Rc<Self>, deadline: Option<Instant>) -> Result<Lease, Fault> {
+    /// Acquires a connection, in the order of the requests.
+    pub(crate) async fn lease(
+        self: &Rc<Self>,
+        deadline: Option<Instant>,
+    ) -> Result<PostgresLease, SqlFault> {
         if self.slots.is_full() {
             self.reclaim();
         }
         let slot = self.slots.take(deadline).await.map_err(|none| {
             let what = format!("connections to PostgreSQL at {}", self.server.place());
-            Fault::new(none.kind(), none.message(&what))
+            SqlFault::new(none.kind(), none.message(&what))
         })?;
         let found = self.reuse();
         let used = found.is_some();
         let connection = match found {
             Some(connection) => connection,
-            None => Connection::open(&self.server).await?,
+            None => PostgresConnection::open(&self.server).await?,
         };
-        Ok(Lease { connection: Some(connection), pool: self.clone(), used, slot: Some(slot) })
+        Ok(PostgresLease {
+            connection: Some(connection),
+            pool: self.clone(),
+            used,
+            slot: Some(slot),
+        })
     }
 
-    fn reuse(&self) -> Option<Connection> {
+    /// Waits for something until the deadline, or within the limit of the options. The server
+    /// cancels an abandoned statement.
+    pub(crate) async fn within<T>(
+        &self,
+        deadline: Option<Instant>,
+        work: impl Future<Output = Result<T, SqlFault>>,
+    ) -> Result<T, SqlFault> {
+        let began = Instant::now();
+        let patience = match deadline {
+            Some(deadline) => deadline.saturating_duration_since(began),
+            None => self.server.options.time_limit,
+        };
+        match tokio::time::timeout(patience, work).await {
+            Ok(done) => done,
+            Err(_) => {
+                self.distrust_before(began);
+                Err(fault::late(self.server.place(), patience))
+            }
+        }
+    }
+
+    fn reuse(&self) -> Option<PostgresConnection> {
         let mut idle = self.idle.borrow_mut();
         idle.retain(|(connection, since)| !connection.is_closed() && since.elapsed() < IDLE_TIME);
         idle.pop().map(|(connection, _)| connection)
     }
 
-    /// Closes the connections that nobody uses: one was found dead, and the others have been there
-    /// as long.
+    /// Closes the idle connections: one was found dead, and the others are as old.
     pub(crate) fn distrust(&self) {
         self.idle.borrow_mut().clear();
     }
 
-    /// Closes the connections that nobody has heard of since: the network may have lost them too.
+    /// Closes the connections that have been idle since before a moment: the network may have lost
+    /// them too.
     pub(crate) fn distrust_before(&self, moment: Instant) {
         self.idle.borrow_mut().retain(|(_, since)| *since >= moment);
     }
@@ -92,15 +127,15 @@ impl Pool {
         self.idle.borrow().iter().for_each(|(connection, _)| connection.forget());
     }
 
-    /// Remembers a result that holds a connection although nobody reads it yet.
-    pub(crate) fn remember(&self, unread: &Rc<Unread>) {
+    /// Registers an unread result that holds a connection.
+    pub(crate) fn remember(&self, unread: Weak<dyn Unread>) {
         let mut known = self.unread.borrow_mut();
         known.retain(|one| one.strong_count() > 0);
-        known.push_back(Rc::downgrade(unread));
+        known.push_back(unread);
     }
 
-    /// Takes the connection of the oldest such result back; it is asked for again when somebody
-    /// does read it.
+    /// Reclaims the connection of the oldest unread result, which runs its statement again when it
+    /// is read.
     fn reclaim(&self) {
         loop {
             let Some(oldest) = self.unread.borrow_mut().pop_front() else { return };
@@ -113,10 +148,10 @@ impl Pool {
     }
 }
 
-impl Deref for Lease {
-    type Target = Connection;
+impl Deref for PostgresLease {
+    type Target = PostgresConnection;
 
-    fn deref(&self) -> &Connection {
+    fn deref(&self) -> &PostgresConnection {
         match &self.connection {
             Some(connection) => connection,
             None => unreachable!("a lease has its connection until it is dropped"),
@@ -124,7 +159,7 @@ impl Deref for Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for PostgresLease {
     fn drop(&mut self) {
         match self.connection.take() {
             Some(connection) if connection.is_clean() => {

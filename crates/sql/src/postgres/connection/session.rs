@@ -1,12 +1,12 @@
 //! Running something on a connection: of the pool, or of the transaction that the caller is in.
 
-use crate::postgres::connection::client::Connection;
-use crate::postgres::connection::pool::{Lease, Pool};
-use crate::postgres::connection::transaction::{self, Shared};
-use crate::postgres::fault::{self, Cause, Fault};
+use crate::postgres::connection::client::PostgresConnection;
+use crate::postgres::connection::pool::{PostgresLease, PostgresPool};
+use crate::postgres::connection::transaction::{self, PostgresTransaction};
+use crate::postgres::fault::{SqlFault, SqlFaultCause};
 use runnel_store::Context;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Whether something may run twice when the connection dies under it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +19,15 @@ pub(crate) enum Repeat {
 
 /// Who asks, and until when.
 #[derive(Clone)]
-pub(crate) struct Session {
-    pub(crate) pool: Rc<Pool>,
-    pub(crate) transaction: Option<Rc<Shared>>,
+pub(crate) struct PostgresSession {
+    pub(crate) pool: Rc<PostgresPool>,
+    pub(crate) transaction: Option<Rc<PostgresTransaction>>,
     pub(crate) deadline: Option<Instant>,
 }
 
-impl Session {
-    pub(crate) fn new(pool: &Rc<Pool>, context: &Context) -> Self {
-        Session {
+impl PostgresSession {
+    pub(crate) fn new(pool: &Rc<PostgresPool>, context: &Context) -> Self {
+        PostgresSession {
             pool: pool.clone(),
             transaction: transaction::of(pool, context),
             deadline: context.deadline,
@@ -35,40 +35,26 @@ impl Session {
     }
 
     /// Without a caller who would set a deadline.
-    pub(crate) fn own(pool: &Rc<Pool>) -> Self {
-        Session::new(pool, &Context::default())
+    pub(crate) fn own(pool: &Rc<PostgresPool>) -> Self {
+        PostgresSession::new(pool, &Context::default())
     }
 
-    /// How long the next wait may take: to the deadline, or the limit of the options.
-    pub(crate) fn patience(&self) -> Duration {
-        match self.deadline {
-            Some(deadline) => deadline.saturating_duration_since(Instant::now()),
-            None => self.pool.server.options.time_limit,
-        }
-    }
-
-    /// Waits for something within the limit. What is given up is stopped on the server.
+    /// Waits for something until the deadline or the time limit. The server cancels an abandoned
+    /// statement.
     pub(crate) async fn within<T>(
         &self,
-        work: impl Future<Output = Result<T, Fault>>,
-    ) -> Result<T, Fault> {
-        let (patience, began) = (self.patience(), Instant::now());
-        match tokio::time::timeout(patience, work).await {
-            Ok(done) => done,
-            Err(_) => {
-                self.pool.distrust_before(began);
-                Err(fault::late(self.pool.server.place(), patience))
-            }
-        }
+        work: impl Future<Output = Result<T, SqlFault>>,
+    ) -> Result<T, SqlFault> {
+        self.pool.within(self.deadline, work).await
     }
 
-    /// Runs something, once more where that helps: on a new connection when the one from the pool
-    /// had died and nothing is lost by it, and with new statements when the tables have changed.
+    /// Runs something, with one retry: on a new connection when the pooled one had died and the
+    /// work is idempotent, and with new statements when the tables have changed.
     pub(crate) async fn run<T>(
         &self,
         repeat: Repeat,
-        work: impl AsyncFn(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
+    ) -> Result<T, SqlFault> {
         self.within(self.attempts(repeat, work)).await
     }
 
@@ -76,8 +62,8 @@ impl Session {
     pub(crate) async fn unhurried<T>(
         &self,
         repeat: Repeat,
-        work: impl AsyncFn(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
+    ) -> Result<T, SqlFault> {
         match self.deadline {
             Some(_) => self.run(repeat, work).await,
             None => self.attempts(repeat, work).await,
@@ -87,8 +73,8 @@ impl Session {
     async fn attempts<T>(
         &self,
         repeat: Repeat,
-        work: impl AsyncFn(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
+    ) -> Result<T, SqlFault> {
         if let Some(transaction) = &self.transaction {
             return transaction.run(work).await;
         }
@@ -106,13 +92,13 @@ impl Session {
 
     /// Whether trying once more may help, after what was found wrong with the connection is put
     /// right.
-    pub(crate) fn helps(&self, lease: &Lease, repeat: Repeat, fault: &Fault) -> bool {
+    pub(crate) fn helps(&self, lease: &PostgresLease, repeat: Repeat, fault: &SqlFault) -> bool {
         match fault.cause {
-            Cause::Closed => {
+            SqlFaultCause::Closed => {
                 self.pool.distrust();
                 lease.used && repeat == Repeat::Yes
             }
-            Cause::Stale => {
+            SqlFaultCause::Stale => {
                 lease.forget();
                 self.pool.forget();
                 true

@@ -22,7 +22,7 @@ use tokio_rustls::rustls::{
 };
 use tokio_rustls::{TlsConnector, client};
 
-use crate::postgres::fault::Fault;
+use crate::postgres::fault::SqlFault;
 
 /// How connections are made secure.
 #[derive(Clone)]
@@ -30,13 +30,13 @@ pub(crate) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
     /// Certificates are verified against the authorities of a file of PEM certificates, or those
-    /// that Mozilla trusts; without `verify` any certificate will do, so that somebody in between
-    /// could read along.
-    pub(crate) fn new(verify: bool, roots: Option<&Path>) -> Result<Self, Fault> {
+    /// that Mozilla trusts; without `verify` any certificate is accepted, so that an attacker in
+    /// between could read along.
+    pub(crate) fn new(verify: bool, roots: Option<&Path>) -> Result<Self, SqlFault> {
         let provider = Arc::new(ring::default_provider());
-        let failed = |error: Error| Fault {
+        let failed = |error: Error| SqlFault {
             detail: Some(error.to_string()),
-            ..Fault::new(Kind::Failed, "TLS cannot be set up")
+            ..SqlFault::new(Kind::Failed, "TLS cannot be set up")
         };
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
@@ -53,13 +53,13 @@ impl Tls {
     }
 }
 
-fn authorities(file: Option<&Path>) -> Result<RootCertStore, Fault> {
+fn authorities(file: Option<&Path>) -> Result<RootCertStore, SqlFault> {
     let Some(file) = file else {
         return Ok(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() });
     };
     let unreadable = |cause: String| {
         let message = format!("sslrootcert {} has no certificates to read", file.display());
-        Fault { detail: Some(cause), ..Fault::invalid(message) }
+        SqlFault { detail: Some(cause), ..SqlFault::invalid(message) }
     };
     let mut store = RootCertStore::empty();
     let found =

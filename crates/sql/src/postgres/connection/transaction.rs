@@ -1,9 +1,8 @@
 //! Transactions: one connection for all that happens in one, savepoints for those within.
 
-use crate::postgres::connection::client::{Connection, closed};
-use crate::postgres::connection::pool::{Lease, Pool};
-use crate::postgres::connection::session::Session;
-use crate::postgres::fault::{Cause, Fault};
+use crate::postgres::connection::client::{PostgresConnection, closed};
+use crate::postgres::connection::pool::{PostgresLease, PostgresPool};
+use crate::postgres::fault::{SqlFault, SqlFaultCause};
 use runnel_store::{Answer, Context, Count, Error, Kind, Transaction};
 use std::any::Any;
 use std::cell::Cell;
@@ -15,10 +14,10 @@ use tokio::sync::Mutex;
 pub const POSTGRES_NESTING: usize = 32;
 
 /// What the levels of one transaction share.
-pub(crate) struct Shared {
-    pool: Rc<Pool>,
+pub(crate) struct PostgresTransaction {
+    pool: Rc<PostgresPool>,
     /// The connection; none after the end, or after a statement in it was given up.
-    lease: Mutex<Option<Lease>>,
+    lease: Mutex<Option<PostgresLease>>,
     began: Instant,
     /// How many levels there are now: 1 is the transaction itself.
     depth: Cell<usize>,
@@ -27,18 +26,18 @@ pub(crate) struct Shared {
 }
 
 /// One level of a transaction.
-pub(crate) struct Level {
-    shared: Rc<Shared>,
+pub(crate) struct PostgresSavepoint {
+    shared: Rc<PostgresTransaction>,
     level: usize,
     outer: Option<Rc<dyn Transaction>>,
     ended: Cell<bool>,
 }
 
 /// The transaction of this pool that a caller is in.
-pub(crate) fn of(pool: &Rc<Pool>, context: &Context) -> Option<Rc<Shared>> {
+pub(crate) fn of(pool: &Rc<PostgresPool>, context: &Context) -> Option<Rc<PostgresTransaction>> {
     let mut next = context.transaction.as_ref();
     while let Some(transaction) = next {
-        if let Some(level) = transaction.as_any().downcast_ref::<Level>()
+        if let Some(level) = transaction.as_any().downcast_ref::<PostgresSavepoint>()
             && Rc::ptr_eq(&level.shared.pool, pool)
         {
             return Some(level.shared.clone());
@@ -48,28 +47,29 @@ pub(crate) fn of(pool: &Rc<Pool>, context: &Context) -> Option<Rc<Shared>> {
     None
 }
 
-/// Begins a transaction, or a level of the one that the caller is in.
+/// Begins a transaction, or a savepoint of the caller's transaction.
 pub(crate) async fn begin(
-    session: Session,
-    outer: Option<Rc<dyn Transaction>>,
-) -> Result<Rc<dyn Transaction>, Fault> {
-    let (shared, level) = match &session.transaction {
+    pool: &Rc<PostgresPool>,
+    context: &Context,
+) -> Result<Rc<dyn Transaction>, SqlFault> {
+    let outer = context.transaction.clone();
+    let (shared, level) = match of(pool, context) {
         Some(shared) => {
             let level = shared.depth.get() + 1;
             if level > POSTGRES_NESTING {
                 let message = format!("transactions are nested more than {POSTGRES_NESTING} deep");
-                return Err(Fault::invalid(message));
+                return Err(SqlFault::new(Kind::TooLarge, message));
             }
             let savepoint = format!("SAVEPOINT runnel_{level}");
-            let made = async |connection: &Connection| connection.batch(&savepoint).await;
-            session.within(shared.enter(made)).await?;
+            let made = async |connection: &PostgresConnection| connection.batch(&savepoint).await;
+            pool.within(context.deadline, shared.enter(made)).await?;
             shared.depth.set(level);
-            (shared.clone(), level)
+            (shared, level)
         }
         None => {
-            let lease = session.within(first(&session)).await?;
-            let shared = Shared {
-                pool: session.pool.clone(),
+            let lease = pool.within(context.deadline, first(pool, context.deadline)).await?;
+            let shared = PostgresTransaction {
+                pool: pool.clone(),
                 lease: Mutex::new(Some(lease)),
                 began: Instant::now(),
                 depth: Cell::new(1),
@@ -78,31 +78,34 @@ pub(crate) async fn begin(
             (Rc::new(shared), 1)
         }
     };
-    Ok(Rc::new(Level { shared, level, outer, ended: Cell::default() }))
+    Ok(Rc::new(PostgresSavepoint { shared, level, outer, ended: Cell::default() }))
 }
 
-/// A connection on which a transaction has begun. Nothing has happened before, so that one that
-/// is found dead may be replaced.
-async fn first(session: &Session) -> Result<Lease, Fault> {
+/// A connection on which a transaction has begun. Nothing has happened on it before, so that a
+/// dead one is replaced.
+async fn first(
+    pool: &Rc<PostgresPool>,
+    deadline: Option<Instant>,
+) -> Result<PostgresLease, SqlFault> {
     loop {
-        let lease = session.pool.lease(session.deadline).await?;
+        let lease = pool.lease(deadline).await?;
         lease.set_entered(true);
         match lease.batch("BEGIN").await {
             Ok(()) => return Ok(lease),
-            Err(fault) if fault.cause == Cause::Closed && lease.used => session.pool.distrust(),
+            Err(fault) if fault.cause == SqlFaultCause::Closed && lease.used => pool.distrust(),
             Err(fault) => return Err(fault),
         }
     }
 }
 
-impl Shared {
+impl PostgresTransaction {
     /// Runs a verb in the transaction. A verb that fails has done nothing and the transaction goes
     /// on: PostgreSQL itself would refuse everything after an error.
     pub(crate) async fn run<T>(
         &self,
-        work: impl AsyncFn(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let verb = async |connection: &Connection| {
+        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
+    ) -> Result<T, SqlFault> {
+        let verb = async |connection: &PostgresConnection| {
             let point = connection.client().batch_execute("SAVEPOINT runnel_verb");
             // Both are on their way before either is answered.
             let (point, done) = tokio::join!(connection.ask(point), work(connection));
@@ -113,7 +116,7 @@ impl Shared {
                     Ok(done)
                 }
                 Err(fault) => {
-                    if fault.cause != Cause::Closed {
+                    if fault.cause != SqlFaultCause::Closed {
                         connection
                             .batch(
                                 "ROLLBACK TO SAVEPOINT runnel_verb; \
@@ -121,7 +124,7 @@ impl Shared {
                             )
                             .await?;
                     }
-                    if fault.cause == Cause::Stale {
+                    if fault.cause == SqlFaultCause::Stale {
                         connection.forget();
                     }
                     Err(fault)
@@ -130,7 +133,7 @@ impl Shared {
         };
         let done = self.enter(verb).await;
         match done {
-            Err(fault) if fault.cause == Cause::Stale => self.enter(verb).await,
+            Err(fault) if fault.cause == SqlFaultCause::Stale => self.enter(verb).await,
             done => done,
         }
     }
@@ -138,12 +141,12 @@ impl Shared {
     /// Runs something on the connection as soon as it is free.
     async fn enter<T>(
         &self,
-        work: impl AsyncFn(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
+    ) -> Result<T, SqlFault> {
         let mut held = self.lease.lock().await;
         let broken = match held.as_ref() {
             None => Some(over()),
-            Some(lease) if lease.is_busy() => Some(Fault::new(
+            Some(lease) if lease.is_busy() => Some(SqlFault::new(
                 Kind::Conflict,
                 "a statement of the transaction was given up, and the transaction with it",
             )),
@@ -151,7 +154,7 @@ impl Shared {
             Some(_) if self.began.elapsed() > self.pool.server.options.transaction_time => {
                 let limit = self.pool.server.options.transaction_time.as_secs();
                 let message = format!("the transaction has lasted longer than {limit} s");
-                Some(Fault::new(Kind::Timeout, message))
+                Some(SqlFault::new(Kind::Timeout, message))
             }
             Some(_) => None,
         };
@@ -169,21 +172,20 @@ impl Shared {
     }
 }
 
-fn over() -> Fault {
-    Fault::new(Kind::Conflict, "the transaction has ended already")
+fn over() -> SqlFault {
+    SqlFault::new(Kind::Conflict, "the transaction has ended already")
 }
 
-impl Level {
+impl PostgresSavepoint {
     fn end(&self, outermost: &'static str, inner: String) -> Answer<()> {
         if self.ended.replace(true) {
             return Answer::Ready(Err(Error::from(over())));
         }
         let (shared, level) = (self.shared.clone(), self.level);
         Answer::later(async move {
-            let session = Session::own(&shared.pool);
             let sql = if level == 1 { outermost } else { inner.as_str() };
-            let ended = async |connection: &Connection| connection.batch(sql).await;
-            let done = session.within(shared.enter(ended)).await;
+            let ended = async |connection: &PostgresConnection| connection.batch(sql).await;
+            let done = shared.pool.within(None, shared.enter(ended)).await;
             shared.depth.set(level - 1);
             if level == 1 {
                 let lease = shared.lease.lock().await.take();
@@ -196,7 +198,7 @@ impl Level {
     }
 }
 
-impl Transaction for Level {
+impl Transaction for PostgresSavepoint {
     fn commit(&self) -> Answer<()> {
         // A transaction that has failed answers COMMIT well and rolls back; this statement does
         // not, and neither waits.
@@ -222,7 +224,7 @@ impl Transaction for Level {
     }
 }
 
-impl Drop for Level {
+impl Drop for PostgresSavepoint {
     fn drop(&mut self) {
         if self.ended.get() {
             return;

@@ -1,6 +1,6 @@
 //! Conditions of a query, as SQL over columns whose types are known.
 
-use crate::postgres::fault::Fault;
+use crate::postgres::fault::SqlFault;
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 const FILTER_DEPTH: usize = crate::FILTER_DEPTH;
 
 /// A condition being written.
-pub(crate) struct Condition<'a> {
+pub(crate) struct PostgresCondition<'a> {
     table: &'a TableInfo,
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Parameter>,
@@ -23,14 +23,14 @@ pub(crate) struct Condition<'a> {
 const ALWAYS: &str = "TRUE";
 const NEVER: &str = "FALSE";
 
-impl<'a> Condition<'a> {
+impl<'a> PostgresCondition<'a> {
     pub(crate) fn new(table: &'a TableInfo) -> Self {
-        Condition { table, sql: String::new(), parameters: Vec::new() }
+        PostgresCondition { table, sql: String::new(), parameters: Vec::new() }
     }
 
-    pub(crate) fn filter(&mut self, filter: &Filter, depth: usize) -> Result<(), Fault> {
+    pub(crate) fn filter(&mut self, filter: &Filter, depth: usize) -> Result<(), SqlFault> {
         if depth > FILTER_DEPTH {
-            return Err(Fault::invalid(format!(
+            return Err(SqlFault::invalid(format!(
                 "the condition is nested more than {FILTER_DEPTH} deep"
             )));
         }
@@ -66,7 +66,7 @@ impl<'a> Condition<'a> {
         word: &str,
         empty: &str,
         depth: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlFault> {
         if parts.is_empty() {
             self.sql.push_str(empty);
             return Ok(());
@@ -85,7 +85,7 @@ impl<'a> Condition<'a> {
         field: &str,
         text: &str,
         form: impl Fn(&str, &str) -> String,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlFault> {
         let column = self.table.column(field)?;
         let name = quoted(&column.name);
         let whole = match column.holds {
@@ -97,7 +97,7 @@ impl<'a> Condition<'a> {
                     "{} holds moments, whose text cannot be searched in the database; compare them",
                     column.name
                 );
-                return Err(Fault::new(Kind::NotAllowed, message));
+                return Err(SqlFault::new(Kind::NotAllowed, message));
             }
             Holds::Bool | Holds::Int | Holds::Float | Holds::Bytes => {
                 self.sql.push_str(NEVER);
@@ -118,7 +118,7 @@ impl<'a> Condition<'a> {
         column: &ColumnInfo,
         by: Comparison,
         value: &Value,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, SqlFault> {
         let name = quoted(&column.name);
         if value.is_nil() {
             return Ok(compare_nil(column, &name, by));
@@ -159,7 +159,7 @@ impl<'a> Condition<'a> {
         name: &str,
         by: Comparison,
         value: &Value,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, SqlFault> {
         if !matches!(value, Value::List(_) | Value::Text(_)) {
             return Ok(incomparable(by));
         }
@@ -262,7 +262,7 @@ impl<'a> Condition<'a> {
         name: &str,
         by: Comparison,
         value: &Value,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, SqlFault> {
         let name = format!("{name}::jsonb");
         let condition = match value {
             Value::Text(text) => {
@@ -285,7 +285,7 @@ impl<'a> Condition<'a> {
                     }
                 }
                 Comparison::LessOrEqual | Comparison::GreaterOrEqual => {
-                    return Err(Fault::new(
+                    return Err(SqlFault::new(
                         Kind::NotAllowed,
                         "lists and records are compared for being equal, in the database",
                     ));

@@ -1,16 +1,16 @@
 //! The rows of a statement as content.
 //!
-//! The statement runs when it is asked for, so that what is wrong with it is said at once. A small
-//! result is there as a whole then, and its connection free again. Of a large one the beginning is
-//! there, and the rest is read from the server while somebody reads it.
+//! The statement runs when the content is made, so that its errors are reported at once. A small
+//! result is complete then, and its connection free again. Of a large one the first part is
+//! buffered, and the rest is read from the server when the caller reads it.
 
-use crate::postgres::connection::client::Connection;
-use crate::postgres::connection::pool::Lease;
-use crate::postgres::connection::session::{Repeat, Session};
-use crate::postgres::fault::Fault;
-use crate::postgres::query::select::Select;
+use crate::postgres::connection::client::PostgresConnection;
+use crate::postgres::connection::pool::{PostgresLease, Unread};
+use crate::postgres::connection::session::{PostgresSession, Repeat};
+use crate::postgres::fault::SqlFault;
+use crate::postgres::query::select::PostgresSelect;
 use crate::postgres::value::decode::{cell, is_known, raw};
-use crate::rows::columns::{Columns, Shown};
+use crate::rows::columns::{ColumnDisplay, ResultColumns};
 use crate::rows::csv;
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
@@ -25,11 +25,11 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use tokio_postgres::{Row, RowStream, Statement};
 
-/// Of a result, this many bytes are read before the verb answers; a larger one keeps its
-/// connection until it is read, or until somebody else needs the connection.
+/// Of a result, this many bytes are read before the verb answers; a larger one keeps its connection
+/// until it is read, or until another verb needs the connection.
 pub const POSTGRES_AHEAD: usize = 128 << 10;
 
-/// A large result is handed on in pieces of about so many bytes.
+/// The size of one piece of a streamed result, in bytes.
 const PIECE: usize = 64 << 10;
 
 /// The largest result in one piece, in bytes; larger ones have to be streamed.
@@ -40,32 +40,31 @@ const WHOLE: usize = crate::ENCODING_LIMIT;
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// The rest of a result on the server, and the connection that it holds.
-struct Running {
+struct RemainingRows {
     stream: Pin<Box<RowStream>>,
-    lease: Lease,
+    lease: PostgresLease,
 }
 
-/// The rest of a result that nobody has begun to read.
-pub(crate) struct Unread(RefCell<Option<Box<Running>>>);
+/// The unread rest of a result.
+struct UnreadRows(RefCell<Option<Box<RemainingRows>>>);
 
-impl Unread {
-    /// Gives the connection back; the statement will run again when its rows are wanted.
-    pub(crate) fn give_up(&self) -> bool {
+impl Unread for UnreadRows {
+    fn give_up(&self) -> bool {
         self.0.borrow_mut().take().is_some()
     }
 }
 
 /// The rows of a statement.
-pub(crate) struct Rows {
-    session: Session,
-    select: Rc<Select>,
-    start: Rc<Start>,
-    rest: Option<Rc<Unread>>,
+pub(crate) struct ResultRows {
+    session: PostgresSession,
+    select: Rc<PostgresSelect>,
+    start: Rc<ResultStart>,
+    rest: Option<Rc<UnreadRows>>,
 }
 
 /// The beginning of a result, perhaps all of it.
-struct Start {
-    columns: Columns,
+struct ResultStart {
+    columns: ResultColumns,
     rows: Vec<Row>,
 }
 
@@ -78,19 +77,20 @@ pub(crate) enum Ahead {
     All(Repeat),
 }
 
-impl Rows {
+impl ResultRows {
     /// Runs a statement. The content is empty when the caller has the same rows already.
     pub(crate) async fn content(
-        session: &Session,
-        select: Rc<Select>,
+        session: &PostgresSession,
+        select: Rc<PostgresSelect>,
         ahead: Ahead,
         context: &Context,
-    ) -> Result<Content, Fault> {
+    ) -> Result<Content, SqlFault> {
         let (start, rest) = open(session, &select, ahead).await?;
         let pool = &session.pool;
-        let rest = rest.map(|running| Rc::new(Unread(RefCell::new(Some(running)))));
+        let rest = rest.map(|running| Rc::new(UnreadRows(RefCell::new(Some(running)))));
         if let Some(rest) = &rest {
-            pool.remember(rest);
+            let rest: Rc<dyn Unread> = rest.clone();
+            pool.remember(Rc::downgrade(&rest));
         }
         let tag = match &rest {
             Some(_) => None,
@@ -101,22 +101,22 @@ impl Rows {
         {
             return Ok(Content { entity_tag: Some(known.clone()), ..Content::default() });
         }
-        let rows = Rows { session: session.clone(), select, start: Rc::new(start), rest };
+        let rows = ResultRows { session: session.clone(), select, start: Rc::new(start), rest };
         Ok(Content { body: Body::Lazy(Rc::new(rows)), entity_tag: tag, ..Content::default() })
     }
 
     /// The rows from the first on.
-    fn feed(&self) -> Feed {
-        Feed {
+    fn feed(&self) -> RowFeed {
+        RowFeed {
             session: self.session.clone(),
             select: self.select.clone(),
             start: self.start.clone(),
             next: 0,
             source: match &self.rest {
-                None => Source::End,
+                None => RowFeedSource::End,
                 Some(rest) => match rest.0.borrow_mut().take() {
-                    Some(running) => Source::Running(running),
-                    None => Source::Again,
+                    Some(running) => RowFeedSource::Running(running),
+                    None => RowFeedSource::Again,
                 },
             },
         }
@@ -125,10 +125,10 @@ impl Rows {
 
 /// The row of a key: a record, with a tag made from what it holds.
 pub(crate) async fn one(
-    session: &Session,
-    select: &Select,
+    session: &PostgresSession,
+    select: &PostgresSelect,
     context: &Context,
-) -> Result<Option<Content>, Fault> {
+) -> Result<Option<Content>, SqlFault> {
     let (start, _) = open(session, select, Ahead::All(Repeat::Yes)).await?;
     let Some(row) = start.rows.first() else { return Ok(None) };
     let tag = start.tag();
@@ -141,16 +141,16 @@ pub(crate) async fn one(
 
 /// All rows of a statement as records.
 pub(crate) async fn records(
-    session: &Session,
-    select: &Select,
+    session: &PostgresSession,
+    select: &PostgresSelect,
     repeat: Repeat,
-) -> Result<Vec<Value>, Fault> {
+) -> Result<Vec<Value>, SqlFault> {
     let (start, _) = open(session, select, Ahead::All(repeat)).await?;
     start.rows.iter().map(|row| record(&start.columns, row)).collect()
 }
 
 /// One row as a value.
-pub(crate) fn record(columns: &Columns, row: &Row) -> Result<Value, Fault> {
+pub(crate) fn record(columns: &ResultColumns, row: &Row) -> Result<Value, SqlFault> {
     let mut fields = Vec::with_capacity(columns.names.len());
     for (index, name) in columns.names.iter().enumerate() {
         fields.push((name.clone(), cell(row, index)?.value()));
@@ -159,31 +159,31 @@ pub(crate) fn record(columns: &Columns, row: &Row) -> Result<Value, Fault> {
 }
 
 /// The columns of a statement; a type that cannot be shown is said before anything runs.
-pub(crate) fn columns(statement: &Statement) -> Result<Columns, Fault> {
+pub(crate) fn columns(statement: &Statement) -> Result<ResultColumns, SqlFault> {
     for column in statement.columns() {
         if !is_known(column.type_()) && column.type_().name() != "void" {
             let (name, kind) = (column.name(), column.type_().name());
             let message = format!("{name} is of the type {kind}; select {name}::text instead");
-            return Err(Fault::new(Kind::Unsupported, message));
+            return Err(SqlFault::new(Kind::Unsupported, message));
         }
     }
-    Ok(Columns::new(
-        statement.columns().iter().map(|column| (column.name().to_string(), Shown::Plain)),
+    Ok(ResultColumns::new(
+        statement.columns().iter().map(|column| (column.name().to_string(), ColumnDisplay::Plain)),
     ))
 }
 
 async fn open(
-    session: &Session,
-    select: &Select,
+    session: &PostgresSession,
+    select: &PostgresSelect,
     ahead: Ahead,
-) -> Result<(Start, Option<Box<Running>>), Fault> {
+) -> Result<(ResultStart, Option<Box<RemainingRows>>), SqlFault> {
     // A transaction has one connection, and others wait for it.
     let whole = match ahead {
         Ahead::All(repeat) => Some(repeat),
         Ahead::Some => session.transaction.as_ref().map(|_| Repeat::Yes),
     };
     if let Some(repeat) = whole {
-        let all = async |connection: &Connection| begin(connection, select, WHOLE).await;
+        let all = async |connection: &PostgresConnection| begin(connection, select, WHOLE).await;
         return match session.run(repeat, all).await? {
             (start, None) => Ok((start, None)),
             (_, Some(_)) => Err(too_large()),
@@ -198,7 +198,7 @@ async fn open(
                 match begin(&lease, select, POSTGRES_AHEAD).await {
                     Ok((start, None)) => return Ok((start, None)),
                     Ok((start, Some(stream))) => {
-                        return Ok((start, Some(Box::new(Running { stream, lease }))));
+                        return Ok((start, Some(Box::new(RemainingRows { stream, lease }))));
                     }
                     Err(fault) if session.helps(&lease, Repeat::Yes, &fault) && again => {
                         again = false;
@@ -210,13 +210,13 @@ async fn open(
         .await
 }
 
-/// Runs a statement and reads so many bytes of its rows. Where there are more the connection stays
-/// busy.
+/// Runs a statement and reads rows up to a number of bytes. When there are more, the connection
+/// stays busy.
 async fn begin(
-    connection: &Connection,
-    select: &Select,
+    connection: &PostgresConnection,
+    select: &PostgresSelect,
     budget: usize,
-) -> Result<(Start, Option<Pin<Box<RowStream>>>), Fault> {
+) -> Result<(ResultStart, Option<Pin<Box<RowStream>>>), SqlFault> {
     let statement = connection.prepare(&select.sql).await?;
     let columns = columns(&statement)?;
     let mut stream = Box::pin(connection.rows(&statement, &select.parameters).await?);
@@ -229,13 +229,13 @@ async fn begin(
                 rows.push(row);
                 if size > budget {
                     connection.count(Count::Rows, rows.len() as u64);
-                    return Ok((Start { columns, rows }, Some(stream)));
+                    return Ok((ResultStart { columns, rows }, Some(stream)));
                 }
             }
             Ok(None) => {
                 connection.rest();
                 connection.count(Count::Rows, rows.len() as u64);
-                return Ok((Start { columns, rows }, None));
+                return Ok((ResultStart { columns, rows }, None));
             }
             Err(error) => {
                 connection.rest();
@@ -245,14 +245,14 @@ async fn begin(
     }
 }
 
-fn too_large() -> Fault {
-    Fault::new(
+fn too_large() -> SqlFault {
+    SqlFault::new(
         Kind::TooLarge,
         "the result is too large for one piece; limit it, choose fewer columns or stream it",
     )
 }
 
-impl Start {
+impl ResultStart {
     fn tag(&self) -> EntityTag {
         let mut hasher = SEED.build_hasher();
         self.columns.names.hash(&mut hasher);
@@ -266,30 +266,35 @@ impl Start {
 }
 
 /// Rows on their way to a reader.
-struct Feed {
-    session: Session,
-    select: Rc<Select>,
-    start: Rc<Start>,
+struct RowFeed {
+    session: PostgresSession,
+    select: Rc<PostgresSelect>,
+    start: Rc<ResultStart>,
     next: usize,
-    source: Source,
+    source: RowFeedSource,
 }
 
-enum Source {
+enum RowFeedSource {
     /// There are no more than the beginning.
     End,
     /// The rest is on its way.
-    Running(Box<Running>),
-    /// Somebody has had the rest: the statement has to run again, from its beginning.
+    Running(Box<RemainingRows>),
+    /// The rest was read already: the statement has to run again, from its beginning.
     Again,
 }
 
-impl Feed {
-    /// Appends rows in a form until there are so many bytes. Answers whether there may be more.
-    async fn fill(&mut self, form: Form, out: &mut Vec<u8>, until: usize) -> Result<bool, Fault> {
-        if let Source::Again = self.source {
+impl RowFeed {
+    /// Appends rows in a form up to a number of bytes. Answers whether there may be more.
+    async fn fill(
+        &mut self,
+        form: Form,
+        out: &mut Vec<u8>,
+        until: usize,
+    ) -> Result<bool, SqlFault> {
+        if let RowFeedSource::Again = self.source {
             let (start, rest) = open(&self.session, &self.select, Ahead::Some).await?;
             self.start = Rc::new(start);
-            self.source = rest.map_or(Source::End, Source::Running);
+            self.source = rest.map_or(RowFeedSource::End, RowFeedSource::Running);
         }
         while let Some(row) = self.start.rows.get(self.next) {
             write(&self.start.columns, row, form, self.next, out)?;
@@ -298,7 +303,7 @@ impl Feed {
                 return Ok(true);
             }
         }
-        let Source::Running(running) = &mut self.source else { return Ok(false) };
+        let RowFeedSource::Running(running) = &mut self.source else { return Ok(false) };
         loop {
             let waiting = async { Ok(running.stream.try_next().await) };
             match self.session.within(waiting).await? {
@@ -312,13 +317,13 @@ impl Feed {
                 }
                 Ok(None) => {
                     running.lease.rest();
-                    self.source = Source::End;
+                    self.source = RowFeedSource::End;
                     return Ok(false);
                 }
                 Err(error) => {
                     running.lease.rest();
                     let fault = running.lease.fault(&error);
-                    self.source = Source::End;
+                    self.source = RowFeedSource::End;
                     return Err(fault);
                 }
             }
@@ -341,12 +346,12 @@ fn closing(form: Form, out: &mut Vec<u8>) {
 
 /// One row. Text and JSON are the same: rows have structure.
 fn write(
-    columns: &Columns,
+    columns: &ResultColumns,
     row: &Row,
     form: Form,
     index: usize,
     out: &mut Vec<u8>,
-) -> Result<(), Fault> {
+) -> Result<(), SqlFault> {
     if form == Form::Csv {
         let start = out.len();
         for index in 0..columns.names.len() {
@@ -373,12 +378,12 @@ fn write(
     Ok(())
 }
 
-impl Lazy for Rows {
+impl Lazy for ResultRows {
     fn encode(&self, form: Form) -> Answer<Bytes> {
         let mut feed = self.feed();
         let mut out = Vec::with_capacity(512);
         feed.opening(form, &mut out);
-        if let Source::End = feed.source {
+        if let RowFeedSource::End = feed.source {
             for (index, row) in feed.start.rows.iter().enumerate() {
                 if let Err(fault) = write(&feed.start.columns, row, form, index, &mut out) {
                     return Answer::Ready(Err(fault.into()));
@@ -417,7 +422,7 @@ impl Lazy for Rows {
     fn value(&self) -> Answer<Value> {
         let (start, rest) = (self.start.clone(), self.rest.is_some());
         if !rest {
-            let all: Result<Vec<Value>, Fault> =
+            let all: Result<Vec<Value>, SqlFault> =
                 start.rows.iter().map(|row| record(&start.columns, row)).collect();
             return Answer::Ready(all.map(Value::List).map_err(Error::from));
         }
@@ -430,9 +435,9 @@ impl Lazy for Rows {
     }
 }
 
-impl Feed {
-    async fn values(&mut self) -> Result<Vec<Value>, Fault> {
-        if let Source::Again = self.source {
+impl RowFeed {
+    async fn values(&mut self) -> Result<Vec<Value>, SqlFault> {
+        if let RowFeedSource::Again = self.source {
             return records(&self.session, &self.select, Repeat::Yes).await;
         }
         let columns = &self.start.columns;
@@ -440,7 +445,7 @@ impl Feed {
         for row in &self.start.rows {
             values.push(record(columns, row)?);
         }
-        let Source::Running(running) = &mut self.source else { return Ok(values) };
+        let RowFeedSource::Running(running) = &mut self.source else { return Ok(values) };
         let mut size = 0;
         loop {
             let waiting = async { Ok(running.stream.try_next().await) };

@@ -6,8 +6,8 @@
 //! never equal to a number, a missing value is not equal to 3, `not` of an unknown is true. Text
 //! is ordered bytewise, decimals and moments by what they stand for.
 
-use crate::postgres::fault::Fault;
-use crate::postgres::query::condition::{Condition, number};
+use crate::postgres::fault::SqlFault;
+use crate::postgres::query::condition::{PostgresCondition, number};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};
 use crate::postgres::value::parameter::Parameter;
 use crate::rows::parameters;
@@ -16,13 +16,13 @@ use std::fmt::Write;
 
 /// A statement that reads, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Select {
+pub(crate) struct PostgresSelect {
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Parameter>,
 }
 
 /// The statement for the query of a reference.
-pub(crate) fn selection(info: &TableInfo, query: Option<&str>) -> Result<Select, Fault> {
+pub(crate) fn selection(info: &TableInfo, query: Option<&str>) -> Result<PostgresSelect, SqlFault> {
     match query {
         None | Some("") => translate(info, &Query::default()),
         Some(text) => {
@@ -33,7 +33,7 @@ pub(crate) fn selection(info: &TableInfo, query: Option<&str>) -> Result<Select,
 }
 
 /// The statement of a query over a table. With `count` its only column is the number of rows.
-pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Fault> {
+pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<PostgresSelect, SqlFault> {
     let mut shown: Vec<&ColumnInfo> = Vec::new();
     for name in &query.fields {
         shown.push(table.column(name)?);
@@ -50,7 +50,7 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
     let _ = write!(sql, " FROM {}", table.sql);
     let mut parameters = Vec::new();
     if let Some(filter) = &query.filter {
-        let mut condition = Condition::new(table);
+        let mut condition = PostgresCondition::new(table);
         condition.filter(filter, 0)?;
         let _ = write!(sql, " WHERE {}", condition.sql);
         parameters = condition.parameters;
@@ -70,7 +70,7 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
     if query.count && within {
         sql.push_str(") AS limited");
     }
-    Ok(Select { sql, parameters })
+    Ok(PostgresSelect { sql, parameters })
 }
 
 /// Columns as they are read, with commas: what has no form of ours as PostgreSQL writes it.
@@ -115,7 +115,7 @@ const KNOWN: [&str; 18] = [
 ];
 
 /// The order asked for, then the table's own, so that every order is definite. Nil is the least.
-fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, Fault> {
+fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, SqlFault> {
     let mut keys = Vec::new();
     for key in sort {
         let column = table.column(&key.field)?;

@@ -1,9 +1,9 @@
 //! Statements that a program writes itself.
 
-use crate::postgres::fault::Fault;
+use crate::postgres::fault::SqlFault;
 use runnel_store::Kind;
 
-/// What a statement is for, as far as its first word says.
+/// The purpose of a statement, by its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// It only reads, and may be run again.
@@ -56,13 +56,13 @@ const LASTING: [&str; 8] = [
 ];
 
 /// Finds out what a statement is for.
-pub(crate) fn purpose(sql: &str) -> Result<Purpose, Fault> {
+pub(crate) fn purpose(sql: &str) -> Result<Purpose, SqlFault> {
     if sql.contains('\0') {
-        return Err(Fault::invalid("the statement holds a NUL character"));
+        return Err(SqlFault::invalid("the statement holds a NUL character"));
     }
     let word = first_word(sql).to_ascii_lowercase();
     if REFUSED.contains(&word.as_str()) {
-        return Err(Fault::new(
+        return Err(SqlFault::new(
             Kind::NotAllowed,
             format!(
                 "{} is not for a statement: transactions, settings, locks, cursors and copies \
@@ -73,7 +73,7 @@ pub(crate) fn purpose(sql: &str) -> Result<Purpose, Fault> {
     }
     if let Some(name) = LASTING.iter().find(|name| words(sql).any(|word| word == **name)) {
         let message = format!("{name} would outlast the statement; locks of a transaction do not");
-        return Err(Fault::new(Kind::NotAllowed, message));
+        return Err(SqlFault::new(Kind::NotAllowed, message));
     }
     Ok(match word.as_str() {
         "select" | "with" if changes_rows(sql) => Purpose::Writes,
@@ -83,8 +83,8 @@ pub(crate) fn purpose(sql: &str) -> Result<Purpose, Fault> {
     })
 }
 
-/// Whether a statement that begins like one that reads might do more. Being wrong costs that its
-/// rows are read at once.
+/// Whether a statement that begins like a query might write. A false alarm only costs streaming:
+/// its rows are read at once.
 fn changes_rows(sql: &str) -> bool {
     words(sql).any(|word| {
         matches!(

@@ -1,10 +1,11 @@
-//! What the tables look like, read from the catalog of the database.
+//! The description of a table: its columns with their types, its key and its order.
 
-use crate::postgres::connection::client::Connection;
-use crate::postgres::fault::Fault;
-use crate::postgres::value::parameter::Parameter;
+use crate::postgres::fault::SqlFault;
 use runnel_store::{FieldType, Kind};
-use tokio_postgres::Row;
+
+/// The lock under which tables are created, so that machines that start together take turns: the
+/// word "runnel" in ASCII.
+pub(crate) const SCHEMA_LOCK: i64 = 0x72_75_6E_6E_65_6C;
 
 /// A table or view as the database describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,109 +108,13 @@ impl Holds {
     }
 }
 
-/// The columns of a relation that can be read, with what a domain is made of. The position within
-/// the primary key is counted from 1.
-const COLUMNS: &str = "\
-SELECT n.nspname::text, c.relname::text, c.relkind IN ('v', 'm') AS view, a.attname::text, \
-       coalesce(b.typname, t.typname)::text AS type, format_type(a.atttypid, a.atttypmod) AS written, \
-       t.typcategory = 'A' AS array, \
-       a.attgenerated <> '' AS generated, \
-       a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid), '') LIKE 'nextval(%' AS numbered, \
-       a.attnotnull AS required, array_position(i.indkey::int2[], a.attnum) + 1 AS place \
-FROM pg_class c \
-JOIN pg_namespace n ON n.oid = c.relnamespace \
-JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
-JOIN pg_type t ON t.oid = a.atttypid \
-LEFT JOIN pg_type b ON b.oid = nullif(t.typbasetype, 0) \
-LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
-LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary \
-WHERE c.oid = to_regclass($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') \
-ORDER BY a.attnum";
-
-/// The tables and views that unqualified names reach.
-const NAMES: &str = "\
-SELECT c.relname::text FROM pg_class c \
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(c.oid) \
-AND c.relnamespace <> 'pg_catalog'::regnamespace \
-AND c.relnamespace <> 'information_schema'::regnamespace AND NOT c.relispartition \
-ORDER BY c.relname COLLATE \"C\"";
-
-/// A value of a row whose column cannot be of another type.
-pub(crate) fn field<'a, T: tokio_postgres::types::FromSql<'a>>(
-    row: &'a Row,
-    index: usize,
-) -> Result<T, Fault> {
-    row.try_get(index).map_err(|error| {
-        let fault = Fault::new(Kind::Failed, "the catalog of the database is not as expected");
-        Fault { detail: Some(error.to_string()), ..fault }
-    })
-}
-
 impl TableInfo {
-    /// Reads the description of a table or view; `None` when there is none of that name. A name
-    /// with a point that no table has is one of a schema and a table.
-    pub(crate) async fn read(connection: &Connection, name: &str) -> Result<Option<Self>, Fault> {
-        if name.is_empty() || name.contains('\0') {
-            return Ok(None);
-        }
-        let mut rows = connection.all(COLUMNS, &[Parameter::text(quoted(name))]).await?;
-        if rows.is_empty()
-            && let Some((schema, table)) = name.split_once('.')
-            && !schema.is_empty()
-            && !table.is_empty()
-        {
-            let name = format!("{}.{}", quoted(schema), quoted(table));
-            rows = connection.all(COLUMNS, &[Parameter::text(name)]).await?;
-        }
-        let Some(first) = rows.first() else { return Ok(None) };
-        let (schema, table): (String, String) = (field(first, 0)?, field(first, 1)?);
-        let view: bool = field(first, 2)?;
-        let mut columns = Vec::new();
-        let mut primary: Vec<(i32, usize)> = Vec::new();
-        for row in &rows {
-            if let Some(place) = field::<Option<i32>>(row, 10)? {
-                primary.push((place, columns.len()));
-            }
-            let kind: String = field(row, 4)?;
-            columns.push(ColumnInfo {
-                name: field(row, 3)?,
-                holds: Holds::of(&kind),
-                written: field(row, 5)?,
-                array: field(row, 6)?,
-                generated: field(row, 7)?,
-                readonly: false,
-                numbered: field(row, 8)?,
-                required: field(row, 9)?,
-                hidden: false,
-            });
-        }
-        primary.sort_unstable();
-        let key = if let [(_, only)] = primary.as_slice() { Some(*only) } else { None };
-        let order = primary.iter().map(|(_, at)| ordered(&columns[*at])).collect();
-        let sql = format!("{}.{}", quoted(&schema), quoted(&table));
-        Ok(Some(TableInfo {
-            name: name.to_string(),
-            sql,
-            schema,
-            table,
-            columns,
-            key,
-            order,
-            view,
-        }))
-    }
-
-    /// The tables and views that a program may use, by name.
-    pub(crate) async fn names(connection: &Connection) -> Result<Vec<String>, Fault> {
-        connection.all(NAMES, &[]).await?.iter().map(|row| field(row, 0)).collect()
-    }
-
     /// The column of a name, or an error that says which there are.
-    pub(crate) fn column(&self, name: &str) -> Result<&ColumnInfo, Fault> {
+    pub(crate) fn column(&self, name: &str) -> Result<&ColumnInfo, SqlFault> {
         self.position(name).map(|position| &self.columns[position])
     }
 
-    pub(crate) fn position(&self, name: &str) -> Result<usize, Fault> {
+    pub(crate) fn position(&self, name: &str) -> Result<usize, SqlFault> {
         let same = |column: &ColumnInfo| column.name == name;
         // Names in a program may differ in case, as they may with other databases.
         let alike = |column: &ColumnInfo| column.name.eq_ignore_ascii_case(name);
@@ -217,7 +122,10 @@ impl TableInfo {
         found.or_else(|| self.columns.iter().position(alike)).ok_or_else(|| {
             let names: Vec<&str> = self.shown().iter().map(|one| one.name.as_str()).collect();
             let names = names.join(", ");
-            Fault::invalid(format!("{} has no column '{name}'; its columns are {names}", self.name))
+            SqlFault::invalid(format!(
+                "{} has no column '{name}'; its columns are {names}",
+                self.name
+            ))
         })
     }
 
@@ -230,15 +138,15 @@ impl TableInfo {
         self.key.map(|position| &self.columns[position])
     }
 
-    /// The fault that its rows have no key.
     /// The name of the key that the database gives out by itself.
     pub(crate) fn generated_key(&self) -> Option<&str> {
         self.key().filter(|key| key.numbered).map(|key| key.name.as_str())
     }
 
-    pub(crate) fn no_key(&self) -> Fault {
+    /// The fault that its rows have no key.
+    pub(crate) fn no_key(&self) -> SqlFault {
         let message = format!("the rows of {} have no single key to be addressed by", self.name);
-        Fault::new(Kind::NotAllowed, message)
+        SqlFault::new(Kind::NotAllowed, message)
     }
 }
 

@@ -2,56 +2,57 @@
 //! refused when the two contradict each other.
 
 use crate::database::schema::{self, is_key, is_text_key, table_name, word};
-use crate::postgres::connection::client::Connection;
-use crate::postgres::connection::session::{Repeat, Session};
-use crate::postgres::core::Core;
-use crate::postgres::fault::{Cause, Fault};
-use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, field, quoted};
+use crate::postgres::connection::client::PostgresConnection;
+use crate::postgres::connection::session::{PostgresSession, Repeat};
+use crate::postgres::core::WorkerDatabase;
+use crate::postgres::fault::{SqlFault, SqlFaultCause};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, SCHEMA_LOCK, TableInfo, quoted};
+use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use runnel_store::{Field, FieldType, Kind, Shape};
-
-/// The lock under which tables are made, so that several machines that start at once do it one
-/// after the other: the word "runnel" in ASCII.
-pub(crate) const LOCK: i64 = 0x72_75_6E_6E_65_6C;
 
 /// PostgreSQL cuts longer names off, in bytes.
 const NAME_LENGTH: usize = 63;
 
 /// Checks that a shape can be a table at all.
-pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
+pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
     schema::check(name, shape)?;
     let names = shape.fields.iter().map(|field| field.name.as_str()).chain([name]);
     if let Some(long) = names.into_iter().find(|name| name.len() > NAME_LENGTH) {
         let message = format!("{long} is longer than the {NAME_LENGTH} bytes of a name");
-        return Err(Fault::invalid(message));
+        return Err(SqlFault::invalid(message));
     }
     for index in &shape.indexes {
         for name in &index.fields {
             if !shape.fields.iter().any(|field| field.name == *name) {
                 let class = &shape.name;
-                return Err(Fault::invalid(format!(
+                return Err(SqlFault::invalid(format!(
                     "the class {class} has no field {name} to index"
                 )));
             }
         }
         if index.fields.is_empty() {
-            return Err(Fault::invalid("an index needs a field"));
+            return Err(SqlFault::invalid("an index needs a field"));
         }
     }
     Ok(())
 }
 
 /// Makes the table of a shape, or what it lacks.
-pub(crate) async fn define(core: &Core, name: &str, shape: &Shape) -> Result<(), Fault> {
-    let session = Session::own(&core.pool);
-    let lacking = async |connection: &Connection| lacking(connection, name, shape).await;
+pub(crate) async fn define(
+    core: &WorkerDatabase,
+    name: &str,
+    shape: &Shape,
+) -> Result<(), SqlFault> {
+    let session = PostgresSession::own(&core.pool);
+    let lacking = async |connection: &PostgresConnection| lacking(connection, name, shape).await;
     if session.run(Repeat::Yes, lacking).await?.is_empty() {
         return Ok(());
     }
-    let making = async |connection: &Connection| {
+    let making = async |connection: &PostgresConnection| {
         connection.set_entered(true);
-        connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})")).await?;
-        // Somebody else may have done it meanwhile.
+        connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")).await?;
+        // Another process may have done it meanwhile.
         let statements = lacking(connection).await;
         let done = match statements {
             Ok(statements) => connection.batch(&statements.join("; ")).await,
@@ -66,13 +67,19 @@ pub(crate) async fn define(core: &Core, name: &str, shape: &Shape) -> Result<(),
     core.forget();
     done.map_err(|fault| match fault.cause {
         // A table or a type that the statements name is not there.
-        Cause::Stale => Fault { kind: Kind::Conflict, cause: Cause::Other, ..fault },
+        SqlFaultCause::Stale => {
+            SqlFault { kind: Kind::Conflict, cause: SqlFaultCause::Other, ..fault }
+        }
         _ => fault,
     })
 }
 
 /// The statements that make what the table lacks.
-async fn lacking(connection: &Connection, name: &str, shape: &Shape) -> Result<Vec<String>, Fault> {
+async fn lacking(
+    connection: &PostgresConnection,
+    name: &str,
+    shape: &Shape,
+) -> Result<Vec<String>, SqlFault> {
     let known = TableInfo::read(connection, name).await?;
     let mut statements = Vec::new();
     let sql = match &known {
@@ -134,7 +141,10 @@ fn index_sql(sql: &str, name: &str, fields: &[String], unique: bool, shape: &Sha
 }
 
 /// The names of the indexes and constraints of a table.
-async fn names(connection: &Connection, table: Option<&TableInfo>) -> Result<Vec<String>, Fault> {
+async fn names(
+    connection: &PostgresConnection,
+    table: Option<&TableInfo>,
+) -> Result<Vec<String>, SqlFault> {
     let Some(table) = table else { return Ok(Vec::new()) };
     let sql = "SELECT i.indexrelid::regclass::oid::int8, c.relname::text FROM pg_index i \
                JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) \
@@ -154,8 +164,8 @@ fn cut(name: &str) -> String {
 }
 
 /// The fields that an existing table has no column for. Contradictions are conflicts.
-fn missing<'a>(table: &TableInfo, shape: &'a Shape) -> Result<Vec<&'a Field>, Fault> {
-    let conflict = |message: String| Err(Fault::new(Kind::Conflict, message));
+fn missing<'a>(table: &TableInfo, shape: &'a Shape) -> Result<Vec<&'a Field>, SqlFault> {
+    let conflict = |message: String| Err(SqlFault::new(Kind::Conflict, message));
     let (class, name) = (&shape.name, &table.name);
     let mut missing = Vec::new();
     for field in &shape.fields {
@@ -194,10 +204,13 @@ fn missing<'a>(table: &TableInfo, shape: &'a Shape) -> Result<Vec<&'a Field>, Fa
 }
 
 /// The table as a class sees it: its own fields in its own order.
-pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fault> {
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, SqlFault> {
     if let Some(field) = missing(table, shape)?.first() {
         let message = format!("the table {} has lost its column {}", table.name, field.name);
-        return Err(Fault { cause: Cause::Stale, ..Fault::new(Kind::Conflict, message) });
+        return Err(SqlFault {
+            cause: SqlFaultCause::Stale,
+            ..SqlFault::new(Kind::Conflict, message)
+        });
     }
     let mut columns = Vec::new();
     let mut key = None;

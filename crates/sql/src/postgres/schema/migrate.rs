@@ -1,11 +1,11 @@
 //! Migrations: steps that are applied once, in order, each as a whole.
 
-use crate::postgres::connection::client::Connection;
-use crate::postgres::connection::session::{Repeat, Session};
-use crate::postgres::core::Core;
-use crate::postgres::fault::Fault;
-use crate::postgres::schema::catalog::field;
-use crate::postgres::schema::define::LOCK;
+use crate::postgres::connection::client::PostgresConnection;
+use crate::postgres::connection::session::{PostgresSession, Repeat};
+use crate::postgres::core::WorkerDatabase;
+use crate::postgres::fault::SqlFault;
+use crate::postgres::schema::catalog::SCHEMA_LOCK;
+use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use runnel_store::Kind;
 use std::cell::RefCell;
@@ -17,21 +17,21 @@ const LOCK_MINUTES: u32 = 10;
 /// Applies the steps that were not applied before. A lock of the whole database keeps others from
 /// doing the same at once: they wait, and then find the steps applied.
 pub(crate) async fn migrate(
-    core: &Core,
-    session: &Session,
+    core: &WorkerDatabase,
+    session: &PostgresSession,
     steps: &[(String, String)],
-) -> Result<Vec<String>, Fault> {
+) -> Result<Vec<String>, SqlFault> {
     if session.transaction.is_some() {
         let message = "migrations are transactions themselves; run them outside of one";
-        return Err(Fault::new(Kind::NotAllowed, message));
+        return Err(SqlFault::new(Kind::NotAllowed, message));
     }
     let applied = RefCell::new(Vec::new());
-    let applying = async |connection: &Connection| {
+    let applying = async |connection: &PostgresConnection| {
         // The lock and the missing time limit belong to the connection, which ends with this.
         connection.set_entered(true);
         let begin = format!(
             "SET statement_timeout = 0; SET lock_timeout = '{LOCK_MINUTES}min'; \
-             SELECT pg_advisory_lock({LOCK})"
+             SELECT pg_advisory_lock({SCHEMA_LOCK})"
         );
         connection.batch(&begin).await?;
         connection
@@ -54,7 +54,11 @@ pub(crate) async fn migrate(
 }
 
 /// Applies one step, unless it was applied before.
-async fn step(connection: &Connection, name: &str, statements: &str) -> Result<bool, Fault> {
+async fn step(
+    connection: &PostgresConnection,
+    name: &str,
+    statements: &str,
+) -> Result<bool, SqlFault> {
     let sql = "SELECT statements FROM runnel_migrations WHERE name = $1";
     let known = connection.all(sql, &[Parameter::text(name)]).await?;
     if let Some(row) = known.first() {
@@ -62,12 +66,13 @@ async fn step(connection: &Connection, name: &str, statements: &str) -> Result<b
         if before == statements {
             return Ok(false);
         }
-        return Err(Fault::new(
+        return Err(SqlFault::new(
             Kind::Conflict,
             format!("{name} was applied before with other statements; write a new step instead"),
         ));
     }
-    let about = |fault: Fault| Fault { message: format!("{name}: {}", fault.message), ..fault };
+    let about =
+        |fault: SqlFault| SqlFault { message: format!("{name}: {}", fault.message), ..fault };
     connection.batch("BEGIN").await?;
     connection.batch(statements).await.map_err(about)?;
     let sql = "INSERT INTO runnel_migrations (name, statements) VALUES ($1, $2)";

@@ -3,7 +3,7 @@
 //! The forms are those of the `…send` functions of the server's types. Only arrays and records
 //! become something on the heap.
 
-use crate::postgres::fault::Fault;
+use crate::postgres::fault::SqlFault;
 use crate::postgres::value::decimal;
 use crate::postgres::value::moment;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, Kind as TypeKind, Type};
 
 /// A value as it will be shown.
-pub(crate) enum Shown<'a> {
+pub(crate) enum DecodedValue<'a> {
     Null,
     Bool(bool),
     Int(i64),
@@ -23,8 +23,8 @@ pub(crate) enum Shown<'a> {
     Bytes(&'a [u8]),
     /// JSON text, written as it is.
     Json(&'a str),
-    List(Vec<Shown<'a>>),
-    Record(Vec<(&'a str, Shown<'a>)>),
+    List(Vec<DecodedValue<'a>>),
+    Record(Vec<(&'a str, DecodedValue<'a>)>),
 }
 
 /// The bytes of a cell as they came.
@@ -50,14 +50,14 @@ pub(crate) fn raw(row: &Row, index: usize) -> Option<&[u8]> {
 }
 
 /// The cell of a row.
-pub(crate) fn cell(row: &Row, index: usize) -> Result<Shown<'_>, Fault> {
-    let Some(bytes) = raw(row, index) else { return Ok(Shown::Null) };
+pub(crate) fn cell(row: &Row, index: usize) -> Result<DecodedValue<'_>, SqlFault> {
+    let Some(bytes) = raw(row, index) else { return Ok(DecodedValue::Null) };
     let column = &row.columns()[index];
     match read(column.type_(), bytes, 0) {
         Read::Good(shown) => Ok(shown),
         Read::Unknown => {
             let (name, kind) = (column.name(), column.type_().name());
-            Err(Fault::new(
+            Err(SqlFault::new(
                 Kind::Unsupported,
                 format!("{name} is of the type {kind}; select {name}::text instead"),
             ))
@@ -66,7 +66,7 @@ pub(crate) fn cell(row: &Row, index: usize) -> Result<Shown<'_>, Fault> {
             let name = column.name();
             let message =
                 format!("PostgreSQL sent something that is no value of the column {name}");
-            Err(Fault::new(Kind::Failed, message))
+            Err(SqlFault::new(Kind::Failed, message))
         }
     }
 }
@@ -108,7 +108,7 @@ const KNOWN: [&str; 23] = [
 ];
 
 enum Read<'a> {
-    Good(Shown<'a>),
+    Good(DecodedValue<'a>),
     Unknown,
     Malformed,
 }
@@ -126,7 +126,7 @@ fn read<'a>(kind: &'a Type, bytes: &'a [u8], depth: usize) -> Read<'a> {
         TypeKind::Composite(fields) => return record(fields, bytes, depth),
         TypeKind::Enum(_) => text(bytes),
         _ => match kind.name() {
-            "void" => Some(Shown::Null),
+            "void" => Some(DecodedValue::Null),
             name if !KNOWN.contains(&name) => return Read::Unknown,
             name => scalar(name, bytes),
         },
@@ -134,25 +134,25 @@ fn read<'a>(kind: &'a Type, bytes: &'a [u8], depth: usize) -> Read<'a> {
     found.map_or(Read::Malformed, Read::Good)
 }
 
-fn scalar<'a>(name: &str, bytes: &'a [u8]) -> Option<Shown<'a>> {
+fn scalar<'a>(name: &str, bytes: &'a [u8]) -> Option<DecodedValue<'a>> {
     let eight = || Some(i64::from_be_bytes(bytes.try_into().ok()?));
     let four = || Some(i32::from_be_bytes(bytes.try_into().ok()?));
-    let owned = |text: String| Shown::Text(Cow::Owned(text));
+    let owned = |text: String| DecodedValue::Text(Cow::Owned(text));
     Some(match name {
-        "bool" => Shown::Bool(*bytes.first()? != 0),
-        "int8" => Shown::Int(eight()?),
-        "int4" => Shown::Int(four()?.into()),
-        "int2" => Shown::Int(i16::from_be_bytes(bytes.try_into().ok()?).into()),
-        "oid" => Shown::Int((four()? as u32).into()),
-        "float8" => Shown::Float(f64::from_bits(eight()? as u64)),
+        "bool" => DecodedValue::Bool(*bytes.first()? != 0),
+        "int8" => DecodedValue::Int(eight()?),
+        "int4" => DecodedValue::Int(four()?.into()),
+        "int2" => DecodedValue::Int(i16::from_be_bytes(bytes.try_into().ok()?).into()),
+        "oid" => DecodedValue::Int((four()? as u32).into()),
+        "float8" => DecodedValue::Float(f64::from_bits(eight()? as u64)),
         // The shortest digits of the small float, not those of its exact value.
-        "float4" => Shown::Float(f32::from_bits(four()? as u32).to_string().parse().ok()?),
+        "float4" => DecodedValue::Float(f32::from_bits(four()? as u32).to_string().parse().ok()?),
         "numeric" => owned(decimal::text(bytes)?),
-        "bytea" => Shown::Bytes(bytes),
-        "json" => Shown::Json(std::str::from_utf8(bytes).ok()?),
+        "bytea" => DecodedValue::Bytes(bytes),
+        "json" => DecodedValue::Json(std::str::from_utf8(bytes).ok()?),
         // A version before the text.
         "jsonb" => match bytes.split_first()? {
-            (1, text) => Shown::Json(std::str::from_utf8(text).ok()?),
+            (1, text) => DecodedValue::Json(std::str::from_utf8(text).ok()?),
             _ => return None,
         },
         "uuid" => owned(uuid(bytes)?),
@@ -164,8 +164,8 @@ fn scalar<'a>(name: &str, bytes: &'a [u8]) -> Option<Shown<'a>> {
     })
 }
 
-fn text(bytes: &[u8]) -> Option<Shown<'_>> {
-    Some(Shown::Text(Cow::Borrowed(std::str::from_utf8(bytes).ok()?)))
+fn text(bytes: &[u8]) -> Option<DecodedValue<'_>> {
+    Some(DecodedValue::Text(Cow::Borrowed(std::str::from_utf8(bytes).ok()?)))
 }
 
 fn uuid(bytes: &[u8]) -> Option<String> {
@@ -198,7 +198,7 @@ fn array<'a>(inner: &'a Type, bytes: &'a [u8], depth: usize) -> Read<'a> {
     let mut rest = bytes;
     let Some(sizes) = dimensions(&mut rest) else { return Read::Malformed };
     if sizes.is_empty() {
-        return Read::Good(Shown::List(Vec::new()));
+        return Read::Good(DecodedValue::List(Vec::new()));
     }
     level(inner, &sizes, &mut rest, depth)
 }
@@ -223,7 +223,7 @@ fn level<'a>(inner: &'a Type, sizes: &[usize], rest: &mut &'a [u8], depth: usize
         let shown = if deeper.is_empty() {
             match take(rest) {
                 None => Read::Malformed,
-                Some(None) => Read::Good(Shown::Null),
+                Some(None) => Read::Good(DecodedValue::Null),
                 Some(Some(bytes)) => read(inner, bytes, depth + 1),
             }
         } else {
@@ -234,7 +234,7 @@ fn level<'a>(inner: &'a Type, sizes: &[usize], rest: &mut &'a [u8], depth: usize
             other => return other,
         }
     }
-    Read::Good(Shown::List(list))
+    Read::Good(DecodedValue::List(list))
 }
 
 fn record<'a>(
@@ -251,7 +251,7 @@ fn record<'a>(
         let Some(_kind) = word(&mut rest) else { return Read::Malformed };
         let shown = match take(&mut rest) {
             None => return Read::Malformed,
-            Some(None) => Shown::Null,
+            Some(None) => DecodedValue::Null,
             Some(Some(bytes)) => match read(field.type_(), bytes, depth + 1) {
                 Read::Good(shown) => shown,
                 other => return other,
@@ -259,22 +259,22 @@ fn record<'a>(
         };
         found.push((field.name(), shown));
     }
-    Read::Good(Shown::Record(found))
+    Read::Good(DecodedValue::Record(found))
 }
 
-impl Shown<'_> {
+impl DecodedValue<'_> {
     /// Appends it as JSON.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Shown::Null => out.extend_from_slice(b"null"),
-            Shown::Bool(true) => out.extend_from_slice(b"true"),
-            Shown::Bool(false) => out.extend_from_slice(b"false"),
-            Shown::Int(number) => json::write_int(*number, out),
-            Shown::Float(number) => json::write_float(*number, out),
-            Shown::Text(text) => json::write_text(text, out),
-            Shown::Bytes(bytes) => json::write_bytes(bytes, out),
-            Shown::Json(text) => out.extend_from_slice(text.as_bytes()),
-            Shown::List(list) => {
+            DecodedValue::Null => out.extend_from_slice(b"null"),
+            DecodedValue::Bool(true) => out.extend_from_slice(b"true"),
+            DecodedValue::Bool(false) => out.extend_from_slice(b"false"),
+            DecodedValue::Int(number) => json::write_int(*number, out),
+            DecodedValue::Float(number) => json::write_float(*number, out),
+            DecodedValue::Text(text) => json::write_text(text, out),
+            DecodedValue::Bytes(bytes) => json::write_bytes(bytes, out),
+            DecodedValue::Json(text) => out.extend_from_slice(text.as_bytes()),
+            DecodedValue::List(list) => {
                 out.push(b'[');
                 for (index, shown) in list.iter().enumerate() {
                     if index > 0 {
@@ -284,7 +284,7 @@ impl Shown<'_> {
                 }
                 out.push(b']');
             }
-            Shown::Record(fields) => {
+            DecodedValue::Record(fields) => {
                 out.push(b'{');
                 for (index, (name, shown)) in fields.iter().enumerate() {
                     if index > 0 {
@@ -302,18 +302,18 @@ impl Shown<'_> {
     /// Appends it as a cell of CSV: nothing for NULL, JSON for what has structure.
     pub(crate) fn write_csv(&self, out: &mut Vec<u8>) {
         match self {
-            Shown::Null => {}
-            Shown::Float(number) if !number.is_finite() => {}
-            Shown::Text(text) => crate::rows::csv::text(text.as_bytes(), out),
-            Shown::Json(text) => crate::rows::csv::text(text.as_bytes(), out),
-            Shown::Bytes(bytes) => {
+            DecodedValue::Null => {}
+            DecodedValue::Float(number) if !number.is_finite() => {}
+            DecodedValue::Text(text) => crate::rows::csv::text(text.as_bytes(), out),
+            DecodedValue::Json(text) => crate::rows::csv::text(text.as_bytes(), out),
+            DecodedValue::Bytes(bytes) => {
                 // The JSON writer's base64 without its quotes.
                 let start = out.len();
                 json::write_bytes(bytes, out);
                 out.pop();
                 out.remove(start);
             }
-            Shown::List(_) | Shown::Record(_) => {
+            DecodedValue::List(_) | DecodedValue::Record(_) => {
                 let mut text = Vec::new();
                 self.write(&mut text);
                 crate::rows::csv::text(&text, out);
@@ -325,18 +325,20 @@ impl Shown<'_> {
     /// It as plain data.
     pub(crate) fn value(self) -> Value {
         match self {
-            Shown::Null => Value::Nil,
-            Shown::Bool(flag) => Value::Bool(flag),
-            Shown::Int(number) => Value::Int(number),
-            Shown::Float(number) => Value::Float(number),
-            Shown::Text(text) => Value::Text(text.into_owned()),
-            Shown::Bytes(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
+            DecodedValue::Null => Value::Nil,
+            DecodedValue::Bool(flag) => Value::Bool(flag),
+            DecodedValue::Int(number) => Value::Int(number),
+            DecodedValue::Float(number) => Value::Float(number),
+            DecodedValue::Text(text) => Value::Text(text.into_owned()),
+            DecodedValue::Bytes(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
             // What the server takes as JSON and we do not (too deep) stays text.
-            Shown::Json(text) => {
+            DecodedValue::Json(text) => {
                 json::parse(text.as_bytes()).unwrap_or_else(|_| Value::Text(text.to_string()))
             }
-            Shown::List(list) => Value::List(list.into_iter().map(Shown::value).collect()),
-            Shown::Record(fields) => Value::record(
+            DecodedValue::List(list) => {
+                Value::List(list.into_iter().map(DecodedValue::value).collect())
+            }
+            DecodedValue::Record(fields) => Value::record(
                 fields.into_iter().map(|(name, shown)| (name.to_string(), shown.value())),
             ),
         }

@@ -3,7 +3,7 @@
 //! They are sent in the text form of their type, which the server reads as exactly as a person
 //! would mean it; only bytes go as they are.
 
-use crate::postgres::fault::Fault;
+use crate::postgres::fault::SqlFault;
 use crate::postgres::schema::catalog::{ColumnInfo, Holds};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
@@ -55,7 +55,7 @@ impl Parameter {
     }
 
     /// A value for a parameter whose type the server has found out.
-    pub(crate) fn of(value: Value, kind: &Type) -> Result<Self, Fault> {
+    pub(crate) fn of(value: Value, kind: &Type) -> Result<Self, SqlFault> {
         let plain = match kind.kind() {
             Kind::Domain(inner) => return Parameter::of(value, inner),
             Kind::Array(inner) => return array(value, inner),
@@ -67,7 +67,7 @@ impl Parameter {
     }
 
     /// A value for a column, which takes what it is declared to hold and keeps it as it is.
-    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, Fault> {
+    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, SqlFault> {
         if column.array && matches!(value, Value::List(_)) {
             let mut out = String::new();
             literal(&value, &column.name, &mut out)?;
@@ -117,11 +117,11 @@ fn hexadecimal(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Nothing is rounded, cut or converted behind the caller's back: a value that the type would
 /// change is refused.
-fn encode(holds: Holds, what: &str, value: Value) -> Result<Parameter, Fault> {
+fn encode(holds: Holds, what: &str, value: Value) -> Result<Parameter, SqlFault> {
     let text = |text: String| Ok(Parameter::Text(text));
     let refuse = |value: &Value| {
         let (wanted, given) = (holds.words(), described(value));
-        Err(Fault::invalid(format!("{what} holds {wanted}, not {given}")))
+        Err(SqlFault::invalid(format!("{what} holds {wanted}, not {given}")))
     };
     match (holds, value) {
         (_, Value::Nil) => Ok(Parameter::Null),
@@ -142,7 +142,7 @@ fn encode(holds: Holds, what: &str, value: Value) -> Result<Parameter, Fault> {
         (Holds::Decimal, Value::Text(digits)) if is_decimal(&digits) => text(digits),
         (Holds::Moment, Value::Text(moment)) => match moment::parse(&moment) {
             Some(micros) => text(moment::moment(micros)),
-            None => Err(Fault::invalid(format!(
+            None => Err(SqlFault::invalid(format!(
                 "{what} holds moments such as 2026-11-21T05:30:00Z, with at most six digits after \
                  the second"
             ))),
@@ -150,7 +150,7 @@ fn encode(holds: Holds, what: &str, value: Value) -> Result<Parameter, Fault> {
         (Holds::Bytes, Value::Bytes(bytes)) => Ok(Parameter::Bytes(bytes)),
         (Holds::Text | Holds::Other, Value::Text(value)) => {
             if value.contains('\0') {
-                return Err(Fault::invalid(format!(
+                return Err(SqlFault::invalid(format!(
                     "{what}: text in PostgreSQL cannot hold a NUL character; store it as bytes"
                 )));
             }
@@ -171,19 +171,19 @@ pub(crate) fn float(number: f64) -> String {
 }
 
 /// A value as a JSON document: what cannot come back as it was is refused.
-fn document(what: &str, value: &Value) -> Result<Parameter, Fault> {
+fn document(what: &str, value: &Value) -> Result<Parameter, SqlFault> {
     check(what, value, 0)?;
     match String::from_utf8(json::text(value)) {
         Ok(text) => Ok(Parameter::Text(text)),
-        Err(_) => Err(Fault::invalid(format!("{what} holds JSON, and this is none"))),
+        Err(_) => Err(SqlFault::invalid(format!("{what} holds JSON, and this is none"))),
     }
 }
 
 /// How deep a document may be.
 const DOCUMENT_DEPTH: usize = 128;
 
-fn check(what: &str, value: &Value, depth: usize) -> Result<(), Fault> {
-    let refuse = |why: &str| Err(Fault::invalid(format!("{what} holds JSON, {why}")));
+fn check(what: &str, value: &Value, depth: usize) -> Result<(), SqlFault> {
+    let refuse = |why: &str| Err(SqlFault::invalid(format!("{what} holds JSON, {why}")));
     if depth > DOCUMENT_DEPTH {
         return refuse("and this is nested too deeply");
     }
@@ -205,7 +205,7 @@ fn check(what: &str, value: &Value, depth: usize) -> Result<(), Fault> {
 }
 
 /// A list for a parameter that is an array.
-fn array(value: Value, inner: &Type) -> Result<Parameter, Fault> {
+fn array(value: Value, inner: &Type) -> Result<Parameter, SqlFault> {
     if value.is_nil() {
         return Ok(Parameter::Null);
     }
@@ -216,14 +216,14 @@ fn array(value: Value, inner: &Type) -> Result<Parameter, Fault> {
         // Written as PostgreSQL writes arrays: `{1,2}`.
         Value::Text(text) if !text.contains('\0') => out = text,
         other => {
-            return Err(Fault::invalid(format!("{what} is a list, not {}", other.kind_name())));
+            return Err(SqlFault::invalid(format!("{what} is a list, not {}", other.kind_name())));
         }
     }
     Ok(Parameter::Text(out))
 }
 
 /// The text form of an array: elements in quotes, with backslashes before quotes and backslashes.
-fn literal(value: &Value, what: &str, out: &mut String) -> Result<(), Fault> {
+fn literal(value: &Value, what: &str, out: &mut String) -> Result<(), SqlFault> {
     let Value::List(values) = value else { return element(value, what, out) };
     out.push('{');
     for (index, value) in values.iter().enumerate() {
@@ -236,7 +236,7 @@ fn literal(value: &Value, what: &str, out: &mut String) -> Result<(), Fault> {
     Ok(())
 }
 
-fn element(value: &Value, what: &str, out: &mut String) -> Result<(), Fault> {
+fn element(value: &Value, what: &str, out: &mut String) -> Result<(), SqlFault> {
     let text = match value {
         Value::Nil => {
             out.push_str("NULL");
@@ -254,7 +254,7 @@ fn element(value: &Value, what: &str, out: &mut String) -> Result<(), Fault> {
         }
         other => {
             let given = described(other);
-            return Err(Fault::invalid(format!("{what}: an array cannot hold {given}")));
+            return Err(SqlFault::invalid(format!("{what}: an array cannot hold {given}")));
         }
     };
     out.push('"');

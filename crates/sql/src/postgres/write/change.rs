@@ -2,27 +2,28 @@
 
 use crate::database::backend::InsertedRow;
 use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
-use crate::postgres::connection::client::Connection;
-use crate::postgres::fault::{Cause, Fault};
+use crate::postgres::connection::client::PostgresConnection;
+use crate::postgres::fault::{SqlFault, SqlFaultCause};
 use crate::postgres::query::rows::{columns, record};
-use crate::postgres::query::select::{Select, list};
-use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, field, quoted, text_literal};
+use crate::postgres::query::select::{PostgresSelect, list};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted, text_literal};
+use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use runnel_store::{Kind, Value};
 
 /// One row for some of the columns.
-pub(crate) struct RowOf {
+pub(crate) struct RowParameters {
     /// Positions of columns, in the order of the values.
     pub(crate) columns: Vec<usize>,
     pub(crate) values: Vec<Parameter>,
 }
 
-impl RowOf {
+impl RowParameters {
     /// Checks a record against the columns of a table.
-    pub(crate) fn of(table: &TableInfo, value: &Value) -> Result<Self, Fault> {
+    pub(crate) fn of(table: &TableInfo, value: &Value) -> Result<Self, SqlFault> {
         let Some(fields) = value.as_record() else { return Err(no_record(value)) };
         let names = fields.iter().map(|(name, _)| name.as_str());
-        let mut row = RowOf { columns: Vec::new(), values: Vec::new() };
+        let mut row = RowParameters { columns: Vec::new(), values: Vec::new() };
         for (at, (_, value)) in positions(table, names)?.into_iter().zip(fields) {
             if !is_own_number(table, at, value) {
                 row.columns.push(at);
@@ -33,7 +34,7 @@ impl RowOf {
     }
 
     /// Takes the key out, which has to be the one of the reference when it is there.
-    fn without_key(mut self, table: &TableInfo, key: &Parameter) -> Result<Self, Fault> {
+    fn without_key(mut self, table: &TableInfo, key: &Parameter) -> Result<Self, SqlFault> {
         let Some(place) = self.columns.iter().position(|at| Some(*at) == table.key) else {
             return Ok(self);
         };
@@ -42,7 +43,7 @@ impl RowOf {
             let message = format!(
                 "the {name} of the record is not that of the reference; a row keeps its {name}"
             );
-            return Err(Fault::invalid(message).of_field(name, "is not that of the path"));
+            return Err(SqlFault::invalid(message).of_field(name, "is not that of the path"));
         }
         self.columns.remove(place);
         self.values.remove(place);
@@ -50,31 +51,31 @@ impl RowOf {
     }
 }
 
-/// Whether a value says that the database shall number the row: nil as its key.
+/// Whether a value leaves the key of the row to the database: nil as its key.
 pub(crate) fn is_own_number(table: &TableInfo, at: usize, value: &Value) -> bool {
     value.is_nil() && table.key == Some(at) && table.columns[at].numbered
 }
 
-pub(crate) fn no_record(value: &Value) -> Fault {
+pub(crate) fn no_record(value: &Value) -> SqlFault {
     let message = format!("a row is made of a record, and this is {}", value.kind_name());
-    Fault::new(Kind::Unsupported, message)
+    SqlFault::new(Kind::Unsupported, message)
 }
 
 /// The columns of names, each once and none that is computed.
 pub(crate) fn positions<'a>(
     table: &TableInfo,
     names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<usize>, Fault> {
+) -> Result<Vec<usize>, SqlFault> {
     let mut positions = Vec::new();
     for name in names {
-        let unknown = |fault: Fault| fault.of_field(name, UNKNOWN_FIELD);
+        let unknown = |fault: SqlFault| fault.of_field(name, UNKNOWN_FIELD);
         let position = table.position(name).map_err(unknown)?;
         if table.columns[position].generated {
             let message = format!("{name} is computed from other columns and cannot be stored");
-            return Err(Fault::invalid(message).of_field(name, COMPUTED_FIELD));
+            return Err(SqlFault::invalid(message).of_field(name, COMPUTED_FIELD));
         }
         if positions.contains(&position) {
-            return Err(Fault::invalid(format!("{name} comes twice in the record")));
+            return Err(SqlFault::invalid(format!("{name} comes twice in the record")));
         }
         positions.push(position);
     }
@@ -105,19 +106,19 @@ fn is_key(column: &ColumnInfo, place: usize) -> String {
 }
 
 /// The statement that reads the row of a key.
-pub(crate) fn select_one(table: &TableInfo, key: Parameter) -> Option<Select> {
+pub(crate) fn select_one(table: &TableInfo, key: Parameter) -> Option<PostgresSelect> {
     let shown = table.shown();
     let condition = is_key(table.key()?, 1);
     let sql = format!("SELECT {} FROM {} WHERE {condition}", list(&shown), table.sql);
-    Some(Select { sql, parameters: vec![key] })
+    Some(PostgresSelect { sql, parameters: vec![key] })
 }
 
 /// Inserts a row; what it does not name gets the column's default.
 pub(crate) async fn insert(
-    connection: &Connection,
+    connection: &PostgresConnection,
     table: &TableInfo,
-    row: &RowOf,
-) -> Result<InsertedRow, Fault> {
+    row: &RowParameters,
+) -> Result<InsertedRow, SqlFault> {
     let shown = table.shown();
     let mut returned = list(&shown);
     if let Some(key) = table.key() {
@@ -154,15 +155,15 @@ pub(crate) fn names(table: &TableInfo, columns: &[usize]) -> String {
 
 /// Replaces the row of a key as a whole, or inserts it. Answers whether it was inserted.
 pub(crate) async fn put(
-    connection: &Connection,
+    connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlFault> {
     let (Some(position), Some(column)) = (table.key, table.key()) else {
         return Err(table.no_key());
     };
-    let mut row = RowOf::of(table, value)?.without_key(table, key)?;
+    let mut row = RowParameters::of(table, value)?.without_key(table, key)?;
     let mut sets: Vec<String> = Vec::new();
     for (at, other) in table.columns.iter().enumerate() {
         if at == position || other.generated || (other.readonly && !row.columns.contains(&at)) {
@@ -191,18 +192,18 @@ pub(crate) async fn put(
     made.first().map_or(Ok(false), |row| field(row, 0))
 }
 
-/// Inserts a row at a key where there is none, and answers whether that was so. One that somebody
-/// else inserts at the same time is waited for.
+/// Inserts the row of a key unless it exists. Answers whether it was inserted. Waits for a
+/// concurrent insertion of the same key.
 pub(crate) async fn create(
-    connection: &Connection,
+    connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlFault> {
     let (Some(position), Some(column)) = (table.key, table.key()) else {
         return Err(table.no_key());
     };
-    let mut row = RowOf::of(table, value)?.without_key(table, key)?;
+    let mut row = RowParameters::of(table, value)?.without_key(table, key)?;
     row.columns.push(position);
     row.values.push(key.clone());
     let name = quoted(&column.name);
@@ -213,10 +214,10 @@ pub(crate) async fn create(
 
 /// Locks the row of a key, if there is one, until the transaction ends.
 pub(crate) async fn lock(
-    connection: &Connection,
+    connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
-) -> Result<(), Fault> {
+) -> Result<(), SqlFault> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
     let sql = format!("SELECT 1 FROM {} WHERE {} FOR UPDATE", table.sql, is_key(column, 1));
     connection.all(&sql, std::slice::from_ref(key)).await.map(|_| ())
@@ -224,13 +225,13 @@ pub(crate) async fn lock(
 
 /// Changes the columns of a row that the record names. Answers whether there is such a row.
 pub(crate) async fn merge(
-    connection: &Connection,
+    connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlFault> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
-    let row = RowOf::of(table, value)?.without_key(table, key)?;
+    let row = RowParameters::of(table, value)?.without_key(table, key)?;
     if row.columns.is_empty() {
         let condition = is_key(column, 1);
         let sql = format!("SELECT 1 FROM {} WHERE {condition}", table.sql);
@@ -249,26 +250,29 @@ pub(crate) async fn merge(
 
 /// Deletes the row of a key. Answers whether there was one.
 pub(crate) async fn delete(
-    connection: &Connection,
+    connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlFault> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
     let sql = format!("DELETE FROM {} WHERE {}", table.sql, is_key(column, 1));
     Ok(connection.execute(&sql, std::slice::from_ref(key)).await? > 0)
 }
 
-/// Whether a failed insertion met a number that the database gave and somebody had taken before:
-/// rows with keys of their own do not move the sequence on.
-pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &Fault) -> bool {
+/// Whether an insertion failed because its generated key exists already: rows inserted with
+/// explicit keys do not advance the sequence.
+pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &SqlFault) -> bool {
     let Some(key) = table.key().filter(|key| key.numbered) else { return false };
     let named = table.key.is_some_and(|key| columns.contains(&key));
     let same = format!("has the same {}", key.name);
-    !named && fault.cause == Cause::Constraint && fault.message.ends_with(&same)
+    !named && fault.cause == SqlFaultCause::Constraint && fault.message.ends_with(&same)
 }
 
-/// Moves the sequence of a table's numbers behind its largest.
-pub(crate) async fn move_on(connection: &Connection, table: &TableInfo) -> Result<(), Fault> {
+/// Advances the sequence of a table's keys beyond the largest key.
+pub(crate) async fn move_on(
+    connection: &PostgresConnection,
+    table: &TableInfo,
+) -> Result<(), SqlFault> {
     let Some(key) = table.key() else { return Ok(()) };
     let (name, sql) = (quoted(&key.name), &table.sql);
     let sequence =

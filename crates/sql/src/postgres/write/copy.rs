@@ -1,30 +1,32 @@
 //! Many rows at once: COPY, with the records read as they are sent.
 
-use crate::postgres::connection::client::Connection;
-use crate::postgres::connection::session::{Repeat, Session};
-use crate::postgres::fault::Fault;
+use crate::postgres::connection::client::PostgresConnection;
+use crate::postgres::connection::session::{PostgresSession, Repeat};
+use crate::postgres::fault::SqlFault;
 use crate::postgres::schema::catalog::TableInfo;
 use crate::postgres::value::parameter::Parameter;
-use crate::postgres::write::change::{self, RowOf, is_own_number, names, no_record, positions};
+use crate::postgres::write::change::{
+    self, RowParameters, is_own_number, names, no_record, positions,
+};
 use bytes::Bytes;
 use futures_util::SinkExt;
 use runnel_store::{Kind, Records, Value};
 use std::cell::RefCell;
 
-/// Rows are sent in pieces of about so many bytes.
+/// The size of one piece of rows that is sent, in bytes.
 const PIECE: usize = 64 << 10;
 
 /// Inserts the records of a source, all or none. Answers how many. Where the first has nil as its
 /// key the database numbers all of them.
 pub(crate) async fn insert(
-    session: &Session,
+    session: &PostgresSession,
     table: &TableInfo,
     source: &RefCell<Box<dyn Records>>,
-) -> Result<u64, Fault> {
+) -> Result<u64, SqlFault> {
     let fields = source.borrow().fields();
     let positions = positions(table, fields.iter().map(String::as_str))?;
     if positions.is_empty() {
-        return Err(Fault::invalid("records without fields cannot be inserted"));
+        return Err(SqlFault::invalid("records without fields cannot be inserted"));
     }
     let first = source.borrow_mut().next();
     let first = first.await.map_err(|error| source_fault(&error))?.unwrap_or_default();
@@ -35,14 +37,14 @@ pub(crate) async fn insert(
         columns.remove(place);
     }
     let lines = RefCell::new(Some(Lines { first: Some(first), rest: source, left_out }));
-    let copying = async |connection: &Connection| {
+    let copying = async |connection: &PostgresConnection| {
         let alone = session.transaction.is_none();
         // A long copy is no statement gone wrong: it moves as long as its source does.
         let begin = if alone { "BEGIN; " } else { "" };
         connection.set_entered(true);
         connection.batch(&format!("{begin}SET LOCAL statement_timeout = 0")).await?;
         let Some(mut source) = lines.take() else {
-            return Err(Fault::new(Kind::Failed, "the records are being inserted already"));
+            return Err(SqlFault::new(Kind::Failed, "the records are being inserted already"));
         };
         let done = copy(connection, table, &columns, &mut source).await;
         lines.replace(Some(source));
@@ -57,7 +59,7 @@ pub(crate) async fn insert(
 
 /// Where the values of the lines come from, batch by batch.
 trait Values {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, Fault>;
+    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault>;
 
     /// Which value of each record is nil and left out.
     fn left_out(&self) -> Option<usize>;
@@ -71,7 +73,7 @@ struct Lines<'a> {
 }
 
 impl Values for Lines<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, Fault> {
+    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault> {
         match self.first.take() {
             Some(first) => Ok(Some(first)),
             None => {
@@ -87,13 +89,13 @@ impl Values for Lines<'_> {
 }
 
 async fn copy(
-    connection: &Connection,
+    connection: &PostgresConnection,
     table: &TableInfo,
     columns: &[usize],
     source: &mut impl Values,
-) -> Result<u64, Fault> {
+) -> Result<u64, SqlFault> {
     let sql = match columns {
-        [] => return Err(Fault::invalid("a record in a list of them needs a value")),
+        [] => return Err(SqlFault::invalid("a record in a list of them needs a value")),
         _ => format!("COPY {} ({}) FROM STDIN", table.sql, names(table, columns)),
     };
     let sink = connection.ask(connection.client().copy_in::<_, Bytes>(&sql)).await?;
@@ -107,14 +109,14 @@ async fn copy(
         loop {
             let Some(batch) = source.next().await? else { return Ok(()) };
             if batch.len() % width != 0 {
-                return Err(Fault::invalid("a record has more or fewer values than fields"));
+                return Err(SqlFault::invalid("a record has more or fewer values than fields"));
             }
             let mut values = batch.into_iter();
             while values.len() > 0 {
                 count += 1;
                 let mut record: Vec<Value> = values.by_ref().take(width).collect();
                 if left_out.is_some_and(|place| !record.remove(place).is_nil()) {
-                    return Err(Fault::invalid(format!(
+                    return Err(SqlFault::invalid(format!(
                         "record {count}: it has a key, and those before have none"
                     )));
                 }
@@ -126,7 +128,7 @@ async fn copy(
             }
         }
     };
-    let sent: Result<(), Fault> = sent.await;
+    let sent: Result<(), SqlFault> = sent.await;
     let done = match sent {
         Ok(()) => {
             let last = sink.send(out.into()).await;
@@ -152,21 +154,21 @@ async fn copy(
 }
 
 /// The server says in which line it was: `COPY tasks, line 3, column id`.
-fn at_record(error: &tokio_postgres::Error, connection: &Connection) -> Fault {
+fn at_record(error: &tokio_postgres::Error, connection: &PostgresConnection) -> SqlFault {
     let fault = connection.fault(error);
     let place = error.as_db_error().and_then(|said| said.where_());
     let line = place.and_then(|place| place.split_once(", line ")).map(|(_, rest)| rest);
     let number = line.and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
     match number {
         Some(number) if !number.is_empty() => {
-            Fault { message: format!("record {number}: {}", fault.message), ..fault }
+            SqlFault { message: format!("record {number}: {}", fault.message), ..fault }
         }
         _ => fault,
     }
 }
 
-fn source_fault(error: &runnel_store::Error) -> Fault {
-    Fault { detail: error.detail.clone(), ..Fault::new(error.kind, error.message.clone()) }
+fn source_fault(error: &runnel_store::Error) -> SqlFault {
+    SqlFault { detail: error.detail.clone(), ..SqlFault::new(error.kind, error.message.clone()) }
 }
 
 fn line(
@@ -175,13 +177,13 @@ fn line(
     values: Vec<Value>,
     number: u64,
     out: &mut Vec<u8>,
-) -> Result<(), Fault> {
+) -> Result<(), SqlFault> {
     for (index, (at, value)) in columns.iter().zip(values).enumerate() {
         if index > 0 {
             out.push(b'\t');
         }
         let parameter = Parameter::for_column(&table.columns[*at], value).map_err(|fault| {
-            Fault { message: format!("record {number}: {}", fault.message), ..fault }
+            SqlFault { message: format!("record {number}: {}", fault.message), ..fault }
         })?;
         parameter.copy(out);
     }
@@ -192,12 +194,12 @@ fn line(
 /// Inserts a list of records, all or none: those with the same fields one after the other go
 /// together.
 pub(crate) async fn insert_list(
-    session: &Session,
+    session: &PostgresSession,
     table: &TableInfo,
     records: &[Value],
-) -> Result<(), Fault> {
+) -> Result<(), SqlFault> {
     let groups = groups(table, records)?;
-    let inserting = async |connection: &Connection| {
+    let inserting = async |connection: &PostgresConnection| {
         let alone = session.transaction.is_none();
         if alone {
             connection.set_entered(true);
@@ -220,7 +222,8 @@ pub(crate) async fn insert_list(
     let columns = groups.first().map_or(&[][..], |group| group.0.as_slice());
     match session.run(Repeat::No, inserting).await {
         Err(fault) if change::met_own_number(table, columns, &fault) => {
-            let moved = async |connection: &Connection| change::move_on(connection, table).await;
+            let moved =
+                async |connection: &PostgresConnection| change::move_on(connection, table).await;
             session.run(Repeat::No, moved).await?;
             session.run(Repeat::No, inserting).await.map(drop)
         }
@@ -231,19 +234,19 @@ pub(crate) async fn insert_list(
 /// Columns, and the records from one position on that have just these.
 type Group = (Vec<usize>, usize, usize);
 
-fn groups(table: &TableInfo, records: &[Value]) -> Result<Vec<Group>, Fault> {
+fn groups(table: &TableInfo, records: &[Value]) -> Result<Vec<Group>, SqlFault> {
     let mut groups: Vec<Group> = Vec::new();
     let mut known: &[(String, Value)] = &[];
     // A key that is nil is left out, so that it makes a difference.
     let key = table.key().map(|key| key.name.as_str());
     for (index, value) in records.iter().enumerate() {
-        let place = |fault: Fault| Fault {
+        let place = |fault: SqlFault| SqlFault {
             message: format!("record {}: {}", index + 1, fault.message),
             ..fault
         };
         let fields = value.as_record().ok_or_else(|| place(no_record(value)))?;
         if fields.is_empty() {
-            return Err(place(Fault::invalid("an empty record in a list of them")));
+            return Err(place(SqlFault::invalid("an empty record in a list of them")));
         }
         let same = fields.len() == known.len()
             && fields.iter().zip(known).all(|(field, known)| {
@@ -263,7 +266,7 @@ fn groups(table: &TableInfo, records: &[Value]) -> Result<Vec<Group>, Fault> {
                 known = fields;
             }
         }
-        RowOf::of(table, value).map_err(place)?;
+        RowParameters::of(table, value).map_err(place)?;
     }
     Ok(groups)
 }
@@ -275,7 +278,7 @@ struct Listed<'a> {
 }
 
 impl Values for Listed<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, Fault> {
+    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault> {
         let Some(rows) = self.rows.take() else { return Ok(None) };
         let mut values = Vec::new();
         for (name, value) in rows.iter().filter_map(Value::as_record).flatten() {

@@ -1,7 +1,7 @@
 //! What statements of a program may do on the writer's connection.
 
 use crate::sqlite::connection::database_file::is_allowed;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::fault::SqlFault;
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthContext, Authorization};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// else. Outside of transactions statements are prepared on a reading connection first, which
 /// decides the same; within one they may name tables that only the writer sees.
 #[derive(Clone)]
-pub(crate) struct Guard(Arc<AtomicBool>);
+pub(crate) struct WriteAuthorizer(Arc<AtomicBool>);
 
-impl Guard {
-    pub(crate) fn install(connection: &mut Connection) -> Result<Self, Fault> {
-        let guard = Guard(Arc::default());
+impl WriteAuthorizer {
+    pub(crate) fn install(connection: &mut Connection) -> Result<Self, SqlFault> {
+        let guard = WriteAuthorizer(Arc::default());
         let on = guard.0.clone();
         let authorize = move |context: AuthContext<'_>| {
             let free = !on.load(Ordering::Relaxed) || is_allowed(&context.action);

@@ -6,9 +6,9 @@
 
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
-use crate::rows::columns::Shown;
+use crate::rows::columns::ColumnDisplay;
 use crate::rows::parameters::exact_integer;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::fault::SqlFault;
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo};
 use bytes::Bytes;
 use runnel_store::{FieldType, Value};
@@ -19,7 +19,7 @@ use std::hash::{Hash, Hasher};
 
 /// A value in one of SQLite's five storage classes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell {
+pub(crate) enum SqliteValue {
     Null,
     Integer(i64),
     Real(f64),
@@ -27,65 +27,67 @@ pub(crate) enum Cell {
     Blob(Bytes),
 }
 
-impl Hash for Cell {
+impl Hash for SqliteValue {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::mem::discriminant(self).hash(state);
         match self {
-            Cell::Null => {}
-            Cell::Integer(number) => number.hash(state),
-            Cell::Real(number) => number.to_bits().hash(state),
-            Cell::Text(text) => text.hash(state),
-            Cell::Blob(bytes) => bytes.hash(state),
+            SqliteValue::Null => {}
+            SqliteValue::Integer(number) => number.hash(state),
+            SqliteValue::Real(number) => number.to_bits().hash(state),
+            SqliteValue::Text(text) => text.hash(state),
+            SqliteValue::Blob(bytes) => bytes.hash(state),
         }
     }
 }
 
-impl ToSql for Cell {
+impl ToSql for SqliteValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self {
-            Cell::Null => ValueRef::Null,
-            Cell::Integer(number) => ValueRef::Integer(*number),
-            Cell::Real(number) => ValueRef::Real(*number),
-            Cell::Text(text) => ValueRef::Text(text.as_bytes()),
-            Cell::Blob(bytes) => ValueRef::Blob(bytes),
+            SqliteValue::Null => ValueRef::Null,
+            SqliteValue::Integer(number) => ValueRef::Integer(*number),
+            SqliteValue::Real(number) => ValueRef::Real(*number),
+            SqliteValue::Text(text) => ValueRef::Text(text.as_bytes()),
+            SqliteValue::Blob(bytes) => ValueRef::Blob(bytes),
         }))
     }
 }
 
-impl Cell {
+impl SqliteValue {
     /// A value where no column says what it should be: a parameter of a statement. Booleans are
     /// 0 and 1.
-    pub(crate) fn of(value: Value) -> Result<Self, Fault> {
+    pub(crate) fn of(value: Value) -> Result<Self, SqlFault> {
         Ok(match plain(&value)? {
-            ValueRef::Null => Cell::Null,
-            ValueRef::Integer(number) => Cell::Integer(number),
-            ValueRef::Real(number) => Cell::Real(number),
+            ValueRef::Null => SqliteValue::Null,
+            ValueRef::Integer(number) => SqliteValue::Integer(number),
+            ValueRef::Real(number) => SqliteValue::Real(number),
             ValueRef::Text(_) | ValueRef::Blob(_) => match value {
-                Value::Text(text) => Cell::Text(text),
-                Value::Bytes(bytes) => Cell::Blob(bytes),
-                _ => Cell::Null,
+                Value::Text(text) => SqliteValue::Text(text),
+                Value::Bytes(bytes) => SqliteValue::Blob(bytes),
+                _ => SqliteValue::Null,
             },
         })
     }
 
     /// A value for a column: see [`for_column`].
-    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, Fault> {
+    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, SqlFault> {
         let found = match for_column(column, &value)? {
             ToSqlOutput::Borrowed(found) => found,
-            ToSqlOutput::Owned(rusqlite::types::Value::Text(text)) => return Ok(Cell::Text(text)),
-            _ => return Ok(Cell::Null),
+            ToSqlOutput::Owned(rusqlite::types::Value::Text(text)) => {
+                return Ok(SqliteValue::Text(text));
+            }
+            _ => return Ok(SqliteValue::Null),
         };
         match found {
-            ValueRef::Null => Ok(Cell::Null),
-            ValueRef::Integer(number) => Ok(Cell::Integer(number)),
-            ValueRef::Real(number) => Ok(Cell::Real(number)),
-            ValueRef::Text(_) | ValueRef::Blob(_) => Cell::of(value),
+            ValueRef::Null => Ok(SqliteValue::Null),
+            ValueRef::Integer(number) => Ok(SqliteValue::Integer(number)),
+            ValueRef::Real(number) => Ok(SqliteValue::Real(number)),
+            ValueRef::Text(_) | ValueRef::Blob(_) => SqliteValue::of(value),
         }
     }
 }
 
 /// A value in its storage class, where no column says what it should be.
-fn plain(value: &Value) -> Result<ValueRef<'_>, Fault> {
+fn plain(value: &Value) -> Result<ValueRef<'_>, SqlFault> {
     match value {
         Value::Nil => Ok(ValueRef::Null),
         Value::Bool(flag) => Ok(ValueRef::Integer(i64::from(*flag))),
@@ -93,7 +95,7 @@ fn plain(value: &Value) -> Result<ValueRef<'_>, Fault> {
         Value::Float(number) if !number.is_nan() => Ok(ValueRef::Real(*number)),
         Value::Text(text) => Ok(ValueRef::Text(text.as_bytes())),
         Value::Bytes(bytes) => Ok(ValueRef::Blob(bytes)),
-        other => Err(Fault::invalid(format!("{} {}", describe(other), remedy(other)))),
+        other => Err(SqlFault::invalid(format!("{} {}", describe(other), remedy(other)))),
     }
 }
 
@@ -101,7 +103,7 @@ fn plain(value: &Value) -> Result<ValueRef<'_>, Fault> {
 pub(crate) fn for_column<'a>(
     column: &ColumnInfo,
     value: &'a Value,
-) -> Result<ToSqlOutput<'a>, Fault> {
+) -> Result<ToSqlOutput<'a>, SqlFault> {
     match (column.kind, value) {
         (FieldType::Date, Value::Text(text)) => match date(text) {
             Some(text) => Ok(ToSqlOutput::Owned(rusqlite::types::Value::Text(text))),
@@ -147,7 +149,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, Fault> {
+fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, SqlFault> {
     let name = &column.name;
     let cell = match (column.kind, value) {
         (FieldType::Int, Value::Float(number)) if exact_integer(*number).is_some() => {
@@ -164,7 +166,8 @@ fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, F
         | (FieldType::Any, _)
         | (_, Value::Nil | Value::Big(_) | Value::List(_) | Value::Record(_)) => plain(value)
             .map_err(|fault| {
-                Fault::invalid(format!("{name}: {}", fault.message)).of_field(name, fault.message)
+                SqlFault::invalid(format!("{name}: {}", fault.message))
+                    .of_field(name, fault.message)
             })?,
         (kind, value) => return Err(column.refuse(holds(kind), &describe(value))),
     };
@@ -185,10 +188,12 @@ fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, F
 
 /// What a row holds, as plain data. Text that is not UTF-8 (other programs can write such) has its
 /// bad bytes replaced by U+FFFD.
-pub(crate) fn read(cell: ValueRef<'_>, shown: Shown) -> Value {
+pub(crate) fn read(cell: ValueRef<'_>, shown: ColumnDisplay) -> Value {
     match cell {
         ValueRef::Null => Value::Nil,
-        ValueRef::Integer(number @ (0 | 1)) if shown == Shown::Boolean => Value::Bool(number == 1),
+        ValueRef::Integer(number @ (0 | 1)) if shown == ColumnDisplay::Boolean => {
+            Value::Bool(number == 1)
+        }
         ValueRef::Integer(number) => Value::Int(number),
         ValueRef::Real(number) => Value::Float(number),
         ValueRef::Text(text) => {
@@ -224,9 +229,9 @@ fn looks_numeric(text: &[u8]) -> bool {
 }
 
 impl ColumnInfo {
-    fn refuse(&self, holds: &str, given: &str) -> Fault {
+    fn refuse(&self, holds: &str, given: &str) -> SqlFault {
         let message = format!("holds {holds}, not {given}");
-        Fault::invalid(format!("{} {message}", self.name)).of_field(&self.name, message)
+        SqlFault::invalid(format!("{} {message}", self.name)).of_field(&self.name, message)
     }
 }
 
@@ -283,15 +288,18 @@ mod tests {
 
     #[test]
     fn numbers_are_exact_or_refused() {
-        let int = |value| Cell::for_column(&column(FieldType::Int, Affinity::Number), value);
-        assert_eq!(int(Value::Int(i64::MIN)).unwrap(), Cell::Integer(i64::MIN));
-        assert_eq!(int(Value::Float(3.0)).unwrap(), Cell::Integer(3));
+        let int = |value| SqliteValue::for_column(&column(FieldType::Int, Affinity::Number), value);
+        assert_eq!(int(Value::Int(i64::MIN)).unwrap(), SqliteValue::Integer(i64::MIN));
+        assert_eq!(int(Value::Float(3.0)).unwrap(), SqliteValue::Integer(3));
         assert!(int(Value::Float(3.5)).is_err());
         assert!(int(Value::Float(9_223_372_036_854_775_808.0)).is_err());
         assert!(int(Value::Text("7".into())).is_err());
         for kind in [FieldType::Float, FieldType::Any] {
-            let float = |value| Cell::for_column(&column(kind, Affinity::Real), value);
-            assert_eq!(float(Value::Int(1 << 53)).unwrap(), Cell::Real(9_007_199_254_740_992.0));
+            let float = |value| SqliteValue::for_column(&column(kind, Affinity::Real), value);
+            assert_eq!(
+                float(Value::Int(1 << 53)).unwrap(),
+                SqliteValue::Real(9_007_199_254_740_992.0)
+            );
             assert!(float(Value::Int((1 << 53) + 1)).is_err());
             assert!(float(Value::Int(i64::MAX)).is_err());
             assert!(float(Value::Float(f64::NAN)).is_err());
@@ -302,7 +310,7 @@ mod tests {
     fn what_the_database_would_convert_is_refused() {
         let numeric = |text: &str| {
             let column = column(FieldType::Any, Affinity::Number);
-            Cell::for_column(&column, Value::Text(text.into()))
+            SqliteValue::for_column(&column, Value::Text(text.into()))
         };
         for converted in ["007", " 7", "1e3", "+7.", "-.5"] {
             assert!(numeric(converted).is_err(), "{converted}");
@@ -311,19 +319,19 @@ mod tests {
             assert!(numeric(kept).is_ok(), "{kept}");
         }
         let text = column(FieldType::Any, Affinity::Text);
-        assert!(Cell::for_column(&text, Value::Int(5)).is_err());
+        assert!(SqliteValue::for_column(&text, Value::Int(5)).is_err());
     }
 
     #[test]
     fn refusals_name_the_column_and_a_way_out() {
         for kind in [FieldType::Any, FieldType::Int, FieldType::Text] {
             let big = Value::Big("100000000000000000000".into());
-            let fault = Cell::for_column(&column(kind, Affinity::None), big).unwrap_err();
+            let fault = SqliteValue::for_column(&column(kind, Affinity::None), big).unwrap_err();
             assert!(fault.message.starts_with("n: "), "{}", fault.message);
             assert!(fault.message.contains("digits as text"), "{}", fault.message);
         }
         let flag = column(FieldType::Bool, Affinity::Number);
-        let fault = Cell::for_column(&flag, Value::Int(2)).unwrap_err();
+        let fault = SqliteValue::for_column(&flag, Value::Int(2)).unwrap_err();
         assert_eq!(fault.message, "n holds true or false, not the integer 2");
     }
 }

@@ -1,7 +1,7 @@
 //! Where a database lies, and how connections to it are made.
 
-use crate::sqlite::fault::Fault;
-use crate::sqlite::options::Options;
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::options::SqliteOptions;
 use runnel_store::Kind;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
@@ -29,7 +29,7 @@ const LOG_SIZE: i64 = 64 << 20;
 
 /// Where a database lies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum DatabaseFile {
     /// A file, by its canonical path.
     File(PathBuf),
     /// The memory of this process, by a name in SQLite's `memdb` file system.
@@ -39,48 +39,49 @@ pub(crate) enum Place {
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The one that writes.
+    /// The connection that writes.
     Writer,
-    /// One that reads on a worker's own thread, where waiting is not allowed.
+    /// A connection that reads on a worker's own thread, where waiting is not allowed.
     Worker,
-    /// One that reads on a thread that may wait.
+    /// A connection that reads on a thread that may wait.
     Pool,
 }
 
-impl Place {
+impl DatabaseFile {
     /// Finds the place that a path names. `:memory:` is a new private database each time,
     /// `:memory:name` one that every opening of that name in this process shares.
-    pub(crate) fn resolve(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn resolve(path: &Path) -> Result<Self, SqlFault> {
         if let Some(name) = path.to_str().and_then(|text| text.strip_prefix(":memory:")) {
-            return Place::memory(name);
+            return DatabaseFile::memory(name);
         }
         match std::fs::canonicalize(path) {
-            Ok(found) if found.is_dir() => {
-                Err(Fault::new(Kind::Conflict, "this is a directory; name a database file in it"))
-            }
-            Ok(found) => Ok(Place::File(found)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Place::new_file(path),
+            Ok(found) if found.is_dir() => Err(SqlFault::new(
+                Kind::Conflict,
+                "this is a directory; name a database file in it",
+            )),
+            Ok(found) => Ok(DatabaseFile::File(found)),
+            Err(error) if error.kind() == ErrorKind::NotFound => DatabaseFile::new_file(path),
             Err(error) => Err(from_io(&error, "the database file cannot be opened")),
         }
     }
 
-    fn memory(name: &str) -> Result<Self, Fault> {
+    fn memory(name: &str) -> Result<Self, SqlFault> {
         static PRIVATE: AtomicU64 = AtomicU64::new(0);
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if !name.bytes().all(plain) {
-            return Err(Fault::invalid(
+            return Err(SqlFault::invalid(
                 "the name of a memory database has only letters, digits, '-', '_' and '.'",
             ));
         }
-        Ok(Place::Memory(match name {
+        Ok(DatabaseFile::Memory(match name {
             "" => format!("private/{}", PRIVATE.fetch_add(1, Ordering::Relaxed)),
             _ => format!("shared/{name}"),
         }))
     }
 
-    fn new_file(path: &Path) -> Result<Self, Fault> {
+    fn new_file(path: &Path) -> Result<Self, SqlFault> {
         let Some(name) = path.file_name() else {
-            return Err(Fault::invalid("a database needs a file name"));
+            return Err(SqlFault::invalid("a database needs a file name"));
         };
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -89,11 +90,15 @@ impl Place {
         let folder = std::fs::canonicalize(folder).map_err(|error| {
             from_io(&error, "the directory of the database file is not there; make it first")
         })?;
-        Ok(Place::File(folder.join(name)))
+        Ok(DatabaseFile::File(folder.join(name)))
     }
 
     /// Opens a connection with everything set that all of them share.
-    pub(crate) fn connect(&self, role: Role, options: &Options) -> Result<Connection, Fault> {
+    pub(crate) fn connect(
+        &self,
+        role: Role,
+        options: &SqliteOptions,
+    ) -> Result<Connection, SqlFault> {
         let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags |= match (options.read_only, role) {
             (true, _) => OpenFlags::SQLITE_OPEN_READ_ONLY,
@@ -105,8 +110,8 @@ impl Place {
         };
         let mut connection = match self {
             // The path is absolute, so SQLite cannot take it for a `file:` URI.
-            Place::File(path) => Connection::open_with_flags(path, flags)?,
-            Place::Memory(name) => {
+            DatabaseFile::File(path) => Connection::open_with_flags(path, flags)?,
+            DatabaseFile::Memory(name) => {
                 let flags = flags | OpenFlags::SQLITE_OPEN_URI;
                 Connection::open_with_flags(format!("file:/{name}?vfs=memdb"), flags)?
             }
@@ -125,13 +130,17 @@ impl Place {
         Ok(connection)
     }
 
-    fn prepare_writer(&self, connection: &Connection, options: &Options) -> Result<(), Fault> {
+    fn prepare_writer(
+        &self,
+        connection: &Connection,
+        options: &SqliteOptions,
+    ) -> Result<(), SqlFault> {
         // The first look into the file: here a file that is no database is found out.
         connection.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0))?;
         if connection.is_readonly("main")? {
             return Ok(());
         }
-        if matches!(self, Place::File(_)) {
+        if matches!(self, DatabaseFile::File(_)) {
             let mode: String =
                 connection
                     .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
@@ -150,11 +159,11 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DatabaseFile {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::File(path) => path.display().fmt(out),
-            Place::Memory(name) => match name.strip_prefix("shared/") {
+            DatabaseFile::File(path) => path.display().fmt(out),
+            DatabaseFile::Memory(name) => match name.strip_prefix("shared/") {
                 Some(name) => write!(out, ":memory:{name}"),
                 None => out.write_str(":memory:"),
             },
@@ -162,19 +171,19 @@ impl fmt::Display for Place {
     }
 }
 
-fn from_io(error: &std::io::Error, message: &str) -> Fault {
+fn from_io(error: &std::io::Error, message: &str) -> SqlFault {
     let kind = match error.kind() {
         ErrorKind::NotFound => Kind::NotFound,
         ErrorKind::PermissionDenied => Kind::Denied,
         ErrorKind::NotADirectory => Kind::Conflict,
         _ => Kind::Failed,
     };
-    Fault { detail: Some(error.to_string()), ..Fault::new(kind, message) }
+    SqlFault { detail: Some(error.to_string()), ..SqlFault::new(kind, message) }
 }
 
 /// Settings without which a name in quotes could become a text, or a crafted file could run what
 /// it likes (<https://sqlite.org/security.html>).
-fn harden(connection: &Connection) -> Result<(), Fault> {
+fn harden(connection: &Connection) -> Result<(), SqlFault> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -197,7 +206,7 @@ pub(crate) type Own = Arc<AtomicBool>;
 
 /// Decides from now on what a statement may do. Every statement of a program, reading or writing,
 /// is prepared on a reading connection first, so this one place decides for both.
-pub(crate) fn watch(connection: &mut Connection) -> Result<(Volatile, Own), Fault> {
+pub(crate) fn watch(connection: &mut Connection) -> Result<(Volatile, Own), SqlFault> {
     let (volatile, own) = (Volatile::default(), Own::default());
     let (seen, ours) = (volatile.clone(), own.clone());
     let authorize = move |context: AuthContext<'_>| {
@@ -295,9 +304,9 @@ mod tests {
 
     #[test]
     fn memory_databases_are_private_or_named() {
-        let private = |_| Place::resolve(Path::new(":memory:")).unwrap();
+        let private = |_| DatabaseFile::resolve(Path::new(":memory:")).unwrap();
         assert_ne!(private(1), private(2));
-        let named = |name: &str| Place::resolve(Path::new(name));
+        let named = |name: &str| DatabaseFile::resolve(Path::new(name));
         assert_eq!(named(":memory:a").unwrap(), named(":memory:a").unwrap());
         assert_eq!(named(":memory:a").unwrap().to_string(), ":memory:a");
         assert_eq!(named(":memory:a?mode=rw").unwrap_err().kind, Kind::Invalid);
@@ -306,16 +315,16 @@ mod tests {
     #[test]
     fn names_that_look_like_uris_are_files() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::resolve(&folder.path().join("file:x?mode=memory")).unwrap();
-        drop(place.connect(Role::Writer, &Options::default()).unwrap());
+        let place = DatabaseFile::resolve(&folder.path().join("file:x?mode=memory")).unwrap();
+        drop(place.connect(Role::Writer, &SqliteOptions::default()).unwrap());
         assert!(folder.path().join("file:x?mode=memory").is_file());
     }
 
     #[test]
     fn readers_refuse_what_would_change_the_connection() {
-        let place = Place::resolve(Path::new(":memory:")).unwrap();
-        let _writer = place.connect(Role::Writer, &Options::default()).unwrap();
-        let reader = place.connect(Role::Worker, &Options::default()).unwrap();
+        let place = DatabaseFile::resolve(Path::new(":memory:")).unwrap();
+        let _writer = place.connect(Role::Writer, &SqliteOptions::default()).unwrap();
+        let reader = place.connect(Role::Worker, &SqliteOptions::default()).unwrap();
         for refused in [
             "pragma query_only = 0",
             "pragma user_version = 3",
@@ -326,12 +335,27 @@ mod tests {
             "attach '/etc/passwd' as x",
             "create temp table t(a)",
         ] {
-            let fault: Fault = reader.prepare(refused).unwrap_err().into();
+            let fault: SqlFault = reader.prepare(refused).unwrap_err().into();
             assert_eq!(fault.kind, Kind::NotAllowed, "{refused}");
         }
         for fine in ["pragma table_list", "pragma data_version", "create table t(a)", "select 1"] {
             assert!(reader.prepare(fine).is_ok(), "{fine}");
         }
         assert!(reader.execute("create table t(a)", []).is_err());
+    }
+
+    #[test]
+    fn without_a_pointer_a_row_source_is_empty_and_readers_do_not_know_it() {
+        let place = DatabaseFile::resolve(Path::new(":memory:")).unwrap();
+        let writer = place.connect(Role::Writer, &SqliteOptions::default()).unwrap();
+        let count = |sql: &str| writer.query_row(sql, [], |row| row.get::<_, i64>(0));
+        assert_eq!(count("SELECT count(*) FROM runnel_batch").unwrap(), 0);
+        assert_eq!(count("SELECT count(*) FROM runnel_batch(1)").unwrap(), 0);
+        assert_eq!(count("SELECT count(*) FROM runnel_batch('runnel_batch')").unwrap(), 0);
+        assert_eq!(count("SELECT count(*) FROM runnel_batch(NULL)").unwrap(), 0);
+        let tables = "SELECT count(*) FROM pragma_table_list WHERE name = 'runnel_batch'";
+        assert_eq!(count(tables).unwrap(), 0);
+        let reader = place.connect(Role::Worker, &SqliteOptions::default()).unwrap();
+        assert!(reader.prepare("SELECT * FROM runnel_batch").is_err());
     }
 }

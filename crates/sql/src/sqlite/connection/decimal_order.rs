@@ -17,7 +17,7 @@ pub(crate) fn install(connection: &Connection) -> Result<()> {
 /// Compares by value, exactly: `2` is less than `10.0`, which is equal to `10`. What is no decimal
 /// number comes behind them all, in the order of its bytes.
 fn compare(left: &str, right: &str) -> Ordering {
-    match (Number::of(left), Number::of(right)) {
+    match (DecimalParts::of(left), DecimalParts::of(right)) {
         (Some(left), Some(right)) => left.compare(&right),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
@@ -26,13 +26,13 @@ fn compare(left: &str, right: &str) -> Ordering {
 }
 
 /// The digits that count.
-struct Number<'a> {
+struct DecimalParts<'a> {
     negative: bool,
     whole: &'a str,
     fraction: &'a str,
 }
 
-impl<'a> Number<'a> {
+impl<'a> DecimalParts<'a> {
     fn of(text: &'a str) -> Option<Self> {
         let (negative, digits) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
@@ -46,7 +46,7 @@ impl<'a> Number<'a> {
         }
         let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
         let zero = whole.is_empty() && fraction.is_empty();
-        Some(Number { negative: negative && !zero, whole, fraction })
+        Some(DecimalParts { negative: negative && !zero, whole, fraction })
     }
 
     fn compare(&self, other: &Self) -> Ordering {

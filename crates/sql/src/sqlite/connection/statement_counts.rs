@@ -1,15 +1,15 @@
-//! Counting what the statements of a thread do, without a word to other threads in between: what
-//! was counted is added to the numbers of the database when a piece of work is done.
+//! Counts of statements and rows in a thread, without synchronization: they are added to the
+//! counters of the database when a piece of work is done.
 
 use runnel_store::{Count, Counters};
 use std::cell::Cell;
 
 thread_local! {
-    /// Statements and rows that nobody was told of yet.
+    /// Statements and rows that are not yet added to the counters of the database.
     static TALLY: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
-/// A statement has run, and answered so many rows.
+/// Counts a statement and the rows that it answered.
 pub(crate) fn statement(rows: u64) {
     TALLY.set({
         let (statements, before) = TALLY.get();
@@ -17,7 +17,7 @@ pub(crate) fn statement(rows: u64) {
     });
 }
 
-/// The same, of work that is at least one statement.
+/// The same, for work that is at least one statement.
 pub(crate) fn tell_work(counters: &Counters) {
     if TALLY.get().0 == 0 {
         statement(0);

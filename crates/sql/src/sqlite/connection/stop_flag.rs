@@ -1,6 +1,6 @@
 //! The moment at which a running statement is to be stopped.
 
-use crate::sqlite::fault::Fault;
+use crate::sqlite::fault::SqlFault;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,15 +15,15 @@ const NEVER: u64 = u64::MAX;
 /// Tells the progress handler of one connection when to stop. Shared with the handler, which
 /// SQLite calls on whichever thread runs the statement.
 #[derive(Clone)]
-pub(crate) struct Stop {
+pub(crate) struct StopFlag {
     epoch: Instant,
     nanoseconds: Arc<AtomicU64>,
 }
 
-impl Stop {
+impl StopFlag {
     /// Installs the handler.
-    pub(crate) fn install(connection: &mut Connection) -> Result<Self, Fault> {
-        let stop = Stop { epoch: Instant::now(), nanoseconds: Arc::new(AtomicU64::new(NEVER)) };
+    pub(crate) fn install(connection: &mut Connection) -> Result<Self, SqlFault> {
+        let stop = StopFlag { epoch: Instant::now(), nanoseconds: Arc::new(AtomicU64::new(NEVER)) };
         let seen = stop.clone();
         connection.progress_handler(STEPS, Some(move || seen.passed()))?;
         Ok(stop)

@@ -12,6 +12,7 @@ use crate::sqlite::write::writer::CHECKPOINT_PAGES;
 use rusqlite::{Connection, ffi};
 use std::os::raw::{c_int, c_void};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Words of one copy of the header.
 const WORDS: usize = 12;
@@ -32,8 +33,8 @@ pub(crate) type Version = [u32; WORDS];
 pub(crate) struct WalIndex(NonNull<u32>);
 
 impl WalIndex {
-    /// The index of a connection that has read from the database; `None` when that has no
-    /// write-ahead log, or one that is not shared.
+    /// The index of a connection that has read from the database; `None` without a write-ahead log,
+    /// or when the log is not shared.
     pub(crate) fn of(connection: &Connection) -> Option<WalIndex> {
         let setting = |name: &str| -> Option<String> {
             connection.pragma_query_value(None, name, |row| row.get(0)).ok()
@@ -63,27 +64,30 @@ impl WalIndex {
         NonNull::new(part.cast()).filter(|_| mapped == ffi::SQLITE_OK).map(WalIndex)
     }
 
-    /// Whether a reader that stays does not make the log longer: it is short, or all of it was carried
-    /// over into the database, so that a reader needs nothing of it.
+    /// Whether a long read transaction would not make the log longer: the log is short, or all of
+    /// it was carried over into the database, so that a reader needs nothing of it.
     pub(crate) fn is_short(&self) -> bool {
-        // SAFETY: as for `version`; both words lie in the mapped part.
-        let word = |at: usize| unsafe { self.0.add(at).read_volatile() };
-        let frames = word(FRAMES);
-        frames < CHECKPOINT_PAGES || frames == word(CARRIED_OVER)
+        let frames = self.word(FRAMES).load(Ordering::Relaxed);
+        frames < CHECKPOINT_PAGES || frames == self.word(CARRIED_OVER).load(Ordering::Relaxed)
     }
 
-    /// The header, unless somebody is writing it.
+    /// The header, unless a writer is changing it.
     pub(crate) fn version(&self) -> Option<Version> {
-        let copy = |from: usize| -> Version {
-            // SAFETY: both copies lie at the beginning of the mapped part, which stays mapped
-            // while the connection is open. Other processes write it at any time, so each word is
-            // read exactly once.
-            std::array::from_fn(|at| unsafe { self.0.add(from + at).read_volatile() })
-        };
-        let first = copy(0);
-        // A writer changes the second copy first, so what is equal in this order is complete.
-        std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
-        (first == copy(WORDS)).then_some(first)
+        // A writer changes the second copy first. The loads of the first copy acquire, so that those
+        // of the second cannot move before them: copies that are equal in this order are complete.
+        let first: Version = std::array::from_fn(|at| self.word(at).load(Ordering::Acquire));
+        let is_second = |at: usize| self.word(WORDS + at).load(Ordering::Relaxed) == first[at];
+        (0..WORDS).all(is_second).then_some(first)
+    }
+
+    /// A word of the index.
+    fn word(&self, at: usize) -> &AtomicU32 {
+        debug_assert!(at <= CARRIED_OVER);
+        // SAFETY: the word lies at the beginning of the mapped part, which is aligned to a page and
+        // stays mapped while the connection is open, longer than this borrow. Other processes and
+        // SQLite's own code change it at any time, which is why it is only ever accessed as an
+        // atomic; they store aligned words whole.
+        unsafe { AtomicU32::from_ptr(self.0.add(at).as_ptr()) }
     }
 }
 

@@ -1,10 +1,10 @@
-//! Answers kept while the database has not changed.
+//! A cache of answers, valid while the database has not changed.
 //!
-//! Whoever looks an answer up says at which version of the database (SQLite's `data_version`,
-//! read in a transaction of its own connection); an answer of any other version is thrown away.
-//! So what is kept is exact, never a matter of time, and writes of other processes count too.
+//! A lookup names the version of the database (SQLite's `data_version`, read in a transaction of
+//! its own connection); answers of any other version are evicted. So the cache is exact,
+//! independent of time, and sees writes of other processes.
 
-use crate::sqlite::read::select::Select;
+use crate::sqlite::read::select::SqliteSelect;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub const KEPT_LARGEST: usize = 1 << 20;
 
 /// An answer as it is kept.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kept {
+pub(crate) enum CachedAnswer {
     /// Rows in JSON.
     Json(Bytes),
     /// How many rows there are.
@@ -29,17 +29,21 @@ pub(crate) enum Kept {
 
 /// The kept answers of one version of the database.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct AnswerCache {
     version: i64,
-    entries: VecDeque<(Arc<Select>, Kept)>,
+    entries: VecDeque<(Arc<SqliteSelect>, CachedAnswer)>,
     bytes: usize,
 }
 
-impl Shelf {
+impl AnswerCache {
     /// The answer of a statement at a version of the database.
-    pub(crate) fn find(&mut self, version: i64, select: &Arc<Select>) -> Option<Kept> {
+    pub(crate) fn find(
+        &mut self,
+        version: i64,
+        select: &Arc<SqliteSelect>,
+    ) -> Option<CachedAnswer> {
         self.at(version);
-        let same = |entry: &&(Arc<Select>, Kept)| {
+        let same = |entry: &&(Arc<SqliteSelect>, CachedAnswer)| {
             Arc::ptr_eq(&entry.0, select)
                 || entry.0.fingerprint == select.fingerprint && entry.0 == *select
         };
@@ -47,7 +51,7 @@ impl Shelf {
     }
 
     /// Keeps an answer, the oldest ones making room.
-    pub(crate) fn keep(&mut self, version: i64, select: &Arc<Select>, answer: Kept) {
+    pub(crate) fn keep(&mut self, version: i64, select: &Arc<SqliteSelect>, answer: CachedAnswer) {
         let size = size(&answer);
         if size > KEPT_LARGEST || !select.steady || self.find(version, select).is_some() {
             return;
@@ -69,10 +73,10 @@ impl Shelf {
     }
 }
 
-fn size(answer: &Kept) -> usize {
+fn size(answer: &CachedAnswer) -> usize {
     match answer {
-        Kept::Json(bytes) => bytes.len(),
-        Kept::Count(_) => size_of::<i64>(),
+        CachedAnswer::Json(bytes) => bytes.len(),
+        CachedAnswer::Count(_) => size_of::<i64>(),
     }
 }
 
@@ -80,17 +84,22 @@ fn size(answer: &Kept) -> usize {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::sqlite::connection::cell::Cell;
+    use crate::sqlite::connection::cell::SqliteValue;
 
-    fn select(number: i64) -> Arc<Select> {
-        Arc::new(Select::new("select ?1".into(), vec![Cell::Integer(number)], None, true))
+    fn select(number: i64) -> Arc<SqliteSelect> {
+        Arc::new(SqliteSelect::new(
+            "select ?1".into(),
+            vec![SqliteValue::Integer(number)],
+            None,
+            true,
+        ))
     }
 
     #[test]
     fn answers_are_found_at_their_version_only() {
-        let mut shelf = Shelf::default();
-        shelf.keep(1, &select(1), Kept::Count(5));
-        assert_eq!(shelf.find(1, &select(1)), Some(Kept::Count(5)));
+        let mut shelf = AnswerCache::default();
+        shelf.keep(1, &select(1), CachedAnswer::Count(5));
+        assert_eq!(shelf.find(1, &select(1)), Some(CachedAnswer::Count(5)));
         assert_eq!(shelf.find(1, &select(2)), None);
         assert_eq!(shelf.find(2, &select(1)), None);
         assert_eq!(shelf.find(1, &select(1)), None);
@@ -98,19 +107,19 @@ mod tests {
 
     #[test]
     fn number_and_size_are_bounded() {
-        let mut shelf = Shelf::default();
+        let mut shelf = AnswerCache::default();
         for number in 0..KEPT_ANSWERS as i64 + 1 {
-            shelf.keep(1, &select(number), Kept::Count(number));
+            shelf.keep(1, &select(number), CachedAnswer::Count(number));
         }
         assert_eq!(shelf.entries.len(), KEPT_ANSWERS);
         assert_eq!(shelf.find(1, &select(0)), None);
-        let large = || Kept::Json(Bytes::from(vec![0; KEPT_LARGEST]));
+        let large = || CachedAnswer::Json(Bytes::from(vec![0; KEPT_LARGEST]));
         for number in 100..120 {
             shelf.keep(1, &select(number), large());
         }
         assert!(shelf.bytes <= KEPT_BYTES);
         assert_eq!(shelf.bytes, shelf.entries.iter().map(|entry| size(&entry.1)).sum::<usize>());
-        shelf.keep(1, &select(200), Kept::Json(Bytes::from(vec![0; KEPT_LARGEST + 1])));
+        shelf.keep(1, &select(200), CachedAnswer::Json(Bytes::from(vec![0; KEPT_LARGEST + 1])));
         assert_eq!(shelf.find(1, &select(200)), None);
     }
 }

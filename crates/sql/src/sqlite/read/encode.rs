@@ -1,11 +1,11 @@
 //! From the rows of a statement straight into JSON, CSV or values: no row becomes an object.
 
-use crate::rows::columns::Shown;
+use crate::rows::columns::ColumnDisplay;
 use crate::rows::csv;
 use crate::sqlite::connection::cell::{read, safe_text};
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::read::select::{Columns, Select};
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::read::select::{ResultColumns, SqliteSelect};
 use crate::sqlite::schema::catalog::shown;
 use runnel_store::{Form, Kind, Value, json};
 use rusqlite::types::ValueRef;
@@ -16,20 +16,20 @@ use std::sync::Arc;
 pub const ENCODING_LIMIT: usize = 256 << 20;
 
 /// What happens when an encoding has grown.
-pub(crate) struct Watch<'a> {
-    /// The size in bytes from which on it is told after each row.
+pub(crate) struct SizeWatch<'a> {
+    /// The size in bytes from which on the callback runs after each row.
     pub(crate) from: usize,
     /// May take away what there is so far; an error ends the work.
-    pub(crate) tell: &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), Fault>,
+    pub(crate) tell: &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), SqlFault>,
 }
 
 /// Runs a statement and writes its rows. Text and JSON are the same: rows have structure.
 pub(crate) fn encode(
     connection: &Connection,
-    select: &Select,
+    select: &SqliteSelect,
     form: Form,
-    watch: Watch<'_>,
-) -> Result<Vec<u8>, Fault> {
+    watch: SizeWatch<'_>,
+) -> Result<Vec<u8>, SqlFault> {
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select);
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
@@ -64,7 +64,10 @@ pub(crate) fn encode(
 }
 
 /// Runs a statement and makes a value of every row.
-pub(crate) fn records(connection: &Connection, select: &Select) -> Result<Vec<Value>, Fault> {
+pub(crate) fn records(
+    connection: &Connection,
+    select: &SqliteSelect,
+) -> Result<Vec<Value>, SqlFault> {
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select);
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
@@ -82,7 +85,11 @@ pub(crate) fn records(connection: &Connection, select: &Select) -> Result<Vec<Va
 }
 
 /// One row as a value. Adds to the weight about what it takes in memory, in bytes.
-pub(crate) fn record(columns: &Columns, row: &Row<'_>, weight: &mut usize) -> Result<Value, Fault> {
+pub(crate) fn record(
+    columns: &ResultColumns,
+    row: &Row<'_>,
+    weight: &mut usize,
+) -> Result<Value, SqlFault> {
     let mut fields = Vec::with_capacity(columns.names.len());
     for (index, (name, shown)) in columns.names.iter().zip(&columns.shown).enumerate() {
         let cell = row.get_ref(index)?;
@@ -94,14 +101,14 @@ pub(crate) fn record(columns: &Columns, row: &Row<'_>, weight: &mut usize) -> Re
 }
 
 /// The one integer that a count answers.
-pub(crate) fn count(connection: &Connection, select: &Select) -> Result<i64, Fault> {
+pub(crate) fn count(connection: &Connection, select: &SqliteSelect) -> Result<i64, SqlFault> {
     let mut statement = connection.prepare_cached(&select.sql)?;
     statement_counts::statement(1);
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)
 }
 
-pub(crate) fn too_large() -> Fault {
-    Fault::new(
+pub(crate) fn too_large() -> SqlFault {
+    SqlFault::new(
         Kind::TooLarge,
         "the result is too large for one piece; limit it, choose fewer columns or stream it",
     )
@@ -109,16 +116,16 @@ pub(crate) fn too_large() -> Fault {
 
 /// The columns of a statement: those of a table are known, those of a program's own statement are
 /// taken from the statement.
-pub(crate) fn columns(statement: &Statement<'_>, select: &Select) -> Arc<Columns> {
+pub(crate) fn columns(statement: &Statement<'_>, select: &SqliteSelect) -> Arc<ResultColumns> {
     match &select.columns {
         Some(columns) => columns.clone(),
-        None => Arc::new(Columns::new(statement.columns().map(|column| {
+        None => Arc::new(ResultColumns::new(statement.columns().map(|column| {
             (column.name().to_string(), shown(column.decl_type().unwrap_or_default()))
         }))),
     }
 }
 
-fn json_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn json_row(columns: &ResultColumns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), SqlFault> {
     for (index, (key, shown)) in columns.keys.iter().zip(&columns.shown).enumerate() {
         key.append(out);
         write_cell(row.get_ref(index)?, *shown, out);
@@ -128,12 +135,12 @@ fn json_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), F
 }
 
 /// One value of a row as JSON.
-pub(crate) fn write_cell(value: ValueRef<'_>, shown: Shown, out: &mut Vec<u8>) {
+pub(crate) fn write_cell(value: ValueRef<'_>, shown: ColumnDisplay, out: &mut Vec<u8>) {
     match value {
         ValueRef::Null => out.extend_from_slice(b"null"),
         ValueRef::Integer(number) => write_integer(number, shown, out),
         ValueRef::Real(number) => json::write_float(number, out),
-        ValueRef::Text(text) if shown == Shown::Moment => {
+        ValueRef::Text(text) if shown == ColumnDisplay::Moment => {
             let (text, end) = shown.text(text);
             json::write_utf8(text, out);
             out.pop();
@@ -145,16 +152,16 @@ pub(crate) fn write_cell(value: ValueRef<'_>, shown: Shown, out: &mut Vec<u8>) {
     }
 }
 
-pub(crate) fn write_integer(number: i64, shown: Shown, out: &mut Vec<u8>) {
+pub(crate) fn write_integer(number: i64, shown: ColumnDisplay, out: &mut Vec<u8>) {
     match number {
-        0 if shown == Shown::Boolean => out.extend_from_slice(b"false"),
-        1 if shown == Shown::Boolean => out.extend_from_slice(b"true"),
+        0 if shown == ColumnDisplay::Boolean => out.extend_from_slice(b"false"),
+        1 if shown == ColumnDisplay::Boolean => out.extend_from_slice(b"true"),
         _ => json::write_int(number, out),
     }
 }
 
 /// RFC 4180. Nothing stands for NULL, and an empty text is `""`.
-fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
+fn csv_row(columns: &ResultColumns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), SqlFault> {
     let start = out.len();
     for (index, shown) in columns.shown.iter().enumerate() {
         if index > 0 {
@@ -162,8 +169,12 @@ fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fa
         }
         match row.get_ref(index)? {
             ValueRef::Null => {}
-            ValueRef::Integer(0) if *shown == Shown::Boolean => out.extend_from_slice(b"false"),
-            ValueRef::Integer(1) if *shown == Shown::Boolean => out.extend_from_slice(b"true"),
+            ValueRef::Integer(0) if *shown == ColumnDisplay::Boolean => {
+                out.extend_from_slice(b"false")
+            }
+            ValueRef::Integer(1) if *shown == ColumnDisplay::Boolean => {
+                out.extend_from_slice(b"true")
+            }
             ValueRef::Integer(number) => json::write_int(number, out),
             ValueRef::Real(number) if number.is_finite() => json::write_float(number, out),
             ValueRef::Real(_) => {}
@@ -206,13 +217,13 @@ mod tests {
                  (4, 0, ''), (5, 0, 'a' || char(0) || 'b')",
             )
             .unwrap();
-        let select = Select::new(sql.into(), vec![], None, true);
+        let select = SqliteSelect::new(sql.into(), vec![], None, true);
         String::from_utf8(
             encode(
                 &connection,
                 &select,
                 form,
-                Watch { from: 1 << 20, tell: &mut |_| Err(too_large()) },
+                SizeWatch { from: 1 << 20, tell: &mut |_| Err(too_large()) },
             )
             .unwrap(),
         )

@@ -9,12 +9,11 @@
 
 #![allow(unsafe_code)]
 
-use crate::rows::columns::Shown;
+use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::fault::SqlFault;
 use crate::sqlite::read::encode::{write_cell, write_integer};
-use crate::sqlite::read::select::{Columns, Size};
-use crate::sqlite::schema::catalog::{TableInfo, quoted};
+use crate::sqlite::read::select::{ExpectedSize, ResultColumns};
 use runnel_store::json;
 use rusqlite::ffi;
 use rusqlite::types::ValueRef;
@@ -26,33 +25,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The function's name. A program's own statement that calls it is refused.
-const NAME: &str = "runnel_rows";
+/// [`FOLD_NAME`](crate::sqlite::read::select::FOLD_NAME) for SQLite. A program's own statement that
+/// calls the function is refused.
 const C_NAME: &CStr = c"runnel_rows";
 
-/// Columns that a function of SQLite is given at most.
-const MOST_COLUMNS: usize = 100;
-
-/// Statements that a connection keeps prepared.
+/// FoldStatements that a connection keeps prepared.
 const KEPT: usize = 16;
 
 thread_local! {
     /// Where the statement that this thread runs writes to.
-    static TARGET: RefCell<Option<Target>> = const { RefCell::new(None) };
+    static TARGET: RefCell<Option<FoldOutput>> = const { RefCell::new(None) };
 }
 
-struct Target {
-    columns: Arc<Columns>,
+struct FoldOutput {
+    columns: Arc<ResultColumns>,
     out: Vec<u8>,
     /// The size at which it ends.
     limit: usize,
     rows: u64,
-}
-
-/// The statement that folds a table's rows; `None` where rows come in another order.
-pub(crate) fn statement(table: &TableInfo, columns: &str, count: usize) -> Option<String> {
-    (table.by_row_number && (1..=MOST_COLUMNS).contains(&count))
-        .then(|| format!("SELECT {NAME}({columns}) FROM {} NOT INDEXED", quoted(&table.name)))
 }
 
 /// Makes the function known to a connection.
@@ -83,19 +73,19 @@ pub(crate) fn install(connection: &Connection) -> Result<()> {
 ///
 /// It is dropped before the connection is closed.
 #[derive(Default)]
-pub(crate) struct Statements(RefCell<VecDeque<(String, Prepared)>>);
+pub(crate) struct FoldStatements(RefCell<VecDeque<(String, FoldStatement)>>);
 
 /// A statement without parameters.
-struct Prepared(NonNull<ffi::sqlite3_stmt>);
+struct FoldStatement(NonNull<ffi::sqlite3_stmt>);
 
-impl Statements {
+impl FoldStatements {
     /// Runs a statement to its end.
     fn run(&self, connection: &Connection, sql: &str) -> Result<()> {
         let mut kept = self.0.borrow_mut();
         if let Some((_, known)) = kept.iter().find(|(text, _)| text == sql) {
             return known.run();
         }
-        let new = Prepared::new(connection, sql)?;
+        let new = FoldStatement::new(connection, sql)?;
         let ran = new.run();
         if kept.len() >= KEPT {
             kept.pop_front();
@@ -105,8 +95,8 @@ impl Statements {
     }
 }
 
-impl Prepared {
-    fn new(connection: &Connection, sql: &str) -> Result<Prepared> {
+impl FoldStatement {
+    fn new(connection: &Connection, sql: &str) -> Result<FoldStatement> {
         let mut statement = std::ptr::null_mut();
         let length = c_int::try_from(sql.len()).unwrap_or(c_int::MAX);
         // SAFETY: the handle is open, and the text is read only during the call.
@@ -119,7 +109,7 @@ impl Prepared {
             (code, handle)
         };
         match (code, NonNull::new(statement)) {
-            (ffi::SQLITE_OK, Some(statement)) => Ok(Prepared(statement)),
+            (ffi::SQLITE_OK, Some(statement)) => Ok(FoldStatement(statement)),
             // SAFETY: the handle is open.
             _ => Err(unsafe { failure(code, handle) }),
         }
@@ -139,7 +129,7 @@ impl Prepared {
     }
 }
 
-impl Drop for Prepared {
+impl Drop for FoldStatement {
     fn drop(&mut self) {
         // SAFETY: it is made once and the connection is still open.
         unsafe { ffi::sqlite3_finalize(self.0.as_ptr()) };
@@ -159,24 +149,24 @@ unsafe fn failure(code: c_int, handle: *mut ffi::sqlite3) -> Error {
 /// Runs a folding statement.
 ///
 /// # Errors
-/// [`Fault::interrupted`] when the encoding reaches the limit, and what the statement says.
+/// [`SqlFault::interrupted`] when the encoding reaches the limit, and what the statement says.
 pub(crate) fn encode(
     connection: &Connection,
-    statements: &Statements,
+    statements: &FoldStatements,
     sql: &str,
-    columns: &Arc<Columns>,
-    size: &Size,
+    columns: &Arc<ResultColumns>,
+    size: &ExpectedSize,
     limit: usize,
-) -> std::result::Result<Vec<u8>, Fault> {
+) -> std::result::Result<Vec<u8>, SqlFault> {
     let mut out = Vec::with_capacity(size.expected().min(limit));
     out.push(b'[');
-    TARGET.set(Some(Target { columns: columns.clone(), out, limit, rows: 0 }));
+    TARGET.set(Some(FoldOutput { columns: columns.clone(), out, limit, rows: 0 }));
     let ran = statements.run(connection, sql);
-    let Some(Target { mut out, rows, .. }) = TARGET.take() else {
-        return Err(Fault::interrupted());
+    let Some(FoldOutput { mut out, rows, .. }) = TARGET.take() else {
+        return Err(SqlFault::interrupted());
     };
     if out.len() >= limit {
-        return Err(Fault::interrupted());
+        return Err(SqlFault::interrupted());
     }
     ran?;
     // Each row is followed by a comma.
@@ -189,7 +179,7 @@ pub(crate) fn encode(
     Ok(out)
 }
 
-impl Target {
+impl FoldOutput {
     /// Writes a row.
     fn row(
         &mut self,
@@ -225,7 +215,7 @@ unsafe extern "C" fn step(
     values: *mut *mut ffi::sqlite3_value,
 ) {
     let values = match usize::try_from(count) {
-        // SAFETY: as SQLite promises, there are so many values.
+        // SAFETY: SQLite guarantees this number of values.
         Ok(count @ 1..) => unsafe { std::slice::from_raw_parts(values, count) },
         _ => &[],
     };
@@ -248,14 +238,14 @@ unsafe extern "C" fn end(context: *mut ffi::sqlite3_context) {
 ///
 /// # Safety
 /// The value belongs to a function that is being called.
-unsafe fn write(value: *mut ffi::sqlite3_value, shown: Shown, out: &mut Vec<u8>) {
+unsafe fn write(value: *mut ffi::sqlite3_value, shown: ColumnDisplay, out: &mut Vec<u8>) {
     // SAFETY: the value holds; reading it as what it is converts nothing.
     let cell = unsafe {
         let kind = ffi::sqlite3_value_type(value);
         if kind == ffi::SQLITE_INTEGER {
             return write_integer(ffi::sqlite3_value_int64(value), shown, out);
         }
-        if kind == ffi::SQLITE_TEXT && shown == Shown::Plain {
+        if kind == ffi::SQLITE_TEXT && shown == ColumnDisplay::Plain {
             return json::write_utf8(bytes(value, ffi::sqlite3_value_text(value)), out);
         }
         match kind {
@@ -273,8 +263,8 @@ unsafe fn write(value: *mut ffi::sqlite3_value, shown: Shown, out: &mut Vec<u8>)
 /// # Safety
 /// The value belongs to a function that is being called, and the place is what SQLite said.
 unsafe fn bytes<'a>(value: *mut ffi::sqlite3_value, start: *const u8) -> &'a [u8] {
-    // SAFETY: SQLite says where the bytes begin, and how many there are; it says so of no bytes
-    // with a null pointer.
+    // SAFETY: SQLite gives the address and the number of the bytes; for no bytes it gives with a
+    // null pointer.
     match (start.is_null(), unsafe { ffi::sqlite3_value_bytes(value) }) {
         (false, count @ 1..) => unsafe { std::slice::from_raw_parts(start, count as usize) },
         _ => &[],
@@ -286,10 +276,10 @@ unsafe fn bytes<'a>(value: *mut ffi::sqlite3_value, start: *const u8) -> &'a [u8
 mod tests {
     use super::*;
 
-    fn columns() -> Arc<Columns> {
-        Arc::new(Columns::new([
-            ("id".to_string(), Shown::Plain),
-            ("done".to_string(), Shown::Boolean),
+    fn columns() -> Arc<ResultColumns> {
+        Arc::new(ResultColumns::new([
+            ("id".to_string(), ColumnDisplay::Plain),
+            ("done".to_string(), ColumnDisplay::Boolean),
         ]))
     }
 
@@ -308,16 +298,16 @@ mod tests {
 
     fn folded(
         connection: &Connection,
-        statements: &Statements,
+        statements: &FoldStatements,
         limit: usize,
-    ) -> std::result::Result<Vec<u8>, Fault> {
-        encode(connection, statements, SQL, &columns(), &Size::default(), limit)
+    ) -> std::result::Result<Vec<u8>, SqlFault> {
+        encode(connection, statements, SQL, &columns(), &ExpectedSize::default(), limit)
     }
 
     #[test]
     fn a_statement_is_prepared_once_and_sees_what_changed() {
         let connection = table(1);
-        let statements = Statements::default();
+        let statements = FoldStatements::default();
         assert_eq!(
             folded(&connection, &statements, 1 << 20).unwrap(),
             br#"[{"id":1,"done":true}]"#
@@ -338,7 +328,7 @@ mod tests {
 
     #[test]
     fn rows_come_in_the_order_of_their_numbers() {
-        let encoded = |rows| folded(&table(rows), &Statements::default(), 1 << 20).unwrap();
+        let encoded = |rows| folded(&table(rows), &FoldStatements::default(), 1 << 20).unwrap();
         assert_eq!(encoded(0), b"[]");
         assert_eq!(
             encoded(3),
@@ -349,7 +339,7 @@ mod tests {
     #[test]
     fn it_ends_at_its_limit_and_works_on() {
         let connection = table(1000);
-        let statements = Statements::default();
+        let statements = FoldStatements::default();
         let fault = folded(&connection, &statements, 500).unwrap_err();
         assert!(fault.is_interrupted());
         assert!(folded(&connection, &statements, 1 << 20).unwrap().len() > 1000);

@@ -1,19 +1,19 @@
 //! Keys of rows, as references name them.
 
-use crate::sqlite::connection::cell::Cell;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::catalog::{Key, TableInfo, quoted};
+use crate::sqlite::connection::cell::SqliteValue;
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::schema::catalog::{RowKey, TableInfo, quoted};
 use crate::sqlite::write::change::{key_cell, no_key};
 use runnel_store::{FieldType, Value};
 
 /// The key of a row to be written; text that no row's key can be is an error.
-pub(crate) fn target_key(table: &TableInfo, text: &str) -> Result<Cell, Fault> {
+pub(crate) fn target_key(table: &TableInfo, text: &str) -> Result<SqliteValue, SqlFault> {
     match key_cell(table, text) {
         Some(key) => Ok(key),
-        None if table.key == Key::None => Err(no_key(table)),
+        None if table.key == RowKey::None => Err(no_key(table)),
         None => {
             let name = &table.name;
-            Err(Fault::invalid(format!("'{text}' cannot be the key of a row of {name}")))
+            Err(SqlFault::invalid(format!("'{text}' cannot be the key of a row of {name}")))
         }
     }
 }
@@ -21,7 +21,7 @@ pub(crate) fn target_key(table: &TableInfo, text: &str) -> Result<Cell, Fault> {
 /// The statement that reads the keys as text, in bytewise order. Keys with a slash are not names
 /// of children.
 pub(crate) fn keys_sql(table: &TableInfo) -> Option<String> {
-    if matches!(&table.key, Key::Column(column) if column.kind == FieldType::Bytes) {
+    if matches!(&table.key, RowKey::Column(column) if column.kind == FieldType::Bytes) {
         return None;
     }
     let (key, name) = (table.key_sql()?, quoted(&table.name));

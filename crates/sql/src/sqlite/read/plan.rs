@@ -1,10 +1,10 @@
 //! What is made of a table's description once: its statements, and those of queries.
 
 use crate::rows::parameters;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::read::select::{Select, column, translate};
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::read::select::{SqliteSelect, column, translate};
 use crate::sqlite::schema::catalog::TableInfo;
-use crate::sqlite::write::change::Target;
+use crate::sqlite::write::change::WriteTarget;
 use runnel_store::Query;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -20,25 +20,25 @@ const TRANSLATED: usize = 16;
 const QUERY_LENGTH: usize = 1024;
 
 /// What was made of the table's description, while that does not change.
-pub(crate) struct Plan {
-    pub(crate) target: Arc<Target>,
-    pub(crate) all: Arc<Select>,
+pub(crate) struct TablePlan {
+    pub(crate) target: Arc<WriteTarget>,
+    pub(crate) all: Arc<SqliteSelect>,
     /// The statements of queries that references had.
-    queries: RefCell<FxHashMap<Box<str>, Arc<Select>>>,
+    queries: RefCell<FxHashMap<Box<str>, Arc<SqliteSelect>>>,
     /// The statements of queries that a program ran, the latest last.
-    translated: RefCell<Vec<(Query, Arc<Select>)>>,
+    translated: RefCell<Vec<(Query, Arc<SqliteSelect>)>>,
 }
 
-impl Plan {
-    pub(crate) fn new(info: TableInfo) -> Result<Self, Fault> {
+impl TablePlan {
+    pub(crate) fn new(info: TableInfo) -> Result<Self, SqlFault> {
         let all = Arc::new(translate(&info, &Query::default())?);
-        let target = Arc::new(Target::new(info));
+        let target = Arc::new(WriteTarget::new(info));
         let (queries, translated) = (RefCell::default(), RefCell::default());
-        Ok(Plan { target, all, queries, translated })
+        Ok(TablePlan { target, all, queries, translated })
     }
 
     /// The statement for a query of a program: its handlers ask the same few again and again.
-    pub(crate) fn translated(&self, query: &Query) -> Result<Arc<Select>, Fault> {
+    pub(crate) fn translated(&self, query: &Query) -> Result<Arc<SqliteSelect>, SqlFault> {
         let mut translated = self.translated.borrow_mut();
         if let Some((_, known)) = translated.iter().rev().find(|(known, _)| known == query) {
             return Ok(known.clone());
@@ -52,7 +52,7 @@ impl Plan {
     }
 
     /// The statement for the query of a reference.
-    pub(crate) fn select(&self, query: &str) -> Result<Arc<Select>, Fault> {
+    pub(crate) fn select(&self, query: &str) -> Result<Arc<SqliteSelect>, SqlFault> {
         if let Some(known) = self.queries.borrow().get(query) {
             return Ok(known.clone());
         }

@@ -1,10 +1,10 @@
 //! Reading on threads that may wait: what takes longer than a worker may spend at once.
 
-use crate::sqlite::connection::database_file::{Place, Role};
+use crate::sqlite::connection::database_file::{DatabaseFile, Role};
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::connection::stop_flag::{STEPS, is_over};
-use crate::sqlite::fault::Fault;
-use crate::sqlite::options::Options;
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::options::SqliteOptions;
 use bytes::Bytes;
 use futures_util::stream;
 use runnel_store::{Answer, ByteStream, Counters, Error, Kind, Slot, SlotLimits, Slots};
@@ -29,47 +29,54 @@ const CHUNKS_WAITING: usize = 4;
 pub const STREAM_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The pool of one database, shared by all workers.
-pub(crate) struct Pool {
-    place: Place,
-    options: Options,
+pub(crate) struct ReadPool {
+    place: DatabaseFile,
+    options: SqliteOptions,
     idle: Mutex<Vec<Connection>>,
     slots: Arc<Slots>,
     counters: Arc<Counters>,
 }
 
-impl Pool {
-    pub(crate) fn new(place: Place, options: Options, counters: Arc<Counters>) -> Self {
+impl ReadPool {
+    pub(crate) fn new(
+        place: DatabaseFile,
+        options: SqliteOptions,
+        counters: Arc<Counters>,
+    ) -> Self {
         let limits =
             SlotLimits { slots: options.connections, waiting: POOL_WAITING, wait: options.wait };
         let slots = Slots::new(limits, counters.clone());
-        Pool { place, options, idle: Mutex::default(), slots, counters }
+        ReadPool { place, options, idle: Mutex::default(), slots, counters }
     }
 
     /// Reads on a thread of the event loop's blocking pool. Dropping the answer stops it.
     pub(crate) fn read<T: Send + 'static>(
         self: Arc<Self>,
         deadline: Option<Instant>,
-        work: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, SqlFault> + Send + 'static,
     ) -> Answer<T> {
         Answer::later(async move {
-            let leash = Leash::default();
+            let leash = CancelOnDrop::default();
             let slot = self.slot(deadline).await?;
             let loop_ = event_loop()?;
             let order = leash.0.clone();
             let read = loop_.spawn_blocking(move || self.run(slot, &order, deadline, work));
-            Ok(read.await.map_err(|_| Fault::new(Kind::Failed, "the query failed"))??)
+            Ok(read.await.map_err(|_| SqlFault::new(Kind::Failed, "the query failed"))??)
         })
     }
 
-    /// Reads and passes on what the work sends, piece by piece, at the pace of whoever takes it.
+    /// Reads and forwards what the work sends, piece by piece, with backpressure from the reader.
     /// Dropping the stream stops the work.
     pub(crate) fn stream<W>(self: Arc<Self>, deadline: Option<Instant>, work: W) -> ByteStream
     where
-        W: FnOnce(&Connection, &mut dyn FnMut(Bytes) -> Result<(), Fault>) -> Result<(), Fault>,
+        W: FnOnce(
+            &Connection,
+            &mut dyn FnMut(Bytes) -> Result<(), SqlFault>,
+        ) -> Result<(), SqlFault>,
         W: Send + 'static,
     {
         let start = async move {
-            let leash = Leash::default();
+            let leash = CancelOnDrop::default();
             let slot = self.slot(deadline).await?;
             let loop_ = event_loop()?;
             let order = leash.0.clone();
@@ -84,23 +91,23 @@ impl Pool {
             });
             Ok((receiver, leash))
         };
-        let first = Chunks::Starting(Box::pin(start));
-        Box::pin(stream::unfold(first, Chunks::next))
+        let first = StreamedRows::Starting(Box::pin(start));
+        Box::pin(stream::unfold(first, StreamedRows::next))
     }
 
     /// Waits for a connection to be free, in the order of asking.
-    async fn slot(&self, deadline: Option<Instant>) -> Result<Slot, Fault> {
+    async fn slot(&self, deadline: Option<Instant>) -> Result<Slot, SqlFault> {
         let taken = self.slots.take(deadline).await;
-        taken.map_err(|none| Fault::new(none.kind(), none.message("connections for long reads")))
+        taken.map_err(|none| SqlFault::new(none.kind(), none.message("connections for long reads")))
     }
 
     fn run<T>(
         &self,
         slot: Slot,
-        order: &Arc<Order>,
+        order: &Arc<ReadControl>,
         deadline: Option<Instant>,
-        work: impl FnOnce(&Connection) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl FnOnce(&Connection) -> Result<T, SqlFault>,
+    ) -> Result<T, SqlFault> {
         let idle = lock(&self.idle).pop();
         let mut connection = match idle {
             Some(connection) => connection,
@@ -111,8 +118,11 @@ impl Pool {
         connection.progress_handler(STEPS, Some(over))?;
         order.begin(&connection);
         let cancelled = order.cancelled.load(Ordering::Relaxed);
-        let result =
-            if cancelled || is_over(deadline) { Err(Fault::timeout()) } else { work(&connection) };
+        let result = if cancelled || is_over(deadline) {
+            Err(SqlFault::timeout())
+        } else {
+            work(&connection)
+        };
         order.end();
         statement_counts::tell(&self.counters);
         connection.progress_handler(0, None::<fn() -> bool>)?;
@@ -123,9 +133,9 @@ impl Pool {
     }
 }
 
-fn event_loop() -> Result<Handle, Fault> {
+fn event_loop() -> Result<Handle, SqlFault> {
     Handle::try_current().map_err(|_| {
-        Fault::new(Kind::Failed, "a query that takes longer needs an event loop to run on")
+        SqlFault::new(Kind::Failed, "a query that takes longer needs an event loop to run on")
     })
 }
 
@@ -133,15 +143,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a reading thread is told from outside.
+/// Cancellation of a reading thread from outside.
 #[derive(Default)]
-struct Order {
+struct ReadControl {
     cancelled: AtomicBool,
     /// There while the statement runs, so that no later one on the same connection is hit.
     running: Mutex<Option<InterruptHandle>>,
 }
 
-impl Order {
+impl ReadControl {
     fn begin(&self, connection: &Connection) {
         *lock(&self.running) = Some(connection.get_interrupt_handle());
     }
@@ -151,11 +161,11 @@ impl Order {
     }
 }
 
-/// Held by whoever waits; dropping it stops the reading thread.
+/// Held by the waiting caller; dropping it stops the reading thread.
 #[derive(Default)]
-struct Leash(Arc<Order>);
+struct CancelOnDrop(Arc<ReadControl>);
 
-impl Drop for Leash {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
         // The progress handler sees the flag; the interrupt also ends a step that is long in
@@ -166,38 +176,42 @@ impl Drop for Leash {
     }
 }
 
-type Chunk = Result<Bytes, Fault>;
-type Started = Result<(mpsc::Receiver<Chunk>, Leash), Fault>;
+type EncodedChunk = Result<Bytes, SqlFault>;
+type StreamStart = Result<(mpsc::Receiver<EncodedChunk>, CancelOnDrop), SqlFault>;
 
 /// A streamed result from the point of view of its reader.
-enum Chunks {
-    Starting(std::pin::Pin<Box<dyn Future<Output = Started>>>),
-    Running(mpsc::Receiver<Chunk>, Leash),
+enum StreamedRows {
+    Starting(std::pin::Pin<Box<dyn Future<Output = StreamStart>>>),
+    Running(mpsc::Receiver<EncodedChunk>, CancelOnDrop),
     Ended,
 }
 
-impl Chunks {
-    async fn next(self) -> Option<(Result<Bytes, Error>, Chunks)> {
+impl StreamedRows {
+    async fn next(self) -> Option<(Result<Bytes, Error>, StreamedRows)> {
         let (mut receiver, leash) = match self {
-            Chunks::Ended => return None,
-            Chunks::Running(receiver, leash) => (receiver, leash),
-            Chunks::Starting(start) => match start.await {
+            StreamedRows::Ended => return None,
+            StreamedRows::Running(receiver, leash) => (receiver, leash),
+            StreamedRows::Starting(start) => match start.await {
                 Ok(started) => started,
-                Err(fault) => return Some((Err(fault.into()), Chunks::Ended)),
+                Err(fault) => return Some((Err(fault.into()), StreamedRows::Ended)),
             },
         };
         match receiver.recv().await? {
-            Ok(bytes) => Some((Ok(bytes), Chunks::Running(receiver, leash))),
-            Err(fault) => Some((Err(fault.into()), Chunks::Ended)),
+            Ok(bytes) => Some((Ok(bytes), StreamedRows::Running(receiver, leash))),
+            Err(fault) => Some((Err(fault.into()), StreamedRows::Ended)),
         }
     }
 }
 
 /// Passes a piece on from the reading thread.
-fn pass_on(timer: &Handle, sender: &mpsc::Sender<Chunk>, chunk: Chunk) -> Result<(), Fault> {
+fn pass_on(
+    timer: &Handle,
+    sender: &mpsc::Sender<EncodedChunk>,
+    chunk: EncodedChunk,
+) -> Result<(), SqlFault> {
     let Err(mpsc::error::TrySendError::Full(chunk)) = sender.try_send(chunk) else {
         return match sender.is_closed() {
-            true => Err(Fault::new(Kind::Cancelled, "nobody reads the result any more")),
+            true => Err(SqlFault::new(Kind::Cancelled, "nobody reads the result any more")),
             false => Ok(()),
         };
     };
@@ -205,7 +219,7 @@ fn pass_on(timer: &Handle, sender: &mpsc::Sender<Chunk>, chunk: Chunk) -> Result
         timer.block_on(async { tokio::time::timeout(STREAM_PATIENCE, sender.send(chunk)).await });
     match sent {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(Fault::new(Kind::Cancelled, "nobody reads the result any more")),
-        Err(_) => Err(Fault::new(Kind::Timeout, "the result was not read on for too long")),
+        Ok(Err(_)) => Err(SqlFault::new(Kind::Cancelled, "nobody reads the result any more")),
+        Err(_) => Err(SqlFault::new(Kind::Timeout, "the result was not read on for too long")),
     }
 }

@@ -2,16 +2,16 @@
 
 use crate::sqlite::connection::database_file::{Role, Volatile, watch};
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::connection::stop_flag::{Stop, is_over};
+use crate::sqlite::connection::stop_flag::{StopFlag, is_over};
 use crate::sqlite::connection::wal_index::{Version, WalIndex};
-use crate::sqlite::fault::Fault;
-use crate::sqlite::read::answer_cache::{Kept, Shelf};
-use crate::sqlite::read::encode::{self, ENCODING_LIMIT, Watch};
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::read::answer_cache::{AnswerCache, CachedAnswer};
+use crate::sqlite::read::encode::{self, ENCODING_LIMIT, SizeWatch};
 use crate::sqlite::read::fold;
-use crate::sqlite::read::select::{SEED, Select};
-use crate::sqlite::read::shared_snapshot::Standing;
+use crate::sqlite::read::select::{SEED, SqliteSelect};
+use crate::sqlite::read::shared_snapshot::SharedSnapshot;
 use crate::sqlite::schema::catalog::TableInfo;
-use crate::sqlite::write::shared::Shared;
+use crate::sqlite::write::shared::SharedDatabase;
 use bytes::Bytes;
 use runnel_store::{Answer, Count, EntityTag, Form, Value};
 use rusqlite::Connection;
@@ -48,52 +48,52 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_m
 
 /// The version of a database as one connection sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct DatabaseVersion {
     /// Another number after each change by another connection (the reader itself never writes).
     pub(crate) data: i64,
     /// Another number after each change of the tables' form.
     pub(crate) schema: i64,
-    /// Which answered writes of this process are certainly in it: see [`Shared::generation`].
+    /// Which answered writes of this process are certainly in it: see [`SharedDatabase::generation`].
     pub(crate) generation: u64,
 }
 
 /// Where a read runs, for reads that do less on a thread that must not wait.
 #[derive(Clone, Copy)]
-pub(crate) enum Site<'a> {
-    Worker(&'a fold::Statements),
+pub(crate) enum ReadSite<'a> {
+    Worker(&'a fold::FoldStatements),
     Pool,
 }
 
 /// A worker's own reading connection.
-pub(crate) struct Reader {
-    pub(crate) shared: Arc<Shared>,
+pub(crate) struct SqliteReader {
+    pub(crate) shared: Arc<SharedDatabase>,
     // Dropped before the connection is closed, which the next field does.
-    folding: fold::Statements,
-    standing: Rc<Standing>,
+    folding: fold::FoldStatements,
+    standing: Rc<SharedSnapshot>,
     /// Of the connection, from its first read on.
     index: OnceCell<Option<WalIndex>>,
     /// The version of the log to which the stamp belongs, where that is certain.
     version: Cell<Option<Version>>,
-    stop: Stop,
+    stop: StopFlag,
     /// Tells the versions of different connections apart in entity tags.
     number: u64,
-    stamp: Cell<Stamp>,
+    stamp: Cell<DatabaseVersion>,
     tables: RefCell<FxHashMap<String, Rc<TableInfo>>>,
-    statements: RefCell<FxHashMap<Box<str>, Traits>>,
+    statements: RefCell<FxHashMap<Box<str>, StatementTraits>>,
     volatile: Volatile,
-    shelf: RefCell<Shelf>,
-    tags: RefCell<[Option<Made>; TAGS]>,
+    shelf: RefCell<AnswerCache>,
+    tags: RefCell<[Option<CachedTag>; TAGS]>,
 }
 
 /// The entity tag of an answer at a version.
-struct Made {
+struct CachedTag {
     of: (i64, u64),
     tag: EntityTag,
 }
 
 /// What is known of a statement of a program.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Traits {
+pub(crate) struct StatementTraits {
     pub(crate) reads_only: bool,
     pub(crate) columns: usize,
     pub(crate) parameters: usize,
@@ -101,17 +101,17 @@ pub(crate) struct Traits {
     pub(crate) steady: bool,
 }
 
-impl Reader {
-    pub(crate) fn open(shared: Arc<Shared>) -> Result<Self, Fault> {
+impl SqliteReader {
+    pub(crate) fn open(shared: Arc<SharedDatabase>) -> Result<Self, SqlFault> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let mut connection = shared.place.connect(Role::Worker, &shared.options)?;
         fold::install(&connection)?;
         let (volatile, own) = watch(&mut connection)?;
-        let stop = Stop::install(&mut connection)?;
-        Ok(Reader {
+        let stop = StopFlag::install(&mut connection)?;
+        Ok(SqliteReader {
             shared,
-            folding: fold::Statements::default(),
-            standing: Standing::new(connection, own),
+            folding: fold::FoldStatements::default(),
+            standing: SharedSnapshot::new(connection, own),
             index: OnceCell::new(),
             version: Cell::default(),
             stop,
@@ -128,15 +128,15 @@ impl Reader {
     /// Runs work in one read transaction, told the version of the database in it.
     pub(crate) fn snapshot<T>(
         &self,
-        work: impl FnOnce(&Connection, Stamp) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl FnOnce(&Connection, DatabaseVersion) -> Result<T, SqlFault>,
+    ) -> Result<T, SqlFault> {
         if self.standing.stands() {
             if let Some(stamp) = self.unchanged() {
                 return self.within(|connection| work(connection, stamp));
             }
             self.standing.end();
         }
-        // Read first: a commit between the two looks like one that is not seen yet.
+        // Read first: a commit between the two counts as not seen yet.
         let generation = self.shared.generation();
         let before = self.log_version();
         // While this statement has not come to its end, everything else that the connection
@@ -147,7 +147,7 @@ impl Reader {
             Some(row) => row.get(0)?,
             None => 0,
         };
-        let mut stamp = Stamp { generation, ..self.stamp.get() };
+        let mut stamp = DatabaseVersion { generation, ..self.stamp.get() };
         if data != stamp.data {
             let mut schema = self.connection().prepare_cached("PRAGMA schema_version")?;
             let schema = schema.query_row([], |row| row.get(0))?;
@@ -155,7 +155,7 @@ impl Reader {
                 self.tables.borrow_mut().clear();
                 self.statements.borrow_mut().clear();
             }
-            stamp = Stamp { data, schema, generation };
+            stamp = DatabaseVersion { data, schema, generation };
             self.stamp.set(stamp);
         }
         // The same before and after: what was read belongs to it.
@@ -165,19 +165,19 @@ impl Reader {
 
     /// The version of the database, when nothing was committed since it was last read; it costs no
     /// call of the system. `None` when that cannot be said.
-    pub(crate) fn unchanged(&self) -> Option<Stamp> {
+    pub(crate) fn unchanged(&self) -> Option<DatabaseVersion> {
         // Read first, as in `snapshot`.
         let generation = self.shared.generation();
         let known = self.version.get()?;
-        (self.log_version()? == known).then(|| Stamp { generation, ..self.stamp.get() })
+        (self.log_version()? == known).then(|| DatabaseVersion { generation, ..self.stamp.get() })
     }
 
-    /// Like [`Reader::snapshot`], for a single statement: it runs by itself when nothing was
+    /// Like [`SqliteReader::snapshot`], for a single statement: it runs by itself when nothing was
     /// committed before and until it ended, or in the transaction that stands.
     fn steadily<T>(
         &self,
-        work: impl Fn(&Connection, Stamp) -> Result<T, Fault>,
-    ) -> Result<(T, Stamp), Fault> {
+        work: impl Fn(&Connection, DatabaseVersion) -> Result<T, SqlFault>,
+    ) -> Result<(T, DatabaseVersion), SqlFault> {
         if let Some(stamp) = self.unchanged() {
             let stood = self.standing.stands();
             if !stood {
@@ -194,7 +194,10 @@ impl Reader {
     }
 
     /// Reads in the transaction that stands, if one does. It ends with an error.
-    fn within<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn within<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, SqlFault>,
+    ) -> Result<T, SqlFault> {
         work(self.connection()).inspect_err(|_| self.standing.end())
     }
 
@@ -215,8 +218,8 @@ impl Reader {
         self.index()?.version()
     }
 
-    /// The description of a table; to be asked within [`Reader::snapshot`].
-    pub(crate) fn table(&self, name: &str) -> Result<Option<Rc<TableInfo>>, Fault> {
+    /// The description of a table; to be asked within [`SqliteReader::snapshot`].
+    pub(crate) fn table(&self, name: &str) -> Result<Option<Rc<TableInfo>>, SqlFault> {
         if let Some(known) = self.tables.borrow().get(name) {
             return Ok(Some(known.clone()));
         }
@@ -229,13 +232,13 @@ impl Reader {
     }
 
     /// What a statement of a program is.
-    pub(crate) fn traits(&self, sql: &str) -> Result<Traits, Fault> {
+    pub(crate) fn traits(&self, sql: &str) -> Result<StatementTraits, SqlFault> {
         if let Some(known) = self.statements.borrow().get(sql) {
             return Ok(*known);
         }
         self.volatile.store(false, Ordering::Relaxed);
         let statement = self.connection().prepare(sql)?;
-        let traits = Traits {
+        let traits = StatementTraits {
             reads_only: statement.readonly(),
             columns: statement.column_count(),
             parameters: statement.parameter_count(),
@@ -251,7 +254,7 @@ impl Reader {
 
     /// The validator of an answer at a version. It is weak, because the answer may be wanted in
     /// several forms.
-    pub(crate) fn tag(&self, stamp: Stamp, select: &Select) -> EntityTag {
+    pub(crate) fn tag(&self, stamp: DatabaseVersion, select: &SqliteSelect) -> EntityTag {
         let of = (stamp.data, select.fingerprint);
         let place = &mut self.tags.borrow_mut()[select.fingerprint as usize % TAGS];
         if let Some(made) = place.as_ref().filter(|made| made.of == of) {
@@ -259,12 +262,16 @@ impl Reader {
         }
         let text = hexadecimal(SEED.hash_one((self.number, of)));
         let tag = EntityTag { text: text.into(), weak: true };
-        *place = Some(Made { of, tag: tag.clone() });
+        *place = Some(CachedTag { of, tag: tag.clone() });
         tag
     }
 
     /// The kept answer at a version.
-    pub(crate) fn kept(&self, stamp: Stamp, select: &Arc<Select>) -> Option<Kept> {
+    pub(crate) fn kept(
+        &self,
+        stamp: DatabaseVersion,
+        select: &Arc<SqliteSelect>,
+    ) -> Option<CachedAnswer> {
         if !self.shared.options.keep_answers {
             return None;
         }
@@ -273,7 +280,12 @@ impl Reader {
         Some(kept)
     }
 
-    fn keep(&self, stamp: Stamp, select: &Arc<Select>, answer: impl FnOnce() -> Kept) {
+    fn keep(
+        &self,
+        stamp: DatabaseVersion,
+        select: &Arc<SqliteSelect>,
+        answer: impl FnOnce() -> CachedAnswer,
+    ) {
         if self.shared.options.keep_answers {
             self.shelf.borrow_mut().keep(stamp.data, select, answer());
         }
@@ -284,7 +296,7 @@ impl Reader {
     pub(crate) fn patiently<T: 'static>(
         self: &Rc<Self>,
         deadline: Option<Instant>,
-        work: impl Fn(&Reader) -> Result<T, Fault> + 'static,
+        work: impl Fn(&SqliteReader) -> Result<T, SqlFault> + 'static,
     ) -> Answer<T> {
         match work(self) {
             Err(fault) if fault.is_busy() => {}
@@ -300,7 +312,7 @@ impl Reader {
                 match work(&reader) {
                     Err(fault) if fault.is_busy() => {
                         if is_over(deadline) {
-                            return Err(Fault::timeout().into());
+                            return Err(SqlFault::timeout().into());
                         }
                         if started.elapsed() >= reader.shared.options.busy_timeout {
                             return Err(fault.into());
@@ -312,24 +324,26 @@ impl Reader {
         })
     }
 
-    /// Reads at once within the budget, or later where waiting is allowed. `done` is told of an
-    /// answer at once and the version it belongs to.
+    /// Reads inline within the budget, or in the pool, where waiting is allowed. `done` gets an
+    /// inline answer and its version.
     pub(crate) fn read<T, W>(
         self: &Rc<Self>,
         deadline: Option<Instant>,
         work: W,
-        done: impl Fn(&Reader, Stamp, &T) + 'static,
+        done: impl Fn(&SqliteReader, DatabaseVersion, &T) + 'static,
     ) -> Answer<T>
     where
         T: Send + 'static,
-        W: Fn(&Connection, Site<'_>) -> Result<T, Fault> + Clone + Send + 'static,
+        W: Fn(&Connection, ReadSite<'_>) -> Result<T, SqlFault> + Clone + Send + 'static,
     {
         let (pool, again) = (self.shared.pool.clone(), work.clone());
         let inline = self.patiently(deadline, move |reader| {
             let limit = Instant::now() + READ_BUDGET;
             let limit = deadline.map_or(limit, |deadline| limit.min(deadline));
             let found = reader.steadily(|connection, _| {
-                reader.stop.during(Some(limit), || work(connection, Site::Worker(&reader.folding)))
+                reader
+                    .stop
+                    .during(Some(limit), || work(connection, ReadSite::Worker(&reader.folding)))
             });
             statement_counts::tell(&reader.shared.counters);
             let found = found.map(|(found, stamp)| {
@@ -343,24 +357,24 @@ impl Reader {
         });
         inline.and_then(move |found| match found {
             Some(found) => Answer::ok(found),
-            None => pool.read(deadline, move |connection| again(connection, Site::Pool)),
+            None => pool.read(deadline, move |connection| again(connection, ReadSite::Pool)),
         })
     }
 
     /// The rows of a statement in a form.
     pub(crate) fn encode(
         self: &Rc<Self>,
-        select: &Arc<Select>,
+        select: &Arc<SqliteSelect>,
         form: Form,
         deadline: Option<Instant>,
     ) -> Answer<Bytes> {
         let (run, keep) = (select.clone(), select.clone());
-        let work = move |connection: &Connection, site: Site<'_>| {
+        let work = move |connection: &Connection, site: ReadSite<'_>| {
             let mut end = |_: &mut _| match site {
-                Site::Worker(_) => Err(Fault::interrupted()),
-                Site::Pool => Err(encode::too_large()),
+                ReadSite::Worker(_) => Err(SqlFault::interrupted()),
+                ReadSite::Pool => Err(encode::too_large()),
             };
-            if let (Some(sql), Some(columns), Site::Worker(statements)) =
+            if let (Some(sql), Some(columns), ReadSite::Worker(statements)) =
                 (&run.folding, &run.columns, site)
                 && form != Form::Csv
             {
@@ -368,14 +382,15 @@ impl Reader {
                     .map(Bytes::from);
             }
             let from = match site {
-                Site::Worker(_) => READ_SIZE,
-                Site::Pool => ENCODING_LIMIT,
+                ReadSite::Worker(_) => READ_SIZE,
+                ReadSite::Pool => ENCODING_LIMIT,
             };
-            encode::encode(connection, &run, form, Watch { from, tell: &mut end }).map(Bytes::from)
+            encode::encode(connection, &run, form, SizeWatch { from, tell: &mut end })
+                .map(Bytes::from)
         };
         self.read(deadline, work, move |reader, stamp, bytes| {
             if form != Form::Csv {
-                reader.keep(stamp, &keep, || Kept::Json(bytes.clone()));
+                reader.keep(stamp, &keep, || CachedAnswer::Json(bytes.clone()));
             }
         })
     }
@@ -383,31 +398,32 @@ impl Reader {
     /// The rows of a statement as records.
     pub(crate) fn records(
         self: &Rc<Self>,
-        select: &Arc<Select>,
+        select: &Arc<SqliteSelect>,
         deadline: Option<Instant>,
     ) -> Answer<Value> {
         let run = select.clone();
-        let work = move |connection: &Connection, _: Site<'_>| encode::records(connection, &run);
+        let work =
+            move |connection: &Connection, _: ReadSite<'_>| encode::records(connection, &run);
         self.read(deadline, work, |_, _, _| {}).map(Value::List)
     }
 
     /// The number that a counting statement answers.
     pub(crate) fn count(
         self: &Rc<Self>,
-        select: &Arc<Select>,
+        select: &Arc<SqliteSelect>,
         deadline: Option<Instant>,
     ) -> Answer<i64> {
         let (run, keep) = (select.clone(), select.clone());
-        let work = move |connection: &Connection, site: Site<'_>| {
+        let work = move |connection: &Connection, site: ReadSite<'_>| {
             let pages = "PRAGMA page_count";
             let pages: i64 = connection.prepare_cached(pages)?.query_row([], |row| row.get(0))?;
-            if matches!(site, Site::Worker(_)) && pages > COUNT_PAGES {
-                return Err(Fault::interrupted());
+            if matches!(site, ReadSite::Worker(_)) && pages > COUNT_PAGES {
+                return Err(SqlFault::interrupted());
             }
             encode::count(connection, &run)
         };
         self.read(deadline, work, move |reader, stamp, count| {
-            reader.keep(stamp, &keep, || Kept::Count(*count));
+            reader.keep(stamp, &keep, || CachedAnswer::Count(*count));
         })
     }
 }
@@ -425,15 +441,15 @@ fn hexadecimal(number: u64) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::sqlite::connection::database_file::Place;
-    use crate::sqlite::options::Options;
+    use crate::sqlite::connection::database_file::DatabaseFile;
+    use crate::sqlite::options::SqliteOptions;
 
-    fn file() -> (tempfile::TempDir, Rc<Reader>, Connection) {
+    fn file() -> (tempfile::TempDir, Rc<SqliteReader>, Connection) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.db");
-        let place = Place::resolve(&path).unwrap();
-        let shared = Shared::open(place, Options::default()).unwrap();
-        let reader = Rc::new(Reader::open(shared).unwrap());
+        let place = DatabaseFile::resolve(&path).unwrap();
+        let shared = SharedDatabase::open(place, SqliteOptions::default()).unwrap();
+        let reader = Rc::new(SqliteReader::open(shared).unwrap());
         let other = Connection::open(path).unwrap();
         other.execute_batch("create table t(a)").unwrap();
         (folder, reader, other)
@@ -475,12 +491,12 @@ mod tests {
         assert_eq!(reader.tables.borrow().len(), 1);
     }
 
-    fn count(connection: &Connection, _: Stamp) -> Result<i64, Fault> {
+    fn count(connection: &Connection, _: DatabaseVersion) -> Result<i64, SqlFault> {
         Ok(connection.query_row("select count(*) from t", [], |row| row.get(0))?)
     }
 
     /// Reads until a transaction stands.
-    fn stand(reader: &Reader) -> Stamp {
+    fn stand(reader: &SqliteReader) -> DatabaseVersion {
         for _ in 0..200 {
             let (_, stamp) = reader.steadily(count).unwrap();
             if reader.standing.stands() {
@@ -520,7 +536,7 @@ mod tests {
                 assert!(!reader.standing.stands());
             }
             stand(&reader);
-            let failed = |_: &Connection, _| Err::<(), Fault>(Fault::interrupted());
+            let failed = |_: &Connection, _| Err::<(), SqlFault>(SqlFault::interrupted());
             assert!(reader.steadily(failed).is_err());
             assert!(!reader.standing.stands());
             assert_eq!(reader.steadily(count).unwrap().0, 19);
@@ -533,7 +549,7 @@ mod tests {
             let (_folder, reader, other) = file();
             stand(&reader);
             other.execute("insert into t values (1)", []).unwrap();
-            // One that stands keeps the log as it is, at most for a moment.
+            // A shared transaction holds up the checkpoint, but only for a moment.
             let truncated = || {
                 let all = "pragma wal_checkpoint(truncate)";
                 other.query_row(all, [], |row| row.get::<_, i64>(0)).unwrap() == 0

@@ -1,9 +1,9 @@
 //! One row as content: a record, read at once.
 
-use crate::sqlite::connection::cell::Cell;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::connection::cell::SqliteValue;
+use crate::sqlite::fault::SqlFault;
 use crate::sqlite::read::encode::record;
-use crate::sqlite::read::select::{Columns, SEED};
+use crate::sqlite::read::select::{ResultColumns, SEED};
 use runnel_store::{Content, Context, EntityTag};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -14,10 +14,10 @@ use std::hash::{BuildHasher, Hash, Hasher};
 pub(crate) fn row_content(
     connection: &Connection,
     sql: &str,
-    key: &Cell,
-    columns: &Columns,
+    key: &SqliteValue,
+    columns: &ResultColumns,
     context: &Context,
-) -> Result<Option<Content>, Fault> {
+) -> Result<Option<Content>, SqlFault> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([key])?;
     let Some(row) = rows.next()? else { return Ok(None) };
@@ -29,7 +29,7 @@ pub(crate) fn row_content(
     Ok(Some(Content { entity_tag: Some(tag), ..content }))
 }
 
-fn tag(columns: &Columns, row: &Row<'_>) -> Result<EntityTag, Fault> {
+fn tag(columns: &ResultColumns, row: &Row<'_>) -> Result<EntityTag, SqlFault> {
     let mut hasher = SEED.build_hasher();
     columns.names.hash(&mut hasher);
     for index in 0..columns.names.len() {

@@ -1,10 +1,10 @@
-//! The rows of a statement as content: nothing runs before somebody wants them in some form.
+//! The rows of a statement as lazy content: the statement runs when they are encoded.
 
-use crate::sqlite::read::answer_cache::Kept;
-use crate::sqlite::read::encode::{Watch, encode};
+use crate::sqlite::read::answer_cache::CachedAnswer;
+use crate::sqlite::read::encode::{SizeWatch, encode};
 use crate::sqlite::read::pool::CHUNK;
-use crate::sqlite::read::reader::{Reader, Stamp};
-use crate::sqlite::read::select::Select;
+use crate::sqlite::read::reader::{DatabaseVersion, SqliteReader};
+use crate::sqlite::read::select::SqliteSelect;
 use bytes::Bytes;
 use runnel_store::{Answer, Body, ByteStream, Content, Context, Form, Lazy, Value};
 use std::any::Any;
@@ -15,28 +15,28 @@ use std::time::Instant;
 
 /// The rows of a statement, as of the moment they were asked for or of a later one, but never
 /// older than a write that was answered before they are encoded.
-pub(crate) struct Rows {
-    reader: Rc<Reader>,
-    select: Arc<Select>,
+pub(crate) struct LazyRows {
+    reader: Rc<SqliteReader>,
+    select: Arc<SqliteSelect>,
     deadline: Option<Instant>,
-    held: RefCell<Option<Held>>,
+    held: RefCell<Option<EncodedRows>>,
 }
 
 /// An encoding at hand.
-struct Held {
+struct EncodedRows {
     /// The process's own writes that it knows of.
     generation: u64,
     form: Form,
     bytes: Bytes,
 }
 
-impl Rows {
+impl LazyRows {
     /// The rows as content, at a version that is current: with a validator where the
     /// answer has one, and empty when the caller has it already.
     pub(crate) fn content(
-        reader: &Rc<Reader>,
-        stamp: Stamp,
-        select: Arc<Select>,
+        reader: &Rc<SqliteReader>,
+        stamp: DatabaseVersion,
+        select: Arc<SqliteSelect>,
         context: &Context,
     ) -> Content {
         let tag = select.steady.then(|| reader.tag(stamp, &select));
@@ -46,12 +46,12 @@ impl Rows {
             return Content { entity_tag: Some(known.clone()), ..Content::default() };
         }
         let held = match reader.kept(stamp, &select) {
-            Some(Kept::Json(bytes)) => {
-                Some(Held { generation: stamp.generation, form: Form::Json, bytes })
+            Some(CachedAnswer::Json(bytes)) => {
+                Some(EncodedRows { generation: stamp.generation, form: Form::Json, bytes })
             }
             _ => None,
         };
-        let rows = Rows {
+        let rows = LazyRows {
             reader: reader.clone(),
             select,
             deadline: context.deadline,
@@ -69,7 +69,7 @@ impl Rows {
     }
 }
 
-impl Lazy for Rows {
+impl Lazy for LazyRows {
     fn encode(&self, form: Form) -> Answer<Bytes> {
         match self.held(form) {
             Some(bytes) => Answer::ok(bytes),
@@ -86,7 +86,7 @@ impl Lazy for Rows {
         let generation = self.reader.shared.generation();
         match self.reader.encode(&self.select, form, self.deadline) {
             Answer::Ready(Ok(bytes)) => {
-                *self.held.borrow_mut() = Some(Held { generation, form, bytes });
+                *self.held.borrow_mut() = Some(EncodedRows { generation, form, bytes });
                 None
             }
             // Encoding says again what is wrong.
@@ -98,7 +98,7 @@ impl Lazy for Rows {
                     let mut tell = |out: &mut Vec<u8>| {
                         pass(std::mem::replace(out, Vec::with_capacity(CHUNK * 2)).into())
                     };
-                    let watch = Watch { from: CHUNK, tell: &mut tell };
+                    let watch = SizeWatch { from: CHUNK, tell: &mut tell };
                     let rest = encode(connection, &select, form, watch)?;
                     if rest.is_empty() { Ok(()) } else { pass(rest.into()) }
                 }))

@@ -5,11 +5,10 @@
 //! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
 //! a text is never equal to a number, and upper and lower case are different.
 
-pub(crate) use crate::rows::columns::{Columns, Shown};
-use crate::sqlite::connection::cell::{Cell, date};
+pub(crate) use crate::rows::columns::{ColumnDisplay, ResultColumns};
+use crate::sqlite::connection::cell::{SqliteValue, date};
 use crate::sqlite::connection::decimal_order;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::read::fold;
+use crate::sqlite::fault::SqlFault;
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, TableInfo, quoted, shown_as};
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 use std::cmp::Ordering;
@@ -24,32 +23,38 @@ const LONGEST_CHAIN: usize = 100;
 /// Conditions may be nested this deep.
 pub const FILTER_DEPTH: usize = 100;
 
+/// The aggregate function that writes rows as JSON.
+pub(crate) const FOLD_NAME: &str = "runnel_rows";
+
+/// The most columns that a function of SQLite is given.
+const MAX_FOLDED_COLUMNS: usize = 100;
+
 /// The seed of fingerprints and entity tags: new in each process, so that no client can guess
 /// which texts have the same.
 pub(crate) static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// A statement that reads, with its parameters and what its columns are.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Select {
+pub(crate) struct SqliteSelect {
     /// A hash of the rest, for finding it and for entity tags.
     pub(crate) fingerprint: u64,
     pub(crate) sql: String,
-    pub(crate) parameters: Vec<Cell>,
+    pub(crate) parameters: Vec<SqliteValue>,
     /// Known beforehand for tables; found out when it runs for statements of a program.
-    pub(crate) columns: Option<Arc<Columns>>,
+    pub(crate) columns: Option<Arc<ResultColumns>>,
     /// Whether the answer can change only when the database does.
     pub(crate) steady: bool,
     /// A statement that writes the same rows as JSON, where there is one: see [`fold`].
     pub(crate) folding: Option<String>,
     /// How large its encoding was the last time.
-    pub(crate) size: Size,
+    pub(crate) size: ExpectedSize,
 }
 
 /// A size in bytes to begin with. It is no part of what a statement is.
 #[derive(Debug, Default)]
-pub(crate) struct Size(AtomicUsize);
+pub(crate) struct ExpectedSize(AtomicUsize);
 
-impl Size {
+impl ExpectedSize {
     /// A little more than the last time, so that an encoding that has grown a little still fits.
     pub(crate) fn expected(&self) -> usize {
         let last = self.0.load(atomic::Ordering::Relaxed);
@@ -61,17 +66,17 @@ impl Size {
     }
 }
 
-impl PartialEq for Size {
-    fn eq(&self, _: &Size) -> bool {
+impl PartialEq for ExpectedSize {
+    fn eq(&self, _: &ExpectedSize) -> bool {
         true
     }
 }
 
-impl Select {
+impl SqliteSelect {
     pub(crate) fn new(
         sql: String,
-        parameters: Vec<Cell>,
-        columns: Option<Arc<Columns>>,
+        parameters: Vec<SqliteValue>,
+        columns: Option<Arc<ResultColumns>>,
         steady: bool,
     ) -> Self {
         let mut hasher = SEED.build_hasher();
@@ -81,27 +86,27 @@ impl Select {
             cell.hash(&mut hasher);
         }
         let fingerprint = hasher.finish();
-        Select {
+        SqliteSelect {
             fingerprint,
             sql,
             parameters,
             columns,
             steady,
             folding: None,
-            size: Size::default(),
+            size: ExpectedSize::default(),
         }
     }
 }
 
-impl Columns {
+impl ResultColumns {
     pub(crate) fn of<'a>(columns: impl IntoIterator<Item = &'a ColumnInfo>) -> Self {
         let pair = |column: &'a ColumnInfo| (column.name.clone(), shown_as(column.kind));
-        Columns::new(columns.into_iter().map(pair))
+        ResultColumns::new(columns.into_iter().map(pair))
     }
 }
 
 /// The statement of a query over a table. With `count` its only column is the number of rows.
-pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Fault> {
+pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<SqliteSelect, SqlFault> {
     let shown: Vec<&ColumnInfo> = if query.fields.is_empty() {
         table.columns.iter().collect()
     } else {
@@ -112,19 +117,19 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
     let columns = match (query.count, within) {
         (true, true) => {
             sql.push_str("count(*) FROM (SELECT 1");
-            Columns::new([("count".to_string(), Shown::Plain)])
+            ResultColumns::new([("count".to_string(), ColumnDisplay::Plain)])
         }
         (true, false) => {
             sql.push_str("count(*)");
-            Columns::new([("count".to_string(), Shown::Plain)])
+            ResultColumns::new([("count".to_string(), ColumnDisplay::Plain)])
         }
         (false, _) => {
             sql.push_str(&list(&shown));
-            Columns::of(shown.iter().copied())
+            ResultColumns::of(shown.iter().copied())
         }
     };
     let _ = write!(sql, " FROM {}", quoted(&table.name));
-    let mut condition = Condition { table, sql: String::new(), parameters: Vec::new() };
+    let mut condition = SqliteCondition { table, sql: String::new(), parameters: Vec::new() };
     if let Some(filter) = &query.filter {
         condition.filter(filter, 0)?;
         let _ = write!(sql, " WHERE {}", condition.sql);
@@ -136,8 +141,8 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
     }
     if within {
         let limit = query.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-        parameters.push(Cell::Integer(limit));
-        parameters.push(Cell::Integer(i64::try_from(query.offset).unwrap_or(i64::MAX)));
+        parameters.push(SqliteValue::Integer(limit));
+        parameters.push(SqliteValue::Integer(i64::try_from(query.offset).unwrap_or(i64::MAX)));
         let _ = write!(sql, " LIMIT ?{} OFFSET ?{}", parameters.len() - 1, parameters.len());
     }
     if query.count && within {
@@ -145,11 +150,17 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
     }
     let whole = !query.count && query.filter.is_none() && query.sort.is_empty() && !within;
     let (folded, number) = (list(&shown), shown.len());
-    let mut select = Select::new(sql, parameters, Some(Arc::new(columns)), !table.view);
+    let mut select = SqliteSelect::new(sql, parameters, Some(Arc::new(columns)), !table.view);
     if whole {
-        select.folding = fold::statement(table, &folded, number);
+        select.folding = fold_sql(table, &folded, number);
     }
     Ok(select)
+}
+
+/// The statement that folds a table's rows; `None` where rows come in another order.
+fn fold_sql(table: &TableInfo, columns: &str, count: usize) -> Option<String> {
+    (table.by_row_number && (1..=MAX_FOLDED_COLUMNS).contains(&count))
+        .then(|| format!("SELECT {FOLD_NAME}({columns}) FROM {} NOT INDEXED", quoted(&table.name)))
 }
 
 /// Names of columns in quotes, with commas.
@@ -159,13 +170,13 @@ pub(crate) fn list(columns: &[&ColumnInfo]) -> String {
 }
 
 /// The column of a name, or an error that says which there are.
-pub(crate) fn column<'a>(table: &'a TableInfo, name: &str) -> Result<&'a ColumnInfo, Fault> {
+pub(crate) fn column<'a>(table: &'a TableInfo, name: &str) -> Result<&'a ColumnInfo, SqlFault> {
     match table.position(name) {
         Some(position) => Ok(&table.columns[position]),
         None => {
             let names: Vec<&str> = table.columns.iter().map(|one| one.name.as_str()).collect();
             let names = names.join(", ");
-            Err(Fault::invalid(format!(
+            Err(SqlFault::invalid(format!(
                 "{} has no column '{name}'; its columns are {names}",
                 table.name
             )))
@@ -174,7 +185,7 @@ pub(crate) fn column<'a>(table: &'a TableInfo, name: &str) -> Result<&'a ColumnI
 }
 
 /// The order asked for, then the table's own, so that every order is definite.
-fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, Fault> {
+fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, SqlFault> {
     let mut keys = Vec::new();
     for key in sort {
         let column = column(table, &key.field)?;
@@ -189,16 +200,16 @@ fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, Fault> {
 }
 
 /// A condition being written.
-struct Condition<'a> {
+struct SqliteCondition<'a> {
     table: &'a TableInfo,
     sql: String,
-    parameters: Vec<Cell>,
+    parameters: Vec<SqliteValue>,
 }
 
-impl Condition<'_> {
-    fn filter(&mut self, filter: &Filter, depth: usize) -> Result<(), Fault> {
+impl SqliteCondition<'_> {
+    fn filter(&mut self, filter: &Filter, depth: usize) -> Result<(), SqlFault> {
         if depth > FILTER_DEPTH {
-            return Err(Fault::invalid(format!(
+            return Err(SqlFault::invalid(format!(
                 "the condition is nested more than {FILTER_DEPTH} deep"
             )));
         }
@@ -208,7 +219,7 @@ impl Condition<'_> {
             Filter::Suffix(field, text) => self.suffix(field, text),
             Filter::Contains(field, text) => {
                 let name = quoted(&column(self.table, field)?.name);
-                let place = self.bind(Cell::Text(text.clone()));
+                let place = self.bind(SqliteValue::Text(text.clone()));
                 self.push(format!("(typeof({name}) = 'text' AND instr({name}, {place}) > 0)"))
             }
             Filter::All(parts) => self.join(parts, "AND", "1", depth),
@@ -227,7 +238,7 @@ impl Condition<'_> {
         word: &str,
         empty: &str,
         depth: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlFault> {
         if parts.is_empty() {
             return self.push(empty);
         }
@@ -251,7 +262,7 @@ impl Condition<'_> {
         self.push(")")
     }
 
-    fn compare(&mut self, field: &str, by: Comparison, value: &Value) -> Result<(), Fault> {
+    fn compare(&mut self, field: &str, by: Comparison, value: &Value) -> Result<(), SqlFault> {
         let column = column(self.table, field)?;
         let name = quoted(&column.name);
         let Some((by, cell)) = comparable(by, value) else {
@@ -259,15 +270,15 @@ impl Condition<'_> {
         };
         let cell = as_text(column, cell);
         let class = match cell {
-            Cell::Null => return self.compare_nil(&name, by),
-            Cell::Integer(_) | Cell::Real(_) => "'integer', 'real'",
-            Cell::Text(_) => "'text'",
-            Cell::Blob(_) => "'blob'",
+            SqliteValue::Null => return self.compare_nil(&name, by),
+            SqliteValue::Integer(_) | SqliteValue::Real(_) => "'integer', 'real'",
+            SqliteValue::Text(_) => "'text'",
+            SqliteValue::Blob(_) => "'blob'",
         };
         let converts = match cell {
-            Cell::Integer(_) | Cell::Real(_) => column.affinity == Affinity::Text,
-            Cell::Text(_) => matches!(column.affinity, Affinity::Number | Affinity::Real),
-            Cell::Null | Cell::Blob(_) => false,
+            SqliteValue::Integer(_) | SqliteValue::Real(_) => column.affinity == Affinity::Text,
+            SqliteValue::Text(_) => matches!(column.affinity, Affinity::Number | Affinity::Real),
+            SqliteValue::Null | SqliteValue::Blob(_) => false,
         };
         // A plus sign takes the affinity away, and with it the conversion of the parameter (and
         // the use of an index, which is why it stands only where it is needed).
@@ -289,7 +300,7 @@ impl Condition<'_> {
         self.push(format!("({left} {sign} {place} AND typeof({name}) IN ({class}))"))
     }
 
-    fn compare_nil(&mut self, name: &str, by: Comparison) -> Result<(), Fault> {
+    fn compare_nil(&mut self, name: &str, by: Comparison) -> Result<(), SqlFault> {
         self.push(match by {
             Comparison::Equal => format!("{name} IS NULL"),
             Comparison::NotEqual => format!("{name} IS NOT NULL"),
@@ -300,18 +311,18 @@ impl Condition<'_> {
 
     /// Bytes are compared, because SQLite's `substr` of a text ends at a NUL. The range beside it
     /// lets an index find the place.
-    fn prefix(&mut self, field: &str, text: &str) -> Result<(), Fault> {
+    fn prefix(&mut self, field: &str, text: &str) -> Result<(), SqlFault> {
         let column = column(self.table, field)?;
         let name = quoted(&column.name);
         if text.is_empty() {
             return self.push(format!("typeof({name}) = 'text'"));
         }
-        let place = self.bind(Cell::Text(text.to_string()));
+        let place = self.bind(SqliteValue::Text(text.to_string()));
         let mut range = String::new();
         if column.affinity == Affinity::Text {
             let _ = write!(range, " AND {name} >= {place}");
             if let Some(after) = after_prefix(text) {
-                let after = self.bind(Cell::Text(after));
+                let after = self.bind(SqliteValue::Text(after));
                 let _ = write!(range, " AND {name} < {after}");
             }
         }
@@ -321,54 +332,56 @@ impl Condition<'_> {
         ))
     }
 
-    fn suffix(&mut self, field: &str, text: &str) -> Result<(), Fault> {
+    fn suffix(&mut self, field: &str, text: &str) -> Result<(), SqlFault> {
         let name = quoted(&column(self.table, field)?.name);
         if text.is_empty() {
             return self.push(format!("typeof({name}) = 'text'"));
         }
-        let place = self.bind(Cell::Text(text.to_string()));
+        let place = self.bind(SqliteValue::Text(text.to_string()));
         self.push(format!(
             "(typeof({name}) = 'text' AND substr(CAST({name} AS BLOB), \
              -length(CAST({place} AS BLOB))) = CAST({place} AS BLOB))"
         ))
     }
 
-    fn bind(&mut self, cell: Cell) -> String {
+    fn bind(&mut self, cell: SqliteValue) -> String {
         self.parameters.push(cell);
         format!("?{}", self.parameters.len())
     }
 
-    fn push(&mut self, text: impl AsRef<str>) -> Result<(), Fault> {
+    fn push(&mut self, text: impl AsRef<str>) -> Result<(), SqlFault> {
         self.sql.push_str(text.as_ref());
         Ok(())
     }
 }
 
 /// What is compared with a column of decimals or dates, as these are stored.
-fn as_text(column: &ColumnInfo, cell: Cell) -> Cell {
+fn as_text(column: &ColumnInfo, cell: SqliteValue) -> SqliteValue {
     match (column.kind, cell) {
-        (FieldType::Decimal, Cell::Integer(number)) => Cell::Text(number.to_string()),
-        (FieldType::Decimal, Cell::Real(number)) if number.is_finite() => {
-            Cell::Text(number.to_string())
+        (FieldType::Decimal, SqliteValue::Integer(number)) => SqliteValue::Text(number.to_string()),
+        (FieldType::Decimal, SqliteValue::Real(number)) if number.is_finite() => {
+            SqliteValue::Text(number.to_string())
         }
-        (FieldType::Date, Cell::Text(text)) => Cell::Text(date(&text).unwrap_or(text)),
+        (FieldType::Date, SqliteValue::Text(text)) => {
+            SqliteValue::Text(date(&text).unwrap_or(text))
+        }
         (_, cell) => cell,
     }
 }
 
 /// A comparison with something that a column can hold, or `None` where no column holds what the
 /// value is: then nothing is equal, less or greater.
-fn comparable(by: Comparison, value: &Value) -> Option<(Comparison, Cell)> {
+fn comparable(by: Comparison, value: &Value) -> Option<(Comparison, SqliteValue)> {
     let Value::Big(digits) = value else {
-        return Some((by, Cell::of(value.clone()).ok()?));
+        return Some((by, SqliteValue::of(value.clone()).ok()?));
     };
     if let Ok(number) = digits.parse() {
-        return Some((by, Cell::Integer(number)));
+        return Some((by, SqliteValue::Integer(number)));
     }
     // An integer that no column holds lies between two neighbouring floats, or is one.
     let near: f64 = digits.parse().ok()?;
     let below = match Value::Float(near).compare(value)? {
-        Ordering::Equal => return Some((by, Cell::Real(near))),
+        Ordering::Equal => return Some((by, SqliteValue::Real(near))),
         Ordering::Less => true,
         Ordering::Greater => false,
     };
@@ -379,7 +392,7 @@ fn comparable(by: Comparison, value: &Value) -> Option<(Comparison, Cell)> {
         Comparison::Greater | Comparison::GreaterOrEqual if below => Comparison::Greater,
         Comparison::Greater | Comparison::GreaterOrEqual => Comparison::GreaterOrEqual,
     };
-    Some((by, Cell::Real(near)))
+    Some((by, SqliteValue::Real(near)))
 }
 
 /// The least text that is greater than every text with this prefix: its last character replaced
@@ -427,7 +440,10 @@ mod tests {
             "SELECT \"title\" FROM \"t\" WHERE \"done\" = ?1 ORDER BY \"title\" DESC, \"id\" \
              LIMIT ?2 OFFSET ?3"
         );
-        assert_eq!(select.parameters, [Cell::Integer(0), Cell::Integer(10), Cell::Integer(20)]);
+        assert_eq!(
+            select.parameters,
+            [SqliteValue::Integer(0), SqliteValue::Integer(10), SqliteValue::Integer(20)]
+        );
         let count = translate(&table(), &Query { count: true, ..Query::default() }).unwrap();
         assert_eq!(count.sql, "SELECT count(*) FROM \"t\"");
     }

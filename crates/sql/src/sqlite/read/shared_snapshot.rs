@@ -10,7 +10,7 @@
 //! (<https://sqlite.org/wal.html>, "Avoiding Excessively Large WAL Files").
 
 use crate::sqlite::connection::database_file::Own;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::fault::SqlFault;
 use rusqlite::Connection;
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
@@ -28,7 +28,7 @@ const BEGIN: &str = "BEGIN -- a read that stands";
 const END: &str = "COMMIT -- a read that stands";
 
 /// A connection for reading, and the transaction that stands on it.
-pub(crate) struct Standing {
+pub(crate) struct SharedSnapshot {
     connection: Connection,
     /// Lets this begin and end transactions, which statements of programs may not.
     own: Own,
@@ -37,9 +37,9 @@ pub(crate) struct Standing {
     calm: Cell<u32>,
 }
 
-impl Standing {
-    pub(crate) fn new(connection: Connection, own: Own) -> Rc<Standing> {
-        Rc::new(Standing { connection, own, stands: Cell::new(false), calm: Cell::new(0) })
+impl SharedSnapshot {
+    pub(crate) fn new(connection: Connection, own: Own) -> Rc<SharedSnapshot> {
+        Rc::new(SharedSnapshot { connection, own, stands: Cell::new(false), calm: Cell::new(0) })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -53,7 +53,7 @@ impl Standing {
 
     /// A read is to come, and nothing has changed since the last one. Begins a transaction that is to
     /// stand, where it may, and answers whether it did: the read then says what it sees.
-    pub(crate) fn begin(self: &Rc<Self>, may: impl FnOnce() -> bool) -> Result<bool, Fault> {
+    pub(crate) fn begin(self: &Rc<Self>, may: impl FnOnce() -> bool) -> Result<bool, SqlFault> {
         if self.calm.get() < CALM {
             self.calm.set(self.calm.get() + 1);
             return Ok(false);
@@ -95,9 +95,9 @@ impl Standing {
     }
 }
 
-/// Ends what stands after a time. If it ended before, another one that stands ends too early, which
-/// only costs the next read its calls of the system.
-async fn end_later(standing: Weak<Standing>) {
+/// Ends the transaction after its time. If that one has ended before, a newer one ends too early,
+/// which only costs the next read its system calls.
+async fn end_later(standing: Weak<SharedSnapshot>) {
     tokio::time::sleep(LONGEST).await;
     if let Some(standing) = standing.upgrade() {
         standing.let_go();

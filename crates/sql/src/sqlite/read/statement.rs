@@ -1,11 +1,11 @@
 //! Statements that a program writes itself.
 
-use crate::sqlite::connection::authorizer::Guard;
-use crate::sqlite::connection::cell::Cell;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::connection::authorizer::WriteAuthorizer;
+use crate::sqlite::connection::cell::SqliteValue;
+use crate::sqlite::fault::SqlFault;
 use crate::sqlite::read::encode::{columns, record, records};
-use crate::sqlite::read::reader::Traits;
-use crate::sqlite::read::select::Select;
+use crate::sqlite::read::reader::StatementTraits;
+use crate::sqlite::read::select::SqliteSelect;
 use runnel_store::{Kind, Value};
 use rusqlite::{Connection, params_from_iter};
 
@@ -13,9 +13,9 @@ use rusqlite::{Connection, params_from_iter};
 pub const RETURNING_LIMIT: usize = 100_000;
 
 /// Checks what can be checked before a statement runs.
-pub(crate) fn check(traits: &Traits, given: usize) -> Result<(), Fault> {
+pub(crate) fn check(traits: &StatementTraits, given: usize) -> Result<(), SqlFault> {
     if traits.reads_only && traits.columns == 0 {
-        return Err(Fault::invalid("this is no statement that reads or writes"));
+        return Err(SqlFault::invalid("this is no statement that reads or writes"));
     }
     if traits.parameters != given {
         let wanted = traits.parameters;
@@ -27,13 +27,13 @@ pub(crate) fn check(traits: &Traits, given: usize) -> Result<(), Fault> {
 /// Runs a statement in a transaction, on the writer's connection.
 pub(crate) fn within(
     connection: &Connection,
-    guard: &Guard,
+    guard: &WriteAuthorizer,
     sql: &str,
-    cells: &[Cell],
-) -> Result<Value, Fault> {
-    // Not a prepared one: those were let through for whoever prepared them.
+    cells: &[SqliteValue],
+) -> Result<Value, SqlFault> {
+    // Not a cached statement: it may have been authorized for another caller.
     let prepared = guard.during(|| connection.prepare(sql))?;
-    let traits = Traits {
+    let traits = StatementTraits {
         reads_only: prepared.readonly(),
         columns: prepared.column_count(),
         parameters: prepared.parameter_count(),
@@ -42,7 +42,7 @@ pub(crate) fn within(
     drop(prepared);
     check(&traits, cells.len())?;
     if traits.reads_only {
-        let select = Select::new(sql.to_string(), cells.to_vec(), None, false);
+        let select = SqliteSelect::new(sql.to_string(), cells.to_vec(), None, false);
         return Ok(Value::List(records(connection, &select)?));
     }
     write(connection, sql, cells, traits.columns > 0)
@@ -52,9 +52,9 @@ pub(crate) fn within(
 pub(crate) fn write(
     connection: &Connection,
     sql: &str,
-    cells: &[Cell],
+    cells: &[SqliteValue],
     returning: bool,
-) -> Result<Value, Fault> {
+) -> Result<Value, SqlFault> {
     let mut statement = connection.prepare_cached(sql)?;
     if !returning {
         let before = connection.total_changes();
@@ -63,13 +63,13 @@ pub(crate) fn write(
         let changed = if connection.total_changes() == before { 0 } else { changed };
         return Ok(Value::Int(changed as i64));
     }
-    let columns = columns(&statement, &Select::new(String::new(), Vec::new(), None, false));
+    let columns = columns(&statement, &SqliteSelect::new(String::new(), Vec::new(), None, false));
     let mut rows = statement.query(params_from_iter(cells))?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
         if records.len() == RETURNING_LIMIT {
             let message = format!("RETURNING answers at most {RETURNING_LIMIT} rows");
-            return Err(Fault::new(Kind::TooLarge, message));
+            return Err(SqlFault::new(Kind::TooLarge, message));
         }
         records.push(record(&columns, row, &mut 0)?);
     }

@@ -1,7 +1,7 @@
 //! What the tables look like, read from the database itself.
 
-use crate::rows::columns::Shown;
-use crate::sqlite::fault::Fault;
+use crate::rows::columns::ColumnDisplay;
+use crate::sqlite::fault::SqlFault;
 use runnel_store::FieldType;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -11,7 +11,7 @@ pub(crate) struct TableInfo {
     /// Its name as it was declared.
     pub(crate) name: String,
     pub(crate) columns: Vec<ColumnInfo>,
-    pub(crate) key: Key,
+    pub(crate) key: RowKey,
     /// A view is read only, and may answer otherwise although nothing has changed.
     pub(crate) view: bool,
     /// The columns (quoted) that make the order of the rows definite; empty for a view.
@@ -38,7 +38,7 @@ pub(crate) struct ColumnInfo {
 
 /// How the rows of a table are addressed.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Key {
+pub(crate) enum RowKey {
     /// By the value of one column, the primary key.
     Column(ColumnInfo),
     /// By SQLite's own row number, under a name that no column hides.
@@ -47,8 +47,8 @@ pub(crate) enum Key {
     None,
 }
 
-/// The conversions of SQLite (<https://sqlite.org/datatype3.html>, section 3), as far as they
-/// matter for comparing.
+/// The type affinities of SQLite (<https://sqlite.org/datatype3.html>, section 3) that matter for
+/// comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Affinity {
     /// INTEGER or NUMERIC.
@@ -62,7 +62,7 @@ pub(crate) enum Affinity {
 impl TableInfo {
     /// Reads the description of a table or view; `None` when there is none of that name (names
     /// are compared as SQLite does, without regard to the case of ASCII letters).
-    pub(crate) fn read(connection: &Connection, name: &str) -> Result<Option<Self>, Fault> {
+    pub(crate) fn read(connection: &Connection, name: &str) -> Result<Option<Self>, SqlFault> {
         let found = connection
             .prepare_cached(
                 "SELECT name, type, wr FROM pragma_table_list \
@@ -103,12 +103,12 @@ impl TableInfo {
         primary.sort_unstable();
         let rowid = if without_rowid || kind == "view" { None } else { rowid_name(&columns) };
         let key = match (primary.as_slice(), rowid) {
-            ([(_, column)], _) => Key::Column(columns[*column].clone()),
-            (_, Some(name)) => Key::Rowid(name),
-            (_, None) => Key::None,
+            ([(_, column)], _) => RowKey::Column(columns[*column].clone()),
+            (_, Some(name)) => RowKey::Rowid(name),
+            (_, None) => RowKey::None,
         };
         let order = match (&key, rowid) {
-            (Key::Column(column), _) if only_integer => vec![quoted(&column.name)],
+            (RowKey::Column(column), _) if only_integer => vec![quoted(&column.name)],
             (_, Some(name)) => vec![name.to_string()],
             _ => primary.iter().map(|(_, column)| quoted(&columns[*column].name)).collect(),
         };
@@ -126,7 +126,7 @@ impl TableInfo {
     }
 
     /// The tables and views that a program may use, by name.
-    pub(crate) fn names(connection: &Connection) -> Result<Vec<String>, Fault> {
+    pub(crate) fn names(connection: &Connection) -> Result<Vec<String>, SqlFault> {
         let mut statement = connection.prepare_cached(
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' \
              AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
@@ -149,32 +149,32 @@ impl TableInfo {
     /// The name of the key that the table gives out by itself.
     pub(crate) fn generated_key(&self) -> Option<&str> {
         match &self.key {
-            Key::Column(key) if self.is_number(key) => Some(&key.name),
+            RowKey::Column(key) if self.is_number(key) => Some(&key.name),
             _ => None,
         }
     }
 
-    pub(crate) fn key_shown(&self) -> Shown {
+    pub(crate) fn key_shown(&self) -> ColumnDisplay {
         match &self.key {
-            Key::Column(column) => shown_as(column.kind),
-            Key::Rowid(_) | Key::None => Shown::Plain,
+            RowKey::Column(column) => shown_as(column.kind),
+            RowKey::Rowid(_) | RowKey::None => ColumnDisplay::Plain,
         }
     }
 
     /// The key, which stands in the statement as given, as it is written in a reference.
     pub(crate) fn key_text(&self, key: &str) -> String {
         match self.key_shown() {
-            Shown::Moment => format!("replace({key}, '+00:00', 'Z')"),
-            Shown::Plain | Shown::Boolean => format!("CAST({key} AS TEXT)"),
+            ColumnDisplay::Moment => format!("replace({key}, '+00:00', 'Z')"),
+            ColumnDisplay::Plain | ColumnDisplay::Boolean => format!("CAST({key} AS TEXT)"),
         }
     }
 
     /// The name of the key as it stands in a statement.
     pub(crate) fn key_sql(&self) -> Option<String> {
         match &self.key {
-            Key::Column(column) => Some(quoted(&column.name)),
-            Key::Rowid(name) => Some(name.to_string()),
-            Key::None => None,
+            RowKey::Column(column) => Some(quoted(&column.name)),
+            RowKey::Rowid(name) => Some(name.to_string()),
+            RowKey::None => None,
         }
     }
 }
@@ -220,23 +220,23 @@ pub(crate) fn kind_of(declared: &str) -> FieldType {
 }
 
 /// How values of a declared type are shown.
-pub(crate) fn shown(declared: &str) -> Shown {
+pub(crate) fn shown(declared: &str) -> ColumnDisplay {
     match declared.is_empty() {
-        true => Shown::Plain,
+        true => ColumnDisplay::Plain,
         false => shown_as(kind_of(declared)),
     }
 }
 
 /// How values of a kind are shown.
-pub(crate) fn shown_as(kind: FieldType) -> Shown {
+pub(crate) fn shown_as(kind: FieldType) -> ColumnDisplay {
     match kind {
-        FieldType::Bool => Shown::Boolean,
-        FieldType::Date => Shown::Moment,
-        _ => Shown::Plain,
+        FieldType::Bool => ColumnDisplay::Boolean,
+        FieldType::Date => ColumnDisplay::Moment,
+        _ => ColumnDisplay::Plain,
     }
 }
 
-/// Whether a declared type is the one that booleans are declared with.
+/// Whether a declared type is that of booleans.
 fn is_boolean(declared: &str) -> bool {
     declared.eq_ignore_ascii_case("boolean") || declared.eq_ignore_ascii_case("bool")
 }
@@ -271,7 +271,7 @@ mod tests {
             "tasks",
         );
         assert_eq!(tasks.name, "Tasks");
-        assert_eq!(tasks.key, Key::Column(tasks.columns[0].clone()));
+        assert_eq!(tasks.key, RowKey::Column(tasks.columns[0].clone()));
         assert_eq!(tasks.order, ["\"id\""]);
         let kinds: Vec<FieldType> = tasks.columns.iter().map(|column| column.kind).collect();
         assert_eq!(kinds, [FieldType::Int, FieldType::Bool, FieldType::Text, FieldType::Any]);
@@ -282,15 +282,15 @@ mod tests {
 
     #[test]
     fn keys_of_unusual_tables() {
-        assert_eq!(info("create table t(a, rowid)", "t").key, Key::Rowid("_rowid_"));
+        assert_eq!(info("create table t(a, rowid)", "t").key, RowKey::Rowid("_rowid_"));
         let text = info("create table t(a text primary key) without rowid", "t");
         assert_eq!((text.key_sql(), text.order), (Some("\"a\"".into()), vec!["\"a\"".to_string()]));
         let pair = info("create table t(b, a, primary key (a, b)) without rowid", "t");
-        assert_eq!((pair.key, pair.order), (Key::None, vec!["\"a\"".into(), "\"b\"".into()]));
+        assert_eq!((pair.key, pair.order), (RowKey::None, vec!["\"a\"".into(), "\"b\"".into()]));
         let pair = info("create table t(b, a, primary key (a, b))", "t");
-        assert_eq!(pair.key, Key::Rowid("rowid"));
+        assert_eq!(pair.key, RowKey::Rowid("rowid"));
         let view = info("create table t(a); create view v as select a from t", "v");
-        assert_eq!((view.key, view.order, view.view), (Key::None, vec![], true));
+        assert_eq!((view.key, view.order, view.view), (RowKey::None, vec![], true));
     }
 
     #[test]

@@ -3,15 +3,17 @@
 
 pub(crate) use crate::database::schema::table_name;
 use crate::database::schema::{is_key, is_text_key, word};
-use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, DATE, DECIMAL, Key, TableInfo, quoted};
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::schema::catalog::{
+    Affinity, ColumnInfo, DATE, DECIMAL, RowKey, TableInfo, quoted,
+};
 use runnel_store::{Field, FieldType, Index, Kind, Shape};
 use rusqlite::Connection;
 
 /// Checks that a shape can be a table of SQLite at all.
-pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
+pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
     if name.to_ascii_lowercase().starts_with("sqlite_") {
-        return Err(Fault::invalid("names that begin with 'sqlite_' belong to SQLite"));
+        return Err(SqlFault::invalid("names that begin with 'sqlite_' belong to SQLite"));
     }
     crate::database::schema::check(name, shape)?;
     for index in &shape.indexes {
@@ -19,21 +21,21 @@ pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
         if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {
             let class = &shape.name;
             let message = format!("the class {class} has no field {unknown} to index");
-            return Err(Fault::invalid(message));
+            return Err(SqlFault::invalid(message));
         }
         if index.fields.is_empty() {
-            return Err(Fault::invalid("an index needs a field"));
+            return Err(SqlFault::invalid("an index needs a field"));
         }
     }
     Ok(())
 }
 
 /// Makes the table, or what it lacks.
-pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> Result<(), Fault> {
+pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> Result<(), SqlFault> {
     for statement in lacking(connection, name, shape)? {
         connection.execute(&statement, []).map_err(|error| {
-            let fault = Fault::from(error);
-            Fault { message: format!("{}: {}", shape.name, fault.message), ..fault }
+            let fault = SqlFault::from(error);
+            SqlFault { message: format!("{}: {}", shape.name, fault.message), ..fault }
         })?;
     }
     Ok(())
@@ -45,7 +47,7 @@ pub(crate) fn lacking(
     connection: &Connection,
     name: &str,
     shape: &Shape,
-) -> Result<Vec<String>, Fault> {
+) -> Result<Vec<String>, SqlFault> {
     let mut statements = Vec::new();
     let table = TableInfo::read(connection, name)?;
     let name = table.as_ref().map_or(name, |table| &table.name);
@@ -76,7 +78,7 @@ fn index_statement(
     connection: &Connection,
     table: &str,
     index: &Index,
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, SqlFault> {
     let mut known = connection.prepare_cached(
         "SELECT l.name, l.\"unique\", l.partial, (SELECT group_concat(coalesce(i.name, ''), char(0)) \
          FROM (SELECT name FROM pragma_index_info(l.name) ORDER BY seqno) i) \
@@ -100,7 +102,7 @@ fn index_statement(
                 "the index {known} of {table} is over other columns than the class says; drop it \
                  in a migration"
             );
-            return Err(Fault::new(Kind::Conflict, message));
+            return Err(SqlFault::new(Kind::Conflict, message));
         }
     }
     let columns: Vec<String> = index.fields.iter().map(|field| quoted(field)).collect();
@@ -111,7 +113,7 @@ fn index_statement(
 
 /// Checks that the columns that are there refer to what the class says: SQLite cannot add a
 /// reference to a column.
-fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Result<(), Fault> {
+fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Result<(), SqlFault> {
     let mut known =
         connection.prepare_cached("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)")?;
     let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -126,7 +128,7 @@ fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Resu
             from.eq_ignore_ascii_case(&field.name) && to.eq_ignore_ascii_case(&parent)
         });
         if !there {
-            return Err(Fault::new(
+            return Err(SqlFault::new(
                 Kind::Conflict,
                 format!(
                     "{} says that {} refers to {parent}, but the column of the table {} does not; \
@@ -144,8 +146,8 @@ fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Resu
 pub(crate) fn missing<'a>(
     table: &TableInfo,
     shape: &'a Shape,
-) -> Result<Vec<&'a runnel_store::Field>, Fault> {
-    let conflict = |message: String| Err(Fault::new(Kind::Conflict, message));
+) -> Result<Vec<&'a runnel_store::Field>, SqlFault> {
+    let conflict = |message: String| Err(SqlFault::new(Kind::Conflict, message));
     let (class, name) = (&shape.name, &table.name);
     let mut missing = Vec::new();
     for field in &shape.fields {
@@ -174,7 +176,7 @@ pub(crate) fn missing<'a>(
                 word(column.kind)
             ));
         }
-        let keyed = matches!(&table.key, Key::Column(key) if key.name == column.name);
+        let keyed = matches!(&table.key, RowKey::Column(key) if key.name == column.name);
         if is_key(&field.name, field.kind) && !keyed && !table.view {
             return conflict(format!(
                 "the column {} of the table {name} is not its primary key",
@@ -186,11 +188,11 @@ pub(crate) fn missing<'a>(
 }
 
 /// The table as a class sees it: its own fields in its own order, with its types.
-pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fault> {
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, SqlFault> {
     let lacking = missing(table, shape)?;
     if let Some(field) = lacking.first() {
         let message = format!("the table {} has lost its column {}", table.name, field.name);
-        return Err(Fault::new(Kind::Conflict, message));
+        return Err(SqlFault::new(Kind::Conflict, message));
     }
     let column = |field: &runnel_store::Field| {
         let column = table.columns[table.position(&field.name)?].clone();

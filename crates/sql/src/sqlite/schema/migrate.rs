@@ -1,10 +1,10 @@
 //! Migrations: steps that are applied once, in order, each as a whole.
 
-use crate::sqlite::connection::authorizer::Guard;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::write::shared::Shared;
+use crate::sqlite::connection::authorizer::WriteAuthorizer;
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::transaction;
-use crate::sqlite::write::writer::{Alone, Session, Task};
+use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask};
 use runnel_store::{Answer, Context, Kind};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Batch, Connection, OptionalExtension};
@@ -17,32 +17,32 @@ const TABLE: &str = "runnel_migrations";
 
 /// Applies the steps that were not applied before; answers their names.
 pub(crate) fn migrate(
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedDatabase>,
     steps: Vec<(String, String)>,
     context: &Context,
 ) -> Answer<Vec<String>> {
     if transaction::of(shared, context).is_some() {
         let message = "migrations are transactions themselves; run them outside of one";
-        return Answer::Ready(Err(Fault::new(Kind::NotAllowed, message).into()));
+        return Answer::Ready(Err(SqlFault::new(Kind::NotAllowed, message).into()));
     }
     if let Err(fault) = shared.writable() {
         return Answer::Ready(Err(fault.into()));
     }
     let (sender, receiver) = oneshot::channel();
     let guard = shared.writer.guard.clone();
-    let migration = Migration { steps, guard, sender, deadline: context.deadline };
-    shared.writer.queue(Task::Alone(Box::new(migration)), receiver, context.deadline)
+    let migration = ExclusiveMigration { steps, guard, sender, deadline: context.deadline };
+    shared.writer.queue(WriterTask::Alone(Box::new(migration)), receiver, context.deadline)
 }
 
-struct Migration {
+struct ExclusiveMigration {
     steps: Vec<(String, String)>,
-    guard: Guard,
-    sender: oneshot::Sender<Result<Vec<String>, Fault>>,
+    guard: WriteAuthorizer,
+    sender: oneshot::Sender<Result<Vec<String>, SqlFault>>,
     deadline: Option<Instant>,
 }
 
-impl Alone for Migration {
-    fn run(self: Box<Self>, session: &Session) {
+impl ExclusiveTask for ExclusiveMigration {
+    fn run(self: Box<Self>, session: &WriterSession) {
         if self.sender.is_closed() {
             return;
         }
@@ -59,14 +59,16 @@ impl Alone for Migration {
     }
 }
 
-impl Migration {
-    fn apply(&self, session: &Session) -> Result<Vec<String>, Fault> {
+impl ExclusiveMigration {
+    fn apply(&self, session: &WriterSession) -> Result<Vec<String>, SqlFault> {
         let mut applied = Vec::new();
         for (name, statements) in &self.steps {
             // Another program may be migrating at the same time: the lock comes first.
             session.begin()?;
-            let about =
-                |fault: Fault| Fault { message: format!("{name}: {}", fault.message), ..fault };
+            let about = |fault: SqlFault| SqlFault {
+                message: format!("{name}: {}", fault.message),
+                ..fault
+            };
             if self.step(&session.connection, name, statements).map_err(about)? {
                 session.commit().map_err(about)?;
                 applied.push(name.clone());
@@ -78,7 +80,12 @@ impl Migration {
     }
 
     /// Applies one step, unless it was applied before.
-    fn step(&self, connection: &Connection, name: &str, statements: &str) -> Result<bool, Fault> {
+    fn step(
+        &self,
+        connection: &Connection,
+        name: &str,
+        statements: &str,
+    ) -> Result<bool, SqlFault> {
         connection.execute_batch(&format!(
             "CREATE TABLE IF NOT EXISTS {TABLE} (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, \
              applied TEXT NOT NULL) WITHOUT ROWID"
@@ -92,7 +99,7 @@ impl Migration {
             Some(known) if known == checksum => return Ok(false),
             Some(_) => {
                 let message = "was applied before with other statements; write a new step instead";
-                return Err(Fault::new(Kind::Conflict, message));
+                return Err(SqlFault::new(Kind::Conflict, message));
             }
             None => {}
         }
@@ -108,14 +115,14 @@ impl Migration {
 }
 
 /// Runs statements one after the other; an error says which one it was.
-fn run(connection: &Connection, statements: &str) -> Result<(), Fault> {
+fn run(connection: &Connection, statements: &str) -> Result<(), SqlFault> {
     let mut batch = Batch::new(connection, statements);
     let mut number = 0;
     loop {
         number += 1;
         let about = |error: rusqlite::Error| {
-            let fault = Fault::from(error);
-            Fault { message: format!("statement {number}: {}", fault.message), ..fault }
+            let fault = SqlFault::from(error);
+            SqlFault { message: format!("statement {number}: {}", fault.message), ..fault }
         };
         let next = batch.next().map_err(about)?;
         let Some(mut statement) = next else { return Ok(()) };
@@ -124,14 +131,14 @@ fn run(connection: &Connection, statements: &str) -> Result<(), Fault> {
     }
 }
 
-fn broken_references(connection: &Connection) -> Result<(), Fault> {
+fn broken_references(connection: &Connection) -> Result<(), SqlFault> {
     let mut check =
         connection.prepare("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1")?;
     let broken =
         check.query_row([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
     match broken.optional()? {
         None => Ok(()),
-        Some((child, parent)) => Err(Fault::new(
+        Some((child, parent)) => Err(SqlFault::new(
             Kind::Conflict,
             format!("rows of {child} would refer to rows of {parent} that are not there"),
         )),

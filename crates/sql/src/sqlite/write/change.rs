@@ -4,19 +4,19 @@
 //! run on the writer's connection.
 
 use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
-use crate::sqlite::connection::cell::{Cell, date, for_column, read};
-use crate::sqlite::fault::{Cause, Fault};
+use crate::sqlite::connection::cell::{SqliteValue, date, for_column, read};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause};
 use crate::sqlite::read::encode::record;
-use crate::sqlite::read::select::{Columns, column, list};
-use crate::sqlite::schema::catalog::{ColumnInfo, Key, TableInfo, quoted};
+use crate::sqlite::read::select::{ResultColumns, column, list};
+use crate::sqlite::schema::catalog::{ColumnInfo, RowKey, TableInfo, quoted};
 use runnel_store::{FieldType, Kind, Value};
 use rusqlite::{Connection, params_from_iter};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A table as writing sees it.
-pub(crate) struct Target {
+pub(crate) struct WriteTarget {
     pub(crate) info: TableInfo,
-    pub(crate) columns: Arc<Columns>,
+    pub(crate) columns: Arc<ResultColumns>,
     /// The statement that reads one row, where rows have a key.
     pub(crate) one: Option<String>,
     /// The statement that inserted the last row, and the columns that it was for: the rows that
@@ -24,27 +24,27 @@ pub(crate) struct Target {
     inserting: Mutex<(Vec<usize>, Arc<str>)>,
 }
 
-impl Target {
+impl WriteTarget {
     pub(crate) fn new(info: TableInfo) -> Self {
         let shown: Vec<_> = info.columns.iter().collect();
-        let columns = Arc::new(Columns::of(shown.iter().copied()));
+        let columns = Arc::new(ResultColumns::of(shown.iter().copied()));
         let (names, table) = (list(&shown), quoted(&info.name));
         let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
-        Target { info, columns, one, inserting: Mutex::new((Vec::new(), "".into())) }
+        WriteTarget { info, columns, one, inserting: Mutex::new((Vec::new(), "".into())) }
     }
 }
 
 /// One row for some of the columns.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct RowValues {
     /// Positions of columns, in the order of the values.
     columns: Vec<usize>,
-    cells: Vec<Cell>,
+    cells: Vec<SqliteValue>,
 }
 
 /// Many rows, as the records that came: making cells of them first would cost as much as storing
 /// them.
-pub(crate) struct Batch {
+pub(crate) struct RecordBatch {
     records: Vec<Value>,
     /// Records with the same columns one after the other: the positions of the columns, and how
     /// many there are.
@@ -52,36 +52,36 @@ pub(crate) struct Batch {
 }
 
 /// A row that was inserted: the key, where the table has one, and what the row holds now.
-pub(crate) struct Inserted {
+pub(crate) struct InsertedValues {
     pub(crate) key: Option<Value>,
     pub(crate) row: Value,
 }
 
-impl Row {
+impl RowValues {
     /// Checks a record against the columns of a table.
-    pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, Fault> {
+    pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, SqlFault> {
         let Value::Record(fields) = value else { return Err(no_record(&value)) };
         let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()))?;
         let cells = columns
             .iter()
             .zip(fields)
-            .map(|(position, (_, value))| Cell::for_column(&table.columns[*position], value))
+            .map(|(position, (_, value))| SqliteValue::for_column(&table.columns[*position], value))
             .collect::<Result<_, _>>()?;
-        Ok(Row { columns, cells })
+        Ok(RowValues { columns, cells })
     }
 
     /// Takes the key out, which has to be the one of the reference when it is there.
-    fn without_key(mut self, table: &TableInfo, key: &Cell) -> Result<Self, Fault> {
-        let Key::Column(column) = &table.key else { return Ok(self) };
+    fn without_key(mut self, table: &TableInfo, key: &SqliteValue) -> Result<Self, SqlFault> {
+        let RowKey::Column(column) = &table.key else { return Ok(self) };
         let place =
             self.columns.iter().position(|position| table.columns[*position].name == column.name);
         let Some(place) = place else { return Ok(self) };
-        if self.cells[place] != *key && self.cells[place] != Cell::Null {
+        if self.cells[place] != *key && self.cells[place] != SqliteValue::Null {
             let name = &column.name;
             let message = format!(
                 "the {name} of the record is not that of the reference; a row keeps its {name}"
             );
-            return Err(Fault::invalid(message).of_field(name, "is not that of the path"));
+            return Err(SqlFault::invalid(message).of_field(name, "is not that of the path"));
         }
         self.columns.remove(place);
         self.cells.remove(place);
@@ -89,19 +89,19 @@ impl Row {
     }
 }
 
-impl Batch {
+impl RecordBatch {
     /// Checks a list of records. What is wrong is said with the position in the list, from 1.
-    pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> Result<Self, Fault> {
+    pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> Result<Self, SqlFault> {
         let mut groups: Vec<(Vec<usize>, usize)> = Vec::new();
         let mut names: &[(String, Value)] = &[];
         for (index, value) in records.iter().enumerate() {
-            let place = |fault: Fault| Fault {
+            let place = |fault: SqlFault| SqlFault {
                 message: format!("record {}: {}", index + 1, fault.message),
                 ..fault
             };
             let fields = value.as_record().ok_or_else(|| place(no_record(value)))?;
             if fields.is_empty() {
-                return Err(place(Fault::invalid("an empty record in a list of them")));
+                return Err(place(SqlFault::invalid("an empty record in a list of them")));
             }
             // Records of one kind come together: looking the columns up once is enough.
             let same = fields.len() == names.len()
@@ -117,30 +117,30 @@ impl Batch {
                 for_column(&table.columns[*position], value).map_err(place)?;
             }
         }
-        Ok(Batch { records, groups })
+        Ok(RecordBatch { records, groups })
     }
 }
 
-fn no_record(value: &Value) -> Fault {
+fn no_record(value: &Value) -> SqlFault {
     let message = format!("a row is made of a record, and this is {}", value.kind_name());
-    Fault::new(Kind::Unsupported, message)
+    SqlFault::new(Kind::Unsupported, message)
 }
 
 /// The columns of names, each once and none that is computed.
 pub(crate) fn positions<'a>(
     table: &TableInfo,
     names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<usize>, Fault> {
+) -> Result<Vec<usize>, SqlFault> {
     let mut positions = Vec::new();
     for name in names {
         let found = column(table, name).map_err(|fault| fault.of_field(name, UNKNOWN_FIELD))?;
         if found.generated {
             let message = format!("{name} is computed from other columns and cannot be stored");
-            return Err(Fault::invalid(message).of_field(name, COMPUTED_FIELD));
+            return Err(SqlFault::invalid(message).of_field(name, COMPUTED_FIELD));
         }
         let position = table.position(name).unwrap_or_default();
         if positions.contains(&position) {
-            return Err(Fault::invalid(format!("{name} comes twice in the record")));
+            return Err(SqlFault::invalid(format!("{name} comes twice in the record")));
         }
         positions.push(position);
     }
@@ -148,36 +148,40 @@ pub(crate) fn positions<'a>(
 }
 
 /// The key that the last part of a reference names; `None` when no row can have it.
-pub(crate) fn key_cell(table: &TableInfo, text: &str) -> Option<Cell> {
+pub(crate) fn key_cell(table: &TableInfo, text: &str) -> Option<SqliteValue> {
     // Only the usual writing: `007` and `+7` do not name row 7.
     let integer = || text.parse::<i64>().ok().filter(|number| number.to_string() == text);
     match &table.key {
-        Key::None => None,
-        Key::Rowid(_) => integer().map(Cell::Integer),
-        Key::Column(column) => match column.kind {
-            FieldType::Int | FieldType::Bool => integer().map(Cell::Integer),
-            FieldType::Float => text.parse().ok().map(Cell::Real),
-            FieldType::Text | FieldType::Decimal => Some(Cell::Text(text.to_string())),
-            FieldType::Date => date(text).map(Cell::Text),
+        RowKey::None => None,
+        RowKey::Rowid(_) => integer().map(SqliteValue::Integer),
+        RowKey::Column(column) => match column.kind {
+            FieldType::Int | FieldType::Bool => integer().map(SqliteValue::Integer),
+            FieldType::Float => text.parse().ok().map(SqliteValue::Real),
+            FieldType::Text | FieldType::Decimal => Some(SqliteValue::Text(text.to_string())),
+            FieldType::Date => date(text).map(SqliteValue::Text),
             FieldType::Bytes => None,
-            FieldType::Any => {
-                Some(integer().map_or_else(|| Cell::Text(text.to_string()), Cell::Integer))
-            }
+            FieldType::Any => Some(
+                integer().map_or_else(|| SqliteValue::Text(text.to_string()), SqliteValue::Integer),
+            ),
         },
     }
 }
 
-impl Target {
+impl WriteTarget {
     /// Inserts a row; what it does not name gets the column's default or NULL.
-    pub(crate) fn insert(&self, connection: &Connection, row: &Row) -> Result<Inserted, Fault> {
+    pub(crate) fn insert(
+        &self,
+        connection: &Connection,
+        row: &RowValues,
+    ) -> Result<InsertedValues, SqlFault> {
         let sql = self.insert_and_return(&row.columns);
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(&row.cells))?;
         let inserted = match rows.next()? {
-            Some(found) => Inserted {
+            Some(found) => InsertedValues {
                 row: record(&self.columns, found, &mut 0)?,
                 key: match self.info.key {
-                    Key::None => None,
+                    RowKey::None => None,
                     _ => {
                         let key = found.get_ref(self.info.columns.len())?;
                         Some(read(key, self.info.key_shown()))
@@ -185,7 +189,7 @@ impl Target {
                 },
             },
             // A trigger that ignores the row.
-            None => Inserted { key: None, row: Value::Nil },
+            None => InsertedValues { key: None, row: Value::Nil },
         };
         // The statement ends only when it has been stepped to its end.
         while rows.next()?.is_some() {}
@@ -209,9 +213,9 @@ impl Target {
     }
 
     /// Names the tables of a reference that does not hold: SQLite itself names neither.
-    pub(crate) fn explain(&self, connection: &Connection, fault: Fault) -> Fault {
+    pub(crate) fn explain(&self, connection: &Connection, fault: SqlFault) -> SqlFault {
         let about = fault.detail.as_deref().is_some_and(|text| text.contains("FOREIGN KEY"));
-        if fault.cause != Cause::Constraint || !about {
+        if fault.cause != SqlFaultCause::Constraint || !about {
             return fault;
         }
         let name = &self.info.name;
@@ -236,11 +240,15 @@ impl Target {
         {
             parts.push(format!("{} still refers to this row of {name}", from.join(" and ")));
         }
-        if parts.is_empty() { fault } else { Fault { message: parts.join(", or "), ..fault } }
+        if parts.is_empty() { fault } else { SqlFault { message: parts.join(", or "), ..fault } }
     }
 
     /// Inserts many rows.
-    pub(crate) fn insert_all(&self, connection: &Connection, batch: &Batch) -> Result<(), Fault> {
+    pub(crate) fn insert_all(
+        &self,
+        connection: &Connection,
+        batch: &RecordBatch,
+    ) -> Result<(), SqlFault> {
         let mut records = batch.records.iter().filter_map(Value::as_record);
         for (columns, count) in &batch.groups {
             let mut statement = connection.prepare_cached(&self.insert_sql(columns))?;
@@ -259,9 +267,9 @@ impl Target {
     pub(crate) fn put(
         &self,
         connection: &Connection,
-        key: &Cell,
-        row: &Row,
-    ) -> Result<bool, Fault> {
+        key: &SqliteValue,
+        row: &RowValues,
+    ) -> Result<bool, SqlFault> {
         if self.update(connection, key, row, true)? {
             return Ok(false);
         }
@@ -281,32 +289,36 @@ impl Target {
     pub(crate) fn merge(
         &self,
         connection: &Connection,
-        key: &Cell,
-        row: &Row,
-    ) -> Result<bool, Fault> {
+        key: &SqliteValue,
+        row: &RowValues,
+    ) -> Result<bool, SqlFault> {
         self.update(connection, key, row, false)
     }
 
     /// Deletes the row of a key. Answers whether there was one.
-    pub(crate) fn delete(&self, connection: &Connection, key: &Cell) -> Result<bool, Fault> {
+    pub(crate) fn delete(
+        &self,
+        connection: &Connection,
+        key: &SqliteValue,
+    ) -> Result<bool, SqlFault> {
         let name = self.key_name()?;
         let sql = format!("DELETE FROM {} WHERE {name} = ?1", quoted(&self.info.name));
         Ok(connection.prepare_cached(&sql)?.execute([key])? > 0)
     }
 
     /// Takes the key out of a record for put and merge.
-    pub(crate) fn keyed(&self, key: &Cell, value: Value) -> Result<Row, Fault> {
-        Row::of(&self.info, value)?.without_key(&self.info, key)
+    pub(crate) fn keyed(&self, key: &SqliteValue, value: Value) -> Result<RowValues, SqlFault> {
+        RowValues::of(&self.info, value)?.without_key(&self.info, key)
     }
 
     /// Sets the columns of the row; with `whole` those that it does not name to their defaults.
     fn update(
         &self,
         connection: &Connection,
-        key: &Cell,
-        row: &Row,
+        key: &SqliteValue,
+        row: &RowValues,
         whole: bool,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, SqlFault> {
         let (table, name) = (quoted(&self.info.name), self.key_name()?);
         let mut parts: Vec<String> = Vec::new();
         for (index, position) in row.columns.iter().enumerate() {
@@ -334,7 +346,7 @@ impl Target {
         Ok(connection.prepare_cached(&sql)?.execute(params_from_iter(values))? > 0)
     }
 
-    fn key_name(&self) -> Result<String, Fault> {
+    fn key_name(&self) -> Result<String, SqlFault> {
         self.info.key_sql().ok_or_else(|| no_key(&self.info))
     }
 
@@ -355,7 +367,7 @@ impl Target {
     }
 }
 
-pub(crate) fn no_key(table: &TableInfo) -> Fault {
+pub(crate) fn no_key(table: &TableInfo) -> SqlFault {
     let message = format!("the rows of {} have no single key to be addressed by", table.name);
-    Fault::new(Kind::NotAllowed, message)
+    SqlFault::new(Kind::NotAllowed, message)
 }

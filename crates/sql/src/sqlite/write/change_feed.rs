@@ -1,87 +1,52 @@
-//! Telling of changes: which rows a transaction changed, said when it is committed.
+//! ChangeFeed of changes: which rows a transaction changed, said when it is committed.
 //!
 //! SQLite's update hook names the table and the row number of each row that is written; another one
 //! knows the names of rows that go, and sees those that a `REPLACE` takes away. Two things neither sees: rows of tables
 //! without row numbers, and `DELETE` without a condition where SQLite empties the table at once.
 //! They are found out by counting, and told as lost. See <https://sqlite.org/c3ref/update_hook.html>.
 
-use crate::rows::columns::Shown;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::catalog::{Key, TableInfo, quoted, shown_as};
+use crate::rows::columns::ColumnDisplay;
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::schema::catalog::{RowKey, TableInfo, quoted, shown_as};
 use crate::sqlite::write::removed_rows::{self, Before};
-use crate::sqlite::write::shared::Shared;
-use crate::sqlite::write::writer::{Alone, Session, Task};
-use futures_util::StreamExt;
-use runnel_store::{Answer, ChangeKind, Changes, Reference, Watchers};
+use runnel_store::{ChangeKind, Reference, Watchers};
 use rusqlite::hooks::Action;
 use rusqlite::{Connection, OptionalExtension};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use std::time::Duration;
 
-/// How often it is looked, while somebody watches, whether another program has written to the
-/// database.
+/// How often the database is polled for writes by other processes, while there are watchers.
 pub(crate) const OTHERS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Rows of one transaction that are told one by one; with more, the database is told as lost.
+/// The most rows of one transaction that are reported one by one; a larger one is reported as lost.
 pub const WATCHED_ROWS: usize = 10_000;
 
-/// Watches a path of a database; whatever is committed after the answer is told.
-pub(crate) fn watch(
-    shared: &Arc<Shared>,
-    path: &str,
-    deadline: Option<Instant>,
-) -> Answer<Changes> {
-    let changes = shared.writer.watchers.watch(&Reference::from_path(path.to_string()));
-    // What is being written now is written without the hook: watching begins after it.
-    let (sender, receiver) = oneshot::channel();
-    let listen = Task::Alone(Box::new(Listen(sender)));
-    let keep = shared.clone();
-    shared.writer.queue(listen, receiver, deadline).map(move |()| {
-        // The database stays open as long as somebody watches it.
-        let held = changes.map(move |change| {
-            let _ = &keep;
-            change
-        });
-        Box::pin(held) as Changes
-    })
-}
-
-/// Passes the writer's queue; the hook is there when it has.
-struct Listen(oneshot::Sender<Result<(), Fault>>);
-
-impl Alone for Listen {
-    fn run(self: Box<Self>, _: &Session) {
-        let _ = self.0.send(Ok(()));
-    }
-}
-
 /// What is to be told when the transaction is committed.
-pub(crate) type Told = Vec<(ChangeKind, Reference)>;
+pub(crate) type PendingChanges = Vec<(ChangeKind, Reference)>;
 
 /// The writer's side of watching.
-pub(crate) struct Telling {
+pub(crate) struct ChangeFeed {
     watchers: Watchers,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<SeenRows>>,
     installed: bool,
     /// SQLite's number for what other connections have written.
     others: Cell<Option<i64>>,
     /// The form of the tables, and the count of changed rows, when the transaction began.
     began: Cell<(i64, u64)>,
-    names: RefCell<(i64, FxHashMap<String, Name>)>,
+    names: RefCell<(i64, FxHashMap<String, RowNaming>)>,
     /// The form of the tables for which the columns of keys are known.
     keys_of: Cell<Option<i64>>,
 }
 
 /// What the hooks have seen in the transaction.
 #[derive(Default)]
-struct Seen {
-    rows: Vec<Row>,
+struct SeenRows {
+    rows: Vec<ChangedRow>,
     /// The position of the key's column in tables whose rows have other names than their numbers.
-    keys: FxHashMap<String, (c_int, Shown)>,
+    keys: FxHashMap<String, (c_int, ColumnDisplay)>,
     /// Those that the update hook has told, also beyond the bound: SQLite counts the same.
     count: u64,
     /// Whether some are left out.
@@ -90,7 +55,7 @@ struct Seen {
 
 /// A row that was changed or is gone.
 #[derive(PartialEq)]
-struct Row {
+struct ChangedRow {
     table: String,
     number: i64,
     gone: bool,
@@ -98,8 +63,8 @@ struct Row {
     key: Option<String>,
 }
 
-impl Seen {
-    fn add(&mut self, row: Row) {
+impl SeenRows {
+    fn add(&mut self, row: ChangedRow) {
         match self.rows.len() < WATCHED_ROWS {
             true => self.rows.push(row),
             false => self.full = true,
@@ -111,7 +76,7 @@ impl Seen {
         let Some(&(column, shown)) = self.keys.get(row.table) else {
             if row.gone {
                 let (table, number) = (row.table.to_string(), row.row);
-                self.add(Row { table, number, gone: true, key: None });
+                self.add(ChangedRow { table, number, gone: true, key: None });
             }
             return;
         };
@@ -124,22 +89,22 @@ impl Seen {
             String::from_utf8_lossy(&[start, end].concat()).into_owned()
         });
         let (table, number) = (row.table.to_string(), row.row);
-        self.add(Row { table, number, gone: true, key });
+        self.add(ChangedRow { table, number, gone: true, key });
     }
 
     /// A row after it has changed.
     fn after(&mut self, gone: bool, table: &str, number: i64) {
         self.count += 1;
-        let known = |last: &Row| last.gone && last.number == number && last.table == table;
+        let known = |last: &ChangedRow| last.gone && last.number == number && last.table == table;
         if !gone || !self.rows.last().is_some_and(known) {
-            self.add(Row { table: table.to_string(), number, gone, key: None });
+            self.add(ChangedRow { table: table.to_string(), number, gone, key: None });
         }
     }
 }
 
 /// How a row number becomes the name of a row.
 #[derive(Clone)]
-enum Name {
+enum RowNaming {
     Number,
     /// A statement that finds the key of a row that is there.
     Key(String),
@@ -147,9 +112,9 @@ enum Name {
     None,
 }
 
-impl Telling {
+impl ChangeFeed {
     pub(crate) fn new(watchers: Watchers) -> Self {
-        Telling {
+        ChangeFeed {
             watchers,
             seen: Arc::default(),
             installed: false,
@@ -164,8 +129,8 @@ impl Telling {
         self.watchers.is_watched()
     }
 
-    /// Before a transaction: the hook is there only while somebody watches, because it is called
-    /// for each row.
+    /// Before a transaction: the hook is installed only while there are watchers, because it is
+    /// called for each row.
     pub(crate) fn prepare(&mut self, connection: &mut Connection) {
         let watched = self.watchers.is_watched();
         if watched == self.installed {
@@ -212,7 +177,7 @@ impl Telling {
                 true => std::mem::take(&mut seen.keys),
                 false => key_columns(connection).unwrap_or_default(),
             };
-            *seen = Seen { keys, ..Seen::default() };
+            *seen = SeenRows { keys, ..SeenRows::default() };
         }
         self.began.set((schema, connection.total_changes()));
     }
@@ -230,9 +195,9 @@ impl Telling {
     }
 
     /// Names the changed rows, while the transaction stands.
-    pub(crate) fn settle(&self, connection: &Connection) -> Told {
+    pub(crate) fn settle(&self, connection: &Connection) -> PendingChanges {
         if !self.installed {
-            return Told::new();
+            return PendingChanges::new();
         }
         let (rows, count, full) = {
             let mut seen = locked(&self.seen);
@@ -243,7 +208,7 @@ impl Telling {
         if full || !counted || schema_version(connection) != schema {
             return vec![(ChangeKind::Lost, Reference::default())];
         }
-        let mut told = Told::new();
+        let mut told = PendingChanges::new();
         for row in rows {
             match self.name(connection, schema, &row) {
                 Ok(Some(change)) if told.last() == Some(&change) => {}
@@ -265,7 +230,7 @@ impl Telling {
     }
 
     /// After the commit.
-    pub(crate) fn publish(&self, told: Told) {
+    pub(crate) fn publish(&self, told: PendingChanges) {
         for (kind, reference) in told {
             self.watchers.publish(kind, &reference);
         }
@@ -275,21 +240,21 @@ impl Telling {
         &self,
         connection: &Connection,
         schema: i64,
-        row: &Row,
-    ) -> Result<Option<(ChangeKind, Reference)>, Fault> {
+        row: &ChangedRow,
+    ) -> Result<Option<(ChangeKind, Reference)>, SqlFault> {
         let table = row.table.as_str();
         if table.starts_with("sqlite_") {
             return Ok(None);
         }
         let kind = if row.gone { ChangeKind::Deleted } else { ChangeKind::Changed };
         let key = match self.naming(connection, schema, table)? {
-            Name::Number => Some(row.number.to_string()),
-            Name::Key(_) if row.gone => row.key.clone(),
-            Name::Key(sql) => {
+            RowNaming::Number => Some(row.number.to_string()),
+            RowNaming::Key(_) if row.gone => row.key.clone(),
+            RowNaming::Key(sql) => {
                 let mut statement = connection.prepare_cached(&sql)?;
                 statement.query_row([row.number], |row| row.get(0)).optional()?.flatten()
             }
-            Name::None => None,
+            RowNaming::None => None,
         };
         Ok(Some(match key {
             Some(key) => (kind, Reference::from_path(format!("{table}/{key}"))),
@@ -297,7 +262,12 @@ impl Telling {
         }))
     }
 
-    fn naming(&self, connection: &Connection, schema: i64, table: &str) -> Result<Name, Fault> {
+    fn naming(
+        &self,
+        connection: &Connection,
+        schema: i64,
+        table: &str,
+    ) -> Result<RowNaming, SqlFault> {
         let mut names = self.names.borrow_mut();
         if names.0 != schema {
             *names = (schema, FxHashMap::default());
@@ -306,13 +276,13 @@ impl Telling {
             return Ok(known.clone());
         }
         let name = match TableInfo::read(connection, table)? {
-            Some(_) if without_row_numbers(connection, table)? => Name::None,
-            None => Name::None,
+            Some(_) if without_row_numbers(connection, table)? => RowNaming::None,
+            None => RowNaming::None,
             Some(info) => match &info.key {
-                Key::None => Name::None,
-                Key::Rowid(_) => Name::Number,
-                Key::Column(key) if info.is_number(key) => Name::Number,
-                Key::Column(key) => Name::Key(format!(
+                RowKey::None => RowNaming::None,
+                RowKey::Rowid(_) => RowNaming::Number,
+                RowKey::Column(key) if info.is_number(key) => RowNaming::Number,
+                RowKey::Column(key) => RowNaming::Key(format!(
                     "SELECT {} FROM {} WHERE {} = ?1",
                     info.key_text(&quoted(&key.name)),
                     quoted(&info.name),
@@ -325,12 +295,14 @@ impl Telling {
     }
 }
 
-fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+fn locked(seen: &Mutex<SeenRows>) -> MutexGuard<'_, SeenRows> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The columns of keys that are not the numbers of the rows, by table.
-fn key_columns(connection: &Connection) -> Result<FxHashMap<String, (c_int, Shown)>, Fault> {
+fn key_columns(
+    connection: &Connection,
+) -> Result<FxHashMap<String, (c_int, ColumnDisplay)>, SqlFault> {
     let mut statement = connection.prepare_cached(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT wr",
     )?;
@@ -339,7 +311,7 @@ fn key_columns(connection: &Connection) -> Result<FxHashMap<String, (c_int, Show
     let mut keys = FxHashMap::default();
     for name in names.into_iter().filter(|name| !name.starts_with("sqlite_")) {
         let Some(info) = TableInfo::read(connection, &name)? else { continue };
-        let Key::Column(key) = &info.key else { continue };
+        let RowKey::Column(key) = &info.key else { continue };
         let position = info.position(&key.name).and_then(|at| c_int::try_from(at).ok());
         if let (Some(position), false) = (position, info.is_number(key)) {
             keys.insert(name, (position, shown_as(key.kind)));
@@ -348,7 +320,7 @@ fn key_columns(connection: &Connection) -> Result<FxHashMap<String, (c_int, Show
     Ok(keys)
 }
 
-fn without_row_numbers(connection: &Connection, table: &str) -> Result<bool, Fault> {
+fn without_row_numbers(connection: &Connection, table: &str) -> Result<bool, SqlFault> {
     let mut statement = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM pragma_table_list \
          WHERE schema = 'main' AND name = ?1 COLLATE NOCASE AND wr)",

@@ -4,13 +4,13 @@
 //! them keeps memory flat.
 
 use crate::sqlite::connection::cell::for_column;
-use crate::sqlite::connection::row_source::{self, Rows};
-use crate::sqlite::fault::Fault;
-use crate::sqlite::write::change::{Target, positions};
-use crate::sqlite::write::queue::{Next, Queue, Refused};
-use crate::sqlite::write::shared::Shared;
-use crate::sqlite::write::transaction::Held;
-use crate::sqlite::write::writer::{Alone, Session, Task, until};
+use crate::sqlite::connection::row_source::{self, RowBatch};
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::write::change::{WriteTarget, positions};
+use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
+use crate::sqlite::write::shared::SharedDatabase;
+use crate::sqlite::write::transaction::SqliteTransaction;
+use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask, until};
 use runnel_store::{Answer, Error, Kind, Records, Result, Value};
 use rusqlite::{Connection, Statement};
 use std::rc::Rc;
@@ -30,30 +30,30 @@ pub const INSERT_TIME: Duration = Duration::from_secs(600);
 const BATCHES: usize = 2;
 
 /// What the worker passes on.
-enum Piece {
+enum InsertPiece {
     Batch(Vec<Value>),
     /// All have come. Without it the queue's end means that the insertion was given up.
     End,
 }
 
 /// The way from the worker to the writer. Dropping either end closes it.
-struct Pieces(Arc<Queue<Piece>>);
+struct InsertPieces(Arc<ThreadQueue<InsertPiece>>);
 
-impl Drop for Pieces {
+impl Drop for InsertPieces {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
 /// Stores what comes through the queue.
-struct Storing {
-    target: Arc<Target>,
+struct BatchWriter {
+    target: Arc<WriteTarget>,
     columns: Arc<[usize]>,
-    pieces: Pieces,
+    pieces: InsertPieces,
 }
 
-impl Storing {
-    fn run(&mut self, connection: &Connection, end: Instant) -> std::result::Result<u64, Fault> {
+impl BatchWriter {
+    fn run(&mut self, connection: &Connection, end: Instant) -> std::result::Result<u64, SqlFault> {
         let one = self.target.insert_sql(&self.columns);
         let many = match row_source::fits(connection, &self.target, &self.columns)? {
             true => Some(row_source::insert_sql(&self.target, &self.columns)),
@@ -63,13 +63,13 @@ impl Storing {
         let mut count = 0_u64;
         while let Some(values) = self.next(end)? {
             if values.len() % self.columns.len() != 0 {
-                return Err(Fault::invalid("a record has more or fewer values than fields"));
+                return Err(SqlFault::invalid("a record has more or fewer values than fields"));
             }
             let mut left = values;
             let records = (left.len() / self.columns.len()) as u64;
             if let Some(many) = &mut many {
                 let (target, columns) = (self.target.clone(), self.columns.clone());
-                let rows = Rows { target, columns, values: left };
+                let rows = RowBatch { target, columns, values: left };
                 match row_source::store(connection, many, rows)? {
                     Ok(()) => {
                         count += records;
@@ -82,7 +82,7 @@ impl Storing {
             let mut statement = connection.prepare_cached(&one)?;
             for row in left.chunks_exact(self.columns.len()) {
                 count += 1;
-                self.one(connection, &mut statement, row).map_err(|fault| Fault {
+                self.one(connection, &mut statement, row).map_err(|fault| SqlFault {
                     message: format!("record {count}: {}", fault.message),
                     ..fault
                 })?;
@@ -92,13 +92,13 @@ impl Storing {
     }
 
     /// The next batch; none when all have come.
-    fn next(&self, end: Instant) -> std::result::Result<Option<Vec<Value>>, Fault> {
+    fn next(&self, end: Instant) -> std::result::Result<Option<Vec<Value>>, SqlFault> {
         match self.pieces.0.next_until(end.min(Instant::now() + INSERT_PATIENCE)) {
-            Next::Item(Piece::Batch(values)) => Ok(Some(values)),
-            Next::Item(Piece::End) => Ok(None),
-            Next::Closed => Err(Fault::new(Kind::Cancelled, "the insertion was given up")),
+            Next::Item(InsertPiece::Batch(values)) => Ok(Some(values)),
+            Next::Item(InsertPiece::End) => Ok(None),
+            Next::Closed => Err(SqlFault::new(Kind::Cancelled, "the insertion was given up")),
             Next::Late => {
-                Err(Fault::new(Kind::Timeout, "the records to insert did not come in time"))
+                Err(SqlFault::new(Kind::Timeout, "the records to insert did not come in time"))
             }
         }
     }
@@ -108,7 +108,7 @@ impl Storing {
         connection: &Connection,
         statement: &mut Statement<'_>,
         row: &[Value],
-    ) -> std::result::Result<(), Fault> {
+    ) -> std::result::Result<(), SqlFault> {
         for (index, (position, value)) in self.columns.iter().zip(row).enumerate() {
             let cell = for_column(&self.target.info.columns[*position], value)?;
             statement.raw_bind_parameter(index + 1, cell)?;
@@ -119,14 +119,14 @@ impl Storing {
 }
 
 /// The insertion as the writer finds it in its queue, outside of transactions.
-struct Insertion {
-    storing: Storing,
-    sender: oneshot::Sender<std::result::Result<u64, Fault>>,
+struct ExclusiveInsert {
+    storing: BatchWriter,
+    sender: oneshot::Sender<std::result::Result<u64, SqlFault>>,
     end: Instant,
 }
 
-impl Alone for Insertion {
-    fn run(mut self: Box<Self>, session: &Session) {
+impl ExclusiveTask for ExclusiveInsert {
+    fn run(mut self: Box<Self>, session: &WriterSession) {
         if self.sender.is_closed() {
             return;
         }
@@ -135,7 +135,7 @@ impl Alone for Insertion {
             .begin()
             .and_then(|()| session.until(Some(end), || self.storing.run(&session.connection, end)));
         if stored.is_ok() && self.sender.is_closed() {
-            stored = Err(Fault::new(Kind::Cancelled, "the insertion was given up"));
+            stored = Err(SqlFault::new(Kind::Cancelled, "the insertion was given up"));
         }
         let done = stored.and_then(|count| session.commit().map(|()| count));
         session.roll_back();
@@ -145,9 +145,9 @@ impl Alone for Insertion {
 
 /// Inserts records into a table, alone or in a transaction. Answers how many.
 pub(crate) async fn insert(
-    shared: Arc<Shared>,
-    held: Option<Rc<Held>>,
-    target: Arc<Target>,
+    shared: Arc<SharedDatabase>,
+    held: Option<Rc<SqliteTransaction>>,
+    target: Arc<WriteTarget>,
     mut records: Box<dyn Records>,
     deadline: Option<Instant>,
 ) -> Result<u64> {
@@ -155,21 +155,21 @@ pub(crate) async fn insert(
     if columns.is_empty() {
         return Err(Error::new(Kind::Invalid, "records without fields cannot be inserted"));
     }
-    // The first batch may take its time: nobody waits for it yet.
+    // The first batch may take its time: the writer is not occupied yet.
     let first = until(deadline, records.next()).await??;
     let Some(first) = first else { return Ok(0) };
     let latest = Instant::now() + INSERT_TIME;
     let end = deadline.map_or(latest, |deadline| deadline.min(latest));
-    let queue = Queue::new(BATCHES);
-    let pieces = Pieces(queue.clone());
-    let mut storing = Storing { target, columns: columns.into(), pieces: Pieces(queue) };
+    let queue = ThreadQueue::new(BATCHES);
+    let pieces = InsertPieces(queue.clone());
+    let mut storing = BatchWriter { target, columns: columns.into(), pieces: InsertPieces(queue) };
     let stored: Answer<u64> = match held {
         Some(held) => held.run(deadline, move |connection| storing.run(connection, end)),
         None => {
             shared.writable()?;
             let (sender, receiver) = oneshot::channel();
-            let insertion = Insertion { storing, sender, end };
-            shared.writer.queue(Task::Alone(Box::new(insertion)), receiver, deadline)
+            let insertion = ExclusiveInsert { storing, sender, end };
+            shared.writer.queue(WriterTask::Alone(Box::new(insertion)), receiver, deadline)
         }
     };
     let mut stored = std::pin::pin!(stored);
@@ -184,14 +184,18 @@ pub(crate) async fn insert(
 }
 
 /// Passes the batches on.
-async fn feed(pieces: &Pieces, first: Vec<Value>, mut records: Box<dyn Records>) -> Result<()> {
+async fn feed(
+    pieces: &InsertPieces,
+    first: Vec<Value>,
+    mut records: Box<dyn Records>,
+) -> Result<()> {
     let mut next = Some(first);
     while let Some(batch) = next {
-        if let Err(Refused::Closed) = pieces.0.wait(Piece::Batch(batch)).await {
+        if let Err(Refused::Closed) = pieces.0.wait(InsertPiece::Batch(batch)).await {
             return Ok(());
         }
         next = records.next().await?;
     }
-    let _ = pieces.0.wait(Piece::End).await;
+    let _ = pieces.0.wait(InsertPiece::End).await;
     Ok(())
 }

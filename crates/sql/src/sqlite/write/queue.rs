@@ -1,8 +1,8 @@
 //! A bounded queue from event loops to one thread.
 //!
-//! Those of the usual libraries end when their last sender goes. Here a sender may be a future that
-//! waits for room and that nobody polls any more, while its thread waits for the queue's thread to
-//! end: so this queue is closed from outside.
+//! Queues of libraries end when their last sender is dropped. Here a sender may be a future that
+//! waits for capacity and is never polled again, while its thread joins the thread of the queue: so
+//! this queue is closed explicitly.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,14 +10,14 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 
 /// The queue; handles are shared by [`Arc`].
-pub(crate) struct Queue<T> {
-    state: Mutex<State<T>>,
+pub(crate) struct ThreadQueue<T> {
+    state: Mutex<QueueState<T>>,
     filled: Condvar,
     /// One permit for each free place.
     room: Semaphore,
 }
 
-struct State<T> {
+struct QueueState<T> {
     waiting: VecDeque<T>,
     closed: bool,
 }
@@ -34,16 +34,16 @@ pub(crate) enum Next<T> {
 
 /// Why something was not queued.
 pub(crate) enum Refused<T> {
-    /// There is no room now; [`Queue::wait`] waits for it.
+    /// There is no room now; [`ThreadQueue::wait`] waits for it.
     Full(T),
     /// The queue has been closed.
     Closed,
 }
 
-impl<T> Queue<T> {
+impl<T> ThreadQueue<T> {
     pub(crate) fn new(places: usize) -> Arc<Self> {
-        Arc::new(Queue {
-            state: Mutex::new(State { waiting: VecDeque::new(), closed: false }),
+        Arc::new(ThreadQueue {
+            state: Mutex::new(QueueState { waiting: VecDeque::new(), closed: false }),
             filled: Condvar::new(),
             room: Semaphore::new(places),
         })
@@ -128,7 +128,7 @@ impl<T> Queue<T> {
         self.filled.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -141,14 +141,14 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn it_is_bounded_and_in_order() {
-        let queue = Queue::new(2);
+        let queue = ThreadQueue::new(2);
         assert!(queue.push(1).is_ok() && queue.push(2).is_ok());
         assert!(matches!(queue.push(3), Err(Refused::Full(3))));
         let waiting = queue.wait(3);
         tokio::pin!(waiting);
         assert!(waiting.as_mut().now_or_never().is_none());
         assert_eq!(queue.next(), Some(1));
-        // The place is promised to the one that waits.
+        // The permit belongs to the waiting sender.
         assert!(matches!(queue.push(4), Err(Refused::Full(4))));
         assert!(waiting.await.is_ok());
         assert_eq!(
@@ -159,7 +159,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn closing_lets_out_and_not_in() {
-        let queue = Queue::new(1);
+        let queue = ThreadQueue::new(1);
         assert!(queue.push(1).is_ok());
         let waiting = queue.wait(2);
         tokio::pin!(waiting);
@@ -169,6 +169,6 @@ mod tests {
         assert!(matches!(queue.push(3), Err(Refused::Closed)));
         assert_eq!((queue.next(), queue.next()), (Some(1), None));
         assert_eq!(queue.next_until(Instant::now()), Next::Closed);
-        assert_eq!(Queue::<i32>::new(1).next_until(Instant::now()), Next::Late);
+        assert_eq!(ThreadQueue::<i32>::new(1).next_until(Instant::now()), Next::Late);
     }
 }

@@ -1,11 +1,10 @@
-//! Rows that go: deleted, taken away by a `REPLACE` because they are in the way, or given another
+//! Removed rows: deleted, replaced by a `REPLACE` that conflicts with them, or moved to another row
 //! number or key.
 //!
-//! SQLite's update hook tells nothing of the last two and only the number of the first; the hook that
-//! is called before a change knows what the row still holds
-//! (<https://sqlite.org/c3ref/preupdate_blobwrite.html>). The library that calls SQLite has it only
-//! where the declarations are made anew at each build, so those that are needed stand here; that
-//! SQLite is built with it says `.cargo/config.toml`.
+//! SQLite's update hook omits the last two and has only the row number of the first; the pre-update
+//! hook sees what the row still holds (<https://sqlite.org/c3ref/preupdate_blobwrite.html>). The
+//! library that calls SQLite declares it only in builds that generate their bindings, so the
+//! declarations stand here; `.cargo/config.toml` builds SQLite with the hook.
 
 #![allow(unsafe_code)]
 
@@ -14,10 +13,11 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Who is told. Called while a statement runs: it must not use the connection.
+/// The listener for removed rows. It is called while a statement runs, so it must not use the
+/// connection.
 pub(crate) type Listener = Box<dyn Fn(&Before<'_>) + Send + Sync>;
 
-/// A row that is about to change or to go, as long as the listener looks at it.
+/// A row before it changes or is removed, for the duration of the call of the listener.
 pub(crate) struct Before<'a> {
     connection: *mut ffi::sqlite3,
     /// The table's name as it is declared.
@@ -29,7 +29,7 @@ pub(crate) struct Before<'a> {
     during: PhantomData<&'a ()>,
 }
 
-// SAFETY: the type is the one that SQLite's header declares.
+// SAFETY: the type is that of the declaration in SQLite's header.
 type Hook = unsafe extern "C" fn(
     *mut c_void,
     *mut ffi::sqlite3,
@@ -40,7 +40,7 @@ type Hook = unsafe extern "C" fn(
     i64,
 );
 
-// SAFETY: the type is the one that SQLite's header declares.
+// SAFETY: the type is that of the declaration in SQLite's header.
 type Look = unsafe extern "C" fn(*mut ffi::sqlite3, c_int, *mut *mut ffi::sqlite3_value) -> c_int;
 
 // SAFETY: these are the declarations of SQLite's header; it is built with them.
@@ -97,8 +97,8 @@ impl Before<'_> {
     }
 }
 
-/// Sets who is told of rows that change or go, in the place of the listener before. One that is
-/// still set when the connection is closed is never let go.
+/// Replaces the listener for removed rows. A listener that is still set when the connection closes
+/// is leaked.
 pub(crate) fn listen(connection: &mut Connection, listener: Option<Listener>) {
     let hook = listener.as_ref().map(|_| told as Hook);
     let given = match listener {
@@ -108,7 +108,8 @@ pub(crate) fn listen(connection: &mut Connection, listener: Option<Listener>) {
     // SAFETY: the connection is open. What is given stays until it comes back here.
     let before = unsafe { sqlite3_preupdate_hook(connection.handle(), hook, given) };
     if !before.is_null() {
-        // SAFETY: nobody else sets this hook, so this is what was given the last time, once.
+        // SAFETY: only this function sets the hook, so this is the listener of the last call,
+        // returned once.
         drop(unsafe { Arc::from_raw(before.cast::<Listener>()) });
     }
 }

@@ -1,46 +1,46 @@
-//! The way of answers from the writer back to the worker that waits for them.
+//! The queue of replies from the writer to a worker.
 //!
-//! To wake a worker from another thread takes a call of the system, and the writer answers many jobs
-//! at a time. So their answers go home together: one task of the worker is woken, and it wakes
-//! whoever waits, which costs nothing on its own thread.
+//! Waking a worker from another thread takes a system call, and the writer answers many jobs at
+//! once. So their replies travel together: one task of the worker wakes up, and it wakes the
+//! waiting callers, which costs nothing on its own thread.
 
-use crate::sqlite::write::writer::Job;
+use crate::sqlite::write::job::WriteJob;
 use std::cell::RefCell;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 thread_local! {
     /// Of the event loop that runs on this thread, from its first write on.
-    static HOME: RefCell<Option<Home>> = const { RefCell::new(None) };
+    static HOME: RefCell<Option<ReplyQueue>> = const { RefCell::new(None) };
 }
 
 /// Where the answers of a worker's jobs go. What is on its way is bounded by the writer's queue.
 #[derive(Clone)]
-pub(crate) struct Home(UnboundedSender<Box<dyn Job>>);
+pub(crate) struct ReplyQueue(UnboundedSender<Box<dyn WriteJob>>);
 
-impl Home {
+impl ReplyQueue {
     /// The one of this thread's event loop. Must be called within a
     /// [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
-    pub(crate) fn here() -> Home {
+    pub(crate) fn here() -> ReplyQueue {
         HOME.with_borrow_mut(|home| match home {
             // It is closed when the event loop has ended that it belonged to.
             Some(home) if !home.0.is_closed() => home.clone(),
             _ => {
                 let (sender, receiver) = mpsc::unbounded_channel();
                 tokio::task::spawn_local(answer(receiver));
-                home.insert(Home(sender)).clone()
+                home.insert(ReplyQueue(sender)).clone()
             }
         })
     }
 
-    /// Answers a job there. Where nobody is at home any more it is answered from here.
-    pub(crate) fn carry(self, job: Box<dyn Job>) {
+    /// Answers a job on its worker, or here when the event loop of the worker has ended.
+    pub(crate) fn carry(self, job: Box<dyn WriteJob>) {
         if let Err(mpsc::error::SendError(job)) = self.0.send(job) {
             job.answer();
         }
     }
 }
 
-async fn answer(mut jobs: UnboundedReceiver<Box<dyn Job>>) {
+async fn answer(mut jobs: UnboundedReceiver<Box<dyn WriteJob>>) {
     while let Some(job) = jobs.recv().await {
         job.answer();
     }

@@ -1,10 +1,10 @@
 //! What all openings of one database in a process share: its writer and its pool of readers.
 
-use crate::sqlite::connection::database_file::Place;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::options::Options;
-use crate::sqlite::read::pool::Pool;
-use crate::sqlite::write::writer::Writer;
+use crate::sqlite::connection::database_file::DatabaseFile;
+use crate::sqlite::fault::SqlFault;
+use crate::sqlite::options::SqliteOptions;
+use crate::sqlite::read::pool::ReadPool;
+use crate::sqlite::write::writer::SqliteWriter;
 use runnel_store::{Answer, Counters, Kind};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,43 +12,44 @@ use std::time::Instant;
 
 /// One database in this process. When the last handle goes, the writer runs what waits and closes
 /// the file.
-pub(crate) struct Shared {
-    pub(crate) place: Place,
-    pub(crate) options: Options,
-    pub(crate) pool: Arc<Pool>,
-    pub(crate) writer: Writer,
+pub(crate) struct SharedDatabase {
+    pub(crate) place: DatabaseFile,
+    pub(crate) options: SqliteOptions,
+    pub(crate) pool: Arc<ReadPool>,
+    pub(crate) writer: SqliteWriter,
     pub(crate) counters: Arc<Counters>,
 }
 
 /// The databases that are open, by their place. There are few, and opening is rare.
-static OPEN: Mutex<Vec<(Place, Weak<Shared>)>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<(DatabaseFile, Weak<SharedDatabase>)>> = Mutex::new(Vec::new());
 
-impl Shared {
+impl SharedDatabase {
     /// Finds the database of a place, or opens it.
-    pub(crate) fn open(place: Place, options: Options) -> Result<Arc<Self>, Fault> {
+    pub(crate) fn open(place: DatabaseFile, options: SqliteOptions) -> Result<Arc<Self>, SqlFault> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(_, shared)| shared.strong_count() > 0);
         let known = open.iter().find(|(known, _)| *known == place);
         if let Some(shared) = known.and_then(|(_, shared)| shared.upgrade()) {
             if shared.options != options {
                 let message = "the database is open with other options; open it with the same";
-                return Err(Fault::new(Kind::Conflict, message));
+                return Err(SqlFault::new(Kind::Conflict, message));
             }
             return Ok(shared);
         }
         let counters = Counters::of("sqlite", &place.to_string());
-        let writer = Writer::start(&place, &options, &counters)?;
-        let pool = Arc::new(Pool::new(place.clone(), options.clone(), counters.clone()));
-        let shared = Arc::new(Shared { place: place.clone(), options, pool, writer, counters });
+        let writer = SqliteWriter::start(&place, &options, &counters)?;
+        let pool = Arc::new(ReadPool::new(place.clone(), options.clone(), counters.clone()));
+        let shared =
+            Arc::new(SharedDatabase { place: place.clone(), options, pool, writer, counters });
         open.push((place, Arc::downgrade(&shared)));
         Ok(shared)
     }
 
-    /// Queues work for the writer: see [`Writer::write`].
+    /// Queues work for the writer: see [`SqliteWriter::write`].
     pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+        F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
     {
         match self.writable() {
             Ok(()) => self.writer.write(deadline, work),
@@ -56,9 +57,9 @@ impl Shared {
         }
     }
 
-    pub(crate) fn writable(&self) -> Result<(), Fault> {
+    pub(crate) fn writable(&self) -> Result<(), SqlFault> {
         match self.options.read_only {
-            true => Err(Fault::new(Kind::Denied, "the database is opened for reading only")),
+            true => Err(SqlFault::new(Kind::Denied, "the database is opened for reading only")),
             false => Ok(()),
         }
     }

@@ -1,18 +1,18 @@
 //! A table within a transaction: everything runs on the writer's connection, which alone sees what
-//! the transaction has done, also to the tables themselves. Rows are read at once, because nobody
-//! could read them after the transaction.
+//! the transaction has done, also to the tables themselves. Rows are read at once, because they
+//! cannot be read after the transaction.
 
 use crate::rows::parameters;
-use crate::sqlite::fault::{Cause, Fault};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause};
 use crate::sqlite::read::encode;
 use crate::sqlite::read::keys::keys_sql;
-use crate::sqlite::read::select::{Select, column, list, translate};
+use crate::sqlite::read::select::{SqliteSelect, column, list, translate};
 use crate::sqlite::schema::catalog::{TableInfo, quoted};
 use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::table::{SqliteRows, keys};
-use crate::sqlite::write::change::{Target, key_cell};
-use crate::sqlite::write::change_feed;
-use crate::sqlite::write::transaction::Held;
+use crate::sqlite::write::change::{WriteTarget, key_cell};
+use crate::sqlite::write::transaction::SqliteTransaction;
+use crate::sqlite::write::watch;
 use futures_util::StreamExt;
 use runnel_store::{Answer, Changes, Content, Context, Kind, Query, Reference, Shape, Value};
 use rusqlite::Connection;
@@ -20,19 +20,19 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-impl Target {
+impl WriteTarget {
     /// The table as the transaction sees it.
     fn read(
         connection: &Connection,
         name: &str,
         shape: Option<&Shape>,
-    ) -> Result<Option<Arc<Target>>, Fault> {
+    ) -> Result<Option<Arc<WriteTarget>>, SqlFault> {
         let Some(info) = TableInfo::read(connection, name)? else { return Ok(None) };
         let info = match shape {
             Some(shape) => seen_by(&info, shape)?,
             None => info,
         };
-        Ok(Some(Arc::new(Target::new(info))))
+        Ok(Some(Arc::new(WriteTarget::new(info))))
     }
 }
 
@@ -40,18 +40,18 @@ impl SqliteRows {
     /// Runs work in a transaction, with the table as it is there.
     pub(crate) fn within<T: Send + 'static>(
         &self,
-        held: &Rc<Held>,
+        held: &Rc<SqliteTransaction>,
         deadline: Option<Instant>,
-        mut work: impl FnMut(&Connection, &Arc<Target>) -> Result<T, Fault> + Send + 'static,
+        mut work: impl FnMut(&Connection, &Arc<WriteTarget>) -> Result<T, SqlFault> + Send + 'static,
     ) -> Answer<T> {
         let (name, shape, known) = (self.0.name.clone(), self.0.shape.clone(), self.0.known());
-        let missing = self.0.missing().with("in a transaction", Cause::Stale);
+        let missing = self.0.missing().with("in a transaction", SqlFaultCause::Stale);
         held.run(deadline, move |connection| {
             let mut version = connection.prepare_cached("PRAGMA schema_version")?;
             let schema: i64 = version.query_row([], |row| row.get(0))?;
             let target = match &known {
                 Some((version, target)) if *version == schema => target.clone(),
-                _ => match Target::read(connection, &name, shape.as_ref())? {
+                _ => match WriteTarget::read(connection, &name, shape.as_ref())? {
                     Some(target) => target,
                     None => return Err(missing.clone()),
                 },
@@ -62,7 +62,7 @@ impl SqliteRows {
 
     pub(crate) fn rows_within(
         &self,
-        held: &Rc<Held>,
+        held: &Rc<SqliteTransaction>,
         query: Option<&str>,
         context: &Context,
     ) -> Answer<Option<Content>> {
@@ -81,7 +81,7 @@ impl SqliteRows {
 
     pub(crate) fn row_within(
         &self,
-        held: &Rc<Held>,
+        held: &Rc<SqliteTransaction>,
         key: &str,
         context: &Context,
     ) -> Answer<Option<Content>> {
@@ -93,7 +93,7 @@ impl SqliteRows {
 
     pub(crate) fn query_within(
         &self,
-        held: &Rc<Held>,
+        held: &Rc<SqliteTransaction>,
         query: &Query,
         context: &Context,
     ) -> Answer<Content> {
@@ -110,7 +110,7 @@ impl SqliteRows {
 
     pub(crate) fn keys_within(
         &self,
-        held: &Rc<Held>,
+        held: &Rc<SqliteTransaction>,
         context: &Context,
     ) -> Answer<Option<Vec<String>>> {
         self.within(held, context.deadline, move |connection, target| {
@@ -134,7 +134,7 @@ impl SqliteRows {
             "" => name.clone(),
             key => format!("{name}/{key}"),
         };
-        let changes = change_feed::watch(&self.0.reader.shared, &path, context.deadline);
+        let changes = watch::watch(&self.0.reader.shared, &path, context.deadline);
         if named {
             return changes;
         }
@@ -163,12 +163,16 @@ fn found_within(found: Answer<Option<Value>>) -> Answer<Option<Content>> {
     })
 }
 
-fn row(connection: &Connection, target: &Target, key: &str) -> Result<Option<Value>, Fault> {
+fn row(
+    connection: &Connection,
+    target: &WriteTarget,
+    key: &str,
+) -> Result<Option<Value>, SqlFault> {
     let info = &target.info;
     let (Some(name), Some(key)) = (info.key_sql(), key_cell(info, key)) else { return Ok(None) };
     let shown: Vec<_> = info.columns.iter().collect();
     let (names, table) = (list(&shown), quoted(&info.name));
     let sql = format!("SELECT {names} FROM {table} WHERE {name} = ?1");
-    let select = Select::new(sql, vec![key], Some(target.columns.clone()), false);
+    let select = SqliteSelect::new(sql, vec![key], Some(target.columns.clone()), false);
     Ok(encode::records(connection, &select)?.pop())
 }

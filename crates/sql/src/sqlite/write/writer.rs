@@ -1,6 +1,6 @@
 //! The one thread that writes to a database, and the group commit.
 //!
-//! Jobs of all workers wait in one bounded queue. The thread takes those that wait, runs them inside
+//! WriteJobs of all workers wait in one bounded queue. The thread takes those that wait, runs them inside
 //! one transaction, commits, and only then answers: each answer is durable, and many of them share
 //! one flush of the disk. A job that fails undoes its own work only: when one does, all run again,
 //! each in a savepoint of its own, which the jobs of usual days are spared. Where a failure takes the
@@ -8,17 +8,18 @@
 //! jobs run again one by one, so that each has its own fate.
 //!
 //! What needs the writer to itself (a transaction of a program, many rows at once, a migration)
-//! stands in the same queue: what came before it is committed first, what comes after it waits.
+//! waits in the same queue: earlier jobs are committed first, later ones wait.
 
-use crate::sqlite::connection::authorizer::Guard;
-use crate::sqlite::connection::database_file::{Place, Role};
+use crate::sqlite::connection::authorizer::WriteAuthorizer;
+use crate::sqlite::connection::database_file::{DatabaseFile, Role};
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::connection::stop_flag::{Stop, is_over};
-use crate::sqlite::fault::{Cause, Fault};
-use crate::sqlite::options::Options;
-use crate::sqlite::write::change_feed::{OTHERS_INTERVAL, Telling};
-use crate::sqlite::write::queue::{Next, Queue, Refused};
-use crate::sqlite::write::reply::Home;
+use crate::sqlite::connection::stop_flag::{StopFlag, is_over};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause};
+use crate::sqlite::options::SqliteOptions;
+use crate::sqlite::write::change_feed::{ChangeFeed, OTHERS_INTERVAL};
+use crate::sqlite::write::job::WriteJob;
+use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
+use crate::sqlite::write::reply::ReplyQueue;
 use runnel_store::{Answer, Count, Kind, Level, Watchers};
 use rusqlite::Connection;
 use std::cell::Cell;
@@ -51,32 +52,32 @@ pub(crate) const CHECKPOINT_PAGES: u32 = 1000;
 
 /// The writer of one database. Dropping it runs what is queued, closes the database and ends the
 /// thread.
-pub(crate) struct Writer {
-    queue: Arc<Queue<Task>>,
+pub(crate) struct SqliteWriter {
+    queue: Arc<ThreadQueue<WriterTask>>,
     thread: Option<JoinHandle<()>>,
-    counters: Arc<Counters>,
-    line: Arc<Line>,
+    counters: Arc<WriterCounters>,
+    line: Arc<WriteBacklog>,
     pub(crate) watchers: Watchers,
     /// Decides about statements of programs on the writer's connection.
-    pub(crate) guard: Guard,
+    pub(crate) guard: WriteAuthorizer,
 }
 
 /// What waits for the writer.
-pub(crate) enum Task {
+pub(crate) enum WriterTask {
     /// Shares a transaction with others.
-    Write(Box<dyn Job>),
+    Write(Box<dyn WriteJob>),
     /// Has the writer to itself.
-    Alone(Box<dyn Alone>),
+    Alone(Box<dyn ExclusiveTask>),
 }
 
 /// Work that has the writer to itself and answers by itself. A transaction that it leaves open is
 /// rolled back.
-pub(crate) trait Alone: Send {
-    fn run(self: Box<Self>, session: &Session);
+pub(crate) trait ExclusiveTask: Send {
+    fn run(self: Box<Self>, session: &WriterSession);
 }
 
 /// Those who wait for room in the queue.
-struct Line {
+struct WriteBacklog {
     waiting: AtomicUsize,
     /// How long each waits at most.
     patience: Duration,
@@ -84,73 +85,59 @@ struct Line {
 }
 
 /// A place in it, until it is dropped.
-struct Waiting(Arc<Line>);
+struct BacklogEntry(Arc<WriteBacklog>);
 
 #[derive(Default)]
-struct Counters {
+struct WriterCounters {
     /// Counted by SQLite's commit hook, that is just before a commit is done.
     commits: AtomicU64,
-    /// Counted when a commit is done and before anybody is told.
+    /// Counted after a commit and before its writes are answered.
     generation: AtomicU64,
     log_pages: AtomicI32,
 }
 
-/// A piece of writing, from the queue to its answer. It may run more than once; only what its
-/// last run did is committed and answered.
-pub(crate) trait Job: Send {
-    /// Whether nobody waits for it any more, or nobody will when it is done.
-    fn is_obsolete(&self) -> bool;
-    fn deadline(&self) -> Option<Instant>;
-    /// Runs it and remembers its result; answers whether it went well.
-    fn run(&mut self, connection: &Connection) -> bool;
-    /// Replaces the result by a failure.
-    fn fail(&mut self, fault: Fault);
-    /// Gives the result to whoever waits.
-    fn answer(self: Box<Self>);
-}
-
-struct Write<T, F> {
+struct QueuedWrite<T, F> {
     work: F,
     /// Absent as long as it has not run.
-    result: Option<Result<T, Fault>>,
-    sender: oneshot::Sender<Result<T, Fault>>,
+    result: Option<Result<T, SqlFault>>,
+    sender: oneshot::Sender<Result<T, SqlFault>>,
     deadline: Option<Instant>,
     /// Where it is to be answered, where not by the writer itself.
-    home: Option<Home>,
+    home: Option<ReplyQueue>,
 }
 
 /// A job, and where its result will come from.
 pub(crate) fn job<T, F>(
     deadline: Option<Instant>,
-    home: Option<Home>,
+    home: Option<ReplyQueue>,
     work: F,
-) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Fault>>)
+) -> (Box<dyn WriteJob>, oneshot::Receiver<Result<T, SqlFault>>)
 where
     T: Send + 'static,
-    F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+    F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
 {
     let (sender, receiver) = oneshot::channel();
-    (Box::new(Write { work, result: None, sender, deadline, home }), receiver)
+    (Box::new(QueuedWrite { work, result: None, sender, deadline, home }), receiver)
 }
 
 /// Waits for something until a deadline.
 pub(crate) async fn until<T>(
     deadline: Option<Instant>,
     future: impl Future<Output = T>,
-) -> Result<T, Fault> {
+) -> Result<T, SqlFault> {
     match deadline {
         None => Ok(future.await),
         Some(deadline) => {
             let waited = tokio::time::timeout_at(deadline.into(), future).await;
-            waited.map_err(|_| Fault::timeout())
+            waited.map_err(|_| SqlFault::timeout())
         }
     }
 }
 
-impl<T, F> Job for Write<T, F>
+impl<T, F> WriteJob for QueuedWrite<T, F>
 where
     T: Send + 'static,
-    F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+    F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
 {
     fn is_obsolete(&self) -> bool {
         self.sender.is_closed() || is_over(self.deadline)
@@ -163,38 +150,39 @@ where
     fn run(&mut self, connection: &Connection) -> bool {
         // A fault of ours in one write must not take the writer away from all others.
         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(connection)));
-        let result = result.unwrap_or_else(|_| Err(Fault::new(Kind::Failed, "the write failed")));
+        let result =
+            result.unwrap_or_else(|_| Err(SqlFault::new(Kind::Failed, "the write failed")));
         let is_good = result.is_ok();
         self.result = Some(result);
         is_good
     }
 
-    fn fail(&mut self, fault: Fault) {
+    fn fail(&mut self, fault: SqlFault) {
         self.result = Some(Err(fault));
     }
 
     fn answer(mut self: Box<Self>) {
         match self.home.take() {
             Some(home) => home.carry(self),
-            // Nobody waits any more: the write happened all the same.
+            // The caller may be gone: the write happened all the same.
             None => {
-                let result = self.result.unwrap_or_else(|| Err(Fault::timeout()));
+                let result = self.result.unwrap_or_else(|| Err(SqlFault::timeout()));
                 drop(self.sender.send(result));
             }
         }
     }
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Opens the database, on this thread so that errors are answered at once, and starts the
     /// writer.
     pub(crate) fn start(
-        place: &Place,
-        options: &Options,
+        place: &DatabaseFile,
+        options: &SqliteOptions,
         numbers: &Arc<runnel_store::Counters>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SqlFault> {
         let mut connection = place.connect(Role::Writer, options)?;
-        let counters = Arc::new(Counters::default());
+        let counters = Arc::new(WriterCounters::default());
         let counted = counters.clone();
         let count = move || {
             counted.commits.fetch_add(1, Ordering::Relaxed);
@@ -207,53 +195,61 @@ impl Writer {
             Ok(())
         };
         connection.wal_hook(Some(log))?;
-        let stop = Stop::install(&mut connection)?;
-        let guard = Guard::install(&mut connection)?;
-        let queue = Queue::new(WRITE_QUEUE);
+        let stop = StopFlag::install(&mut connection)?;
+        let guard = WriteAuthorizer::install(&mut connection)?;
+        let queue = ThreadQueue::new(WRITE_QUEUE);
         let (jobs, counts, told) = (queue.clone(), counters.clone(), numbers.clone());
         let watchers = Watchers::new();
-        let telling = Telling::new(watchers.clone());
+        let telling = ChangeFeed::new(watchers.clone());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || {
-                let _closing = Closing(jobs.clone());
+                let _closing = QueueCloser(jobs.clone());
                 let (counters, numbers, writes) = (counts, told, Cell::new(0));
                 let careful = Cell::new(0);
-                let session =
-                    Session { connection, stop, jobs, counters, numbers, writes, careful, telling };
+                let session = WriterSession {
+                    connection,
+                    stop,
+                    jobs,
+                    counters,
+                    numbers,
+                    writes,
+                    careful,
+                    telling,
+                };
                 session.serve();
             })
-            .map_err(|_| Fault::new(Kind::Unavailable, "no thread for the writer"))?;
+            .map_err(|_| SqlFault::new(Kind::Unavailable, "no thread for the writer"))?;
         let (waiting, patience) = (AtomicUsize::new(0), options.wait);
-        let line = Arc::new(Line { waiting, patience, numbers: numbers.clone() });
-        Ok(Writer { queue, thread: Some(thread), counters, line, watchers, guard })
+        let line = Arc::new(WriteBacklog { waiting, patience, numbers: numbers.clone() });
+        Ok(SqliteWriter { queue, thread: Some(thread), counters, line, watchers, guard })
     }
 
-    /// Runs work in the writer's next transaction (within an event loop as [`Home::here`] needs it).
+    /// Runs work in the writer's next transaction (within an event loop as [`ReplyQueue::here`] needs it).
     /// It is queued now, in the order of the calls; dropping the answer before it runs takes it
     /// back. The work may be run more than once, of which only the last counts.
     pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+        F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
     {
-        let (job, receiver) = job(deadline, Some(Home::here()), work);
-        self.queue(Task::Write(job), receiver, deadline)
+        let (job, receiver) = job(deadline, Some(ReplyQueue::here()), work);
+        self.queue(WriterTask::Write(job), receiver, deadline)
     }
 
     /// Queues a task now; what it sends is the answer.
     pub(crate) fn queue<T: Send + 'static>(
         &self,
-        task: Task,
-        receiver: oneshot::Receiver<Result<T, Fault>>,
+        task: WriterTask,
+        receiver: oneshot::Receiver<Result<T, SqlFault>>,
         deadline: Option<Instant>,
     ) -> Answer<T> {
         let answer =
-            async move { Ok(until(deadline, receiver).await?.map_err(|_| Fault::stopped())??) };
+            async move { Ok(until(deadline, receiver).await?.map_err(|_| SqlFault::stopped())??) };
         let (task, place) = match self.queue.push(task) {
             Ok(()) => return Answer::later(answer),
-            Err(Refused::Closed) => return Answer::Ready(Err(Fault::stopped().into())),
-            Err(Refused::Full(task)) => match Line::enter(&self.line) {
+            Err(Refused::Closed) => return Answer::Ready(Err(SqlFault::stopped().into())),
+            Err(Refused::Full(task)) => match WriteBacklog::enter(&self.line) {
                 Ok(place) => (task, place),
                 Err(fault) => return Answer::Ready(Err(fault.into())),
             },
@@ -276,7 +272,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for SqliteWriter {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take() {
@@ -285,31 +281,31 @@ impl Drop for Writer {
     }
 }
 
-impl Line {
-    fn enter(line: &Arc<Line>) -> Result<Waiting, Fault> {
-        let place = Waiting(line.clone());
+impl WriteBacklog {
+    fn enter(line: &Arc<WriteBacklog>) -> Result<BacklogEntry, SqlFault> {
+        let place = BacklogEntry(line.clone());
         line.numbers.rise(Level::Waiting, 1);
         if line.waiting.fetch_add(1, Ordering::Relaxed) >= WRITE_WAITING {
             line.numbers.add(Count::Refused, 1);
-            return Err(Fault::new(Kind::Unavailable, "too many writes wait for the database"));
+            return Err(SqlFault::new(Kind::Unavailable, "too many writes wait for the database"));
         }
         Ok(place)
     }
 }
 
-impl Waiting {
+impl BacklogEntry {
     /// Waits for room, no longer than one may.
     async fn wait<T>(
         self,
         deadline: Option<Instant>,
         room: impl Future<Output = Result<(), Refused<T>>>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SqlFault> {
         let start = Instant::now();
         let patience = self.0.patience;
         let found = until(deadline, tokio::time::timeout(patience, room)).await;
         self.0.numbers.waits.record(start.elapsed());
         match found {
-            Ok(Ok(found)) => found.map_err(|_| Fault::stopped()),
+            Ok(Ok(found)) => found.map_err(|_| SqlFault::stopped()),
             Ok(Err(_)) => {
                 self.0.numbers.add(Count::Late, 1);
                 let seconds = patience.as_secs_f64();
@@ -317,7 +313,7 @@ impl Waiting {
                     "{WRITE_QUEUE} writes wait for the database, and within {seconds} s there was \
                      no room for another"
                 );
-                Err(Fault::new(Kind::Unavailable, message))
+                Err(SqlFault::new(Kind::Unavailable, message))
             }
             Err(fault) => {
                 self.0.numbers.add(Count::Late, 1);
@@ -327,17 +323,17 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for BacklogEntry {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
         self.0.numbers.fall(Level::Waiting, 1);
     }
 }
 
-/// When the thread ends, for whatever reason, nobody goes on waiting for it.
-struct Closing(Arc<Queue<Task>>);
+/// Ends the wait of all callers when the thread ends, for any reason.
+struct QueueCloser(Arc<ThreadQueue<WriterTask>>);
 
-impl Drop for Closing {
+impl Drop for QueueCloser {
     fn drop(&mut self) {
         self.0.close();
         while self.0.try_next().is_some() {}
@@ -345,29 +341,29 @@ impl Drop for Closing {
 }
 
 /// The thread's own state.
-pub(crate) struct Session {
+pub(crate) struct WriterSession {
     pub(crate) connection: Connection,
-    stop: Stop,
-    jobs: Arc<Queue<Task>>,
-    counters: Arc<Counters>,
+    stop: StopFlag,
+    jobs: Arc<ThreadQueue<WriterTask>>,
+    counters: Arc<WriterCounters>,
     numbers: Arc<runnel_store::Counters>,
     /// Done in the transaction that is open.
     writes: Cell<u64>,
     /// How many further transactions give each job a savepoint from the start.
     careful: Cell<u32>,
-    telling: Telling,
+    telling: ChangeFeed,
 }
 
-type Jobs = Vec<Box<dyn Job>>;
+type WriteJobs = Vec<Box<dyn WriteJob>>;
 
-impl Session {
+impl WriterSession {
     fn serve(mut self) {
         let mut left = None;
         while let Some(task) = left.take().or_else(|| self.next()) {
             self.telling.prepare(&mut self.connection);
             match task {
-                Task::Write(job) => left = self.round(job),
-                Task::Alone(alone) => self.alone(alone),
+                WriterTask::Write(job) => left = self.round(job),
+                WriterTask::Alone(alone) => self.alone(alone),
             }
             self.checkpoint();
         }
@@ -377,9 +373,8 @@ impl Session {
         }
     }
 
-    /// The next task. While somebody watches, it is looked from time to time for what other
-    /// programs have written.
-    fn next(&self) -> Option<Task> {
+    /// The next task. While there are watchers, polls for writes by other processes.
+    fn next(&self) -> Option<WriterTask> {
         loop {
             if !self.telling.is_watched() {
                 return self.jobs.next();
@@ -393,18 +388,18 @@ impl Session {
     }
 
     /// A fault of ours in one task must not take the writer away from all others.
-    fn alone(&self, alone: Box<dyn Alone>) {
+    fn alone(&self, alone: Box<dyn ExclusiveTask>) {
         if catch_unwind(AssertUnwindSafe(|| alone.run(self))).is_err() {
             tracing::error!("a task of the writer failed");
         }
         self.roll_back();
     }
 
-    /// One transaction with all jobs that wait. A task that wants to be alone ends it and is left.
-    fn round(&self, first: Box<dyn Job>) -> Option<Task> {
+    /// One transaction with all waiting jobs. An exclusive task ends it and is returned.
+    fn round(&self, first: Box<dyn WriteJob>) -> Option<WriterTask> {
         let mut left = None;
         let mut waiting = || match self.jobs.try_next()? {
-            Task::Write(job) => Some(job),
+            WriterTask::Write(job) => Some(job),
             alone => {
                 left = Some(alone);
                 None
@@ -413,7 +408,7 @@ impl Session {
         match self.begin() {
             Ok(()) => self.group(first, &mut waiting),
             Err(fault) => {
-                // Whoever waits behind would wait as long again and fail as well.
+                // The other waiting jobs would wait as long again and fail as well.
                 let mut jobs = vec![first];
                 jobs.extend(std::iter::from_fn(waiting));
                 answer_all(jobs, Some(fault));
@@ -422,10 +417,14 @@ impl Session {
         left
     }
 
-    fn group(&self, first: Box<dyn Job>, waiting: &mut dyn FnMut() -> Option<Box<dyn Job>>) {
+    fn group(
+        &self,
+        first: Box<dyn WriteJob>,
+        waiting: &mut dyn FnMut() -> Option<Box<dyn WriteJob>>,
+    ) {
         let started = Instant::now();
         let mut careful = self.is_careful();
-        let mut jobs = Jobs::new();
+        let mut jobs = WriteJobs::new();
         let mut next = Some(first);
         while let Some(mut job) = next.take() {
             let kept = match careful {
@@ -450,7 +449,7 @@ impl Session {
         }
         match self.commit() {
             Ok(()) => answer_all(jobs, None),
-            Err(fault) if fault.cause == Cause::Constraint && jobs.len() > 1 => {
+            Err(fault) if fault.cause == SqlFaultCause::Constraint && jobs.len() > 1 => {
                 self.one_by_one(jobs);
             }
             Err(fault) => answer_all(jobs, Some(fault)),
@@ -466,7 +465,7 @@ impl Session {
 
     /// Begins once more after the last of the jobs has failed without a savepoint. Answers whether
     /// the transaction stands.
-    fn again_with_care(&self, jobs: &mut Jobs) -> Result<bool, Fault> {
+    fn again_with_care(&self, jobs: &mut WriteJobs) -> Result<bool, SqlFault> {
         self.roll_back();
         if jobs.len() > 1 {
             self.careful.set(CAREFUL);
@@ -476,7 +475,7 @@ impl Session {
     }
 
     /// Each job in a transaction of its own.
-    fn one_by_one(&self, jobs: Jobs) {
+    fn one_by_one(&self, jobs: WriteJobs) {
         for mut job in jobs {
             let done = self.begin().and_then(|()| {
                 if self.attempt(job.as_mut(), None) { self.commit() } else { Ok(()) }
@@ -490,9 +489,9 @@ impl Session {
 
     /// Runs a job in the transaction as it is. Answers whether it went well; if not, what it did is not
     /// undone.
-    fn attempt_bare(&self, job: &mut dyn Job) -> bool {
+    fn attempt_bare(&self, job: &mut dyn WriteJob) -> bool {
         if job.is_obsolete() {
-            job.fail(Fault::timeout());
+            job.fail(SqlFault::timeout());
             return true;
         }
         let good = self.stop.during(job.deadline(), || job.run(&self.connection));
@@ -503,9 +502,9 @@ impl Session {
 
     /// Runs a job in a savepoint, stopped at its deadline or at the given end. Answers whether the
     /// transaction still stands.
-    pub(crate) fn attempt(&self, job: &mut dyn Job, end: Option<Instant>) -> bool {
+    pub(crate) fn attempt(&self, job: &mut dyn WriteJob, end: Option<Instant>) -> bool {
         if job.is_obsolete() {
-            job.fail(Fault::timeout());
+            job.fail(SqlFault::timeout());
             return true;
         }
         if let Err(fault) = self.execute("SAVEPOINT job") {
@@ -539,14 +538,14 @@ impl Session {
         }
     }
 
-    pub(crate) fn begin(&self) -> Result<(), Fault> {
+    pub(crate) fn begin(&self) -> Result<(), SqlFault> {
         self.execute("BEGIN IMMEDIATE")?;
         self.writes.set(0);
         self.telling.begin(&self.connection);
         Ok(())
     }
 
-    pub(crate) fn commit(&self) -> Result<(), Fault> {
+    pub(crate) fn commit(&self) -> Result<(), SqlFault> {
         let told = self.telling.settle(&self.connection);
         self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
         self.counters.generation.fetch_add(1, Ordering::Release);
@@ -570,7 +569,7 @@ impl Session {
         self.stop.during(moment, work)
     }
 
-    pub(crate) fn execute(&self, sql: &str) -> Result<(), Fault> {
+    pub(crate) fn execute(&self, sql: &str) -> Result<(), SqlFault> {
         self.connection.prepare_cached(sql)?.execute([])?;
         Ok(())
     }
@@ -590,7 +589,7 @@ impl Session {
 }
 
 /// Answers jobs after their transaction: with their results, or with what became of them all.
-fn answer_all(jobs: Jobs, fault: Option<Fault>) {
+fn answer_all(jobs: WriteJobs, fault: Option<SqlFault>) {
     for mut job in jobs {
         if let Some(fault) = &fault {
             job.fail(fault.clone());

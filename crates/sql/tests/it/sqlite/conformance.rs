@@ -3,7 +3,7 @@
 //! and overlapping. Records and queries have tests of their own.
 
 use crate::common::*;
-use runnel_sql::{Options, SqliteDatabase, SqliteTable};
+use runnel_sql::{SqliteDatabase, SqliteOptions, SqliteTable};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
     Answer, COLLECT_LIMIT, Changes, Content, Context, Entry, Outcome, Query, Reference, Store,
@@ -95,7 +95,7 @@ fn rows_are_content_as_in_every_store() {
     run(async {
         let place = Place::new();
         for path in [place.file(), ":memory:".into()] {
-            let database = SqliteDatabase::open(path, Options::default()).unwrap();
+            let database = SqliteDatabase::open(path, SqliteOptions::default()).unwrap();
             let create = "create table cells(path text primary key, content)";
             database.run(create, vec![], &now()).await.unwrap();
             let cells = Cells(database.table("cells"));

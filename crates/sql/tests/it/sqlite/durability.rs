@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use futures_util::future::join_all;
-use runnel_sql::{Options, SqliteDatabase};
+use runnel_sql::{SqliteDatabase, SqliteOptions};
 use runnel_store::{Answer, Context, Form, Records, Store, Tables, Value};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -72,7 +72,7 @@ fn answered_rows_survive_a_hundred_kills() {
 }
 
 fn write_until_killed(file: &std::path::Path) {
-    let database = SqliteDatabase::open(file, Options::default()).unwrap();
+    let database = SqliteDatabase::open(file, SqliteOptions::default()).unwrap();
     let process = std::process::id();
     run(async {
         for round in 0.. {

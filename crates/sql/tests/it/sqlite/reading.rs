@@ -178,7 +178,8 @@ fn a_read_without_an_event_loop_is_refused_not_lost() {
 #[test]
 fn memory_databases_wait_for_their_writers() {
     run(async {
-        let database = SqliteDatabase::open(":memory:", runnel_sql::Options::default()).unwrap();
+        let database =
+            SqliteDatabase::open(":memory:", runnel_sql::SqliteOptions::default()).unwrap();
         filled(&database, 10).await;
         let long = "insert into tasks(title) with recursive n(i) as \
                     (select 1 union all select i + 1 from n where i < 200000) select i from n";

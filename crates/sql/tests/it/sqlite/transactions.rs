@@ -1,7 +1,7 @@
 //! Transactions: all or nothing, seen by nobody else before, and gone when they are dropped.
 
 use crate::common::*;
-use runnel_sql::{Options, SqliteDatabase, SqliteTable, Synchronous};
+use runnel_sql::{SqliteDatabase, SqliteOptions, SqliteTable, Synchronous};
 use runnel_store::{Context, Kind, Query, Store, Tables, Transaction, Value, Verb};
 use std::rc::Rc;
 use std::time::Duration;
@@ -164,7 +164,8 @@ fn others_wait_for_it_and_readers_do_not() {
 fn one_that_does_nothing_is_rolled_back_and_told_so() {
     run(async {
         let place = Place::new();
-        let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+        let options =
+            SqliteOptions { synchronous: Synchronous::Normal, ..SqliteOptions::default() };
         let database = SqliteDatabase::open(place.file(), options).unwrap();
         let tasks = tasks(&database).await;
         let (transaction, inside) = begin(&tasks, &now()).await;

@@ -1,7 +1,7 @@
 //! What each verb does on a database, a table and a row.
 
 use crate::common::*;
-use runnel_sql::{Options, SqliteDatabase};
+use runnel_sql::{SqliteDatabase, SqliteOptions};
 use runnel_store::{
     Answer, Comparison, Content, Context, FieldType, Filter, Form, Kind, Query, Store, Tables,
     Value, Verb,
@@ -329,7 +329,7 @@ fn classes_and_tables_that_contradict_each_other() {
 #[test]
 fn files_that_are_no_databases() {
     let place = Place::new();
-    let open = |path: &std::path::Path| match SqliteDatabase::open(path, Options::default()) {
+    let open = |path: &std::path::Path| match SqliteDatabase::open(path, SqliteOptions::default()) {
         Ok(_) => panic!("this should not open"),
         Err(error) => error,
     };
@@ -351,7 +351,7 @@ fn options_are_shared_and_reading_only_is_kept() {
         let place = Place::new();
         let database = place.open();
         tasks(&database).await;
-        let reading = Options { read_only: true, ..Options::default() };
+        let reading = SqliteOptions { read_only: true, ..SqliteOptions::default() };
         let Err(error) = SqliteDatabase::open(place.file(), reading.clone()) else { panic!() };
         assert_eq!(error.kind, Kind::Conflict);
         drop(database);
@@ -365,7 +365,7 @@ fn options_are_shared_and_reading_only_is_kept() {
 #[test]
 fn databases_in_memory() {
     run(async {
-        let open = |name: &str| SqliteDatabase::open(name, Options::default()).unwrap();
+        let open = |name: &str| SqliteDatabase::open(name, SqliteOptions::default()).unwrap();
         let (one, two) = (open(":memory:"), open(":memory:"));
         tasks(&one).await.post(&reference(""), content("{}"), &now()).await.unwrap();
         assert_eq!(get(&*one, "tasks?fields=id").await.unwrap(), r#"[{"id":1}]"#);

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use futures_util::future::join_all;
-use runnel_sql::{Options, SqliteDatabase, WRITE_QUEUE};
+use runnel_sql::{SqliteDatabase, SqliteOptions, WRITE_QUEUE};
 use runnel_store::{
     Answer, Body, Context, Count, Counters, Form, Kind, Level, Store, Tables, Value,
 };
@@ -18,7 +18,7 @@ const LONG: &str = "with recursive n(i) as \
                     select max(i) as most from n";
 
 fn open(place: &Place, wait: Duration) -> (Rc<SqliteDatabase>, Arc<Counters>) {
-    let options = Options { connections: 1, wait, ..Options::default() };
+    let options = SqliteOptions { connections: 1, wait, ..SqliteOptions::default() };
     let database = SqliteDatabase::open(place.file(), options).unwrap();
     let file = place.file().canonicalize().unwrap();
     (database, Counters::of("sqlite", &file.display().to_string()))

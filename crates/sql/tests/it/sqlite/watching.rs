@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use futures_util::StreamExt;
-use runnel_sql::{Options, SqliteDatabase, WATCHED_ROWS};
+use runnel_sql::{SqliteDatabase, SqliteOptions, WATCHED_ROWS};
 use runnel_store::{ChangeKind, Changes, Context, Store, Tables};
 
 async fn next(changes: &mut Changes) -> String {
@@ -85,7 +85,7 @@ fn other_threads_and_keys_of_text() {
         let file = place.file();
         let other = std::thread::spawn(move || {
             run(async {
-                let database = SqliteDatabase::open(file, Options::default()).unwrap();
+                let database = SqliteDatabase::open(file, SqliteOptions::default()).unwrap();
                 let note = content(r#"{"text":"x"}"#);
                 database.put(&reference("notes/a"), note, &now()).await.unwrap();
                 database.delete(&reference("notes/a"), &now()).await.unwrap();

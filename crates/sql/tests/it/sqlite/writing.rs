@@ -3,7 +3,7 @@
 use crate::common::*;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use runnel_sql::{Options, SqliteDatabase, SqliteTable, WRITE_QUEUE};
+use runnel_sql::{SqliteDatabase, SqliteOptions, SqliteTable, WRITE_QUEUE};
 use runnel_store::{Answer, Kind, Outcome, Store, Value};
 use std::time::{Duration, Instant};
 
@@ -198,7 +198,8 @@ fn when_the_queue_is_full_the_next_wait() {
 fn a_lock_that_stays_is_a_temporary_failure() {
     run(async {
         let place = Place::new();
-        let options = Options { busy_timeout: Duration::from_millis(20), ..Options::default() };
+        let options =
+            SqliteOptions { busy_timeout: Duration::from_millis(20), ..SqliteOptions::default() };
         let database = SqliteDatabase::open(place.file(), options).unwrap();
         let tasks = tasks(&database).await;
         let held = Held::hold(&place);
@@ -237,7 +238,7 @@ fn workers_share_the_writer() {
             let file = place.file();
             std::thread::spawn(move || {
                 run(async {
-                    let database = SqliteDatabase::open(file, Options::default()).unwrap();
+                    let database = SqliteDatabase::open(file, SqliteOptions::default()).unwrap();
                     let tasks = crate::common::tasks(&database).await;
                     for number in 0..25 {
                         let row = format!(r#"{{"title":"{worker}/{number}"}}"#);
