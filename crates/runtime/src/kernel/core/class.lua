@@ -3,7 +3,7 @@
 -- A class is a table: `_name`, `_super`, `_methods` (the metatable of its instances, flattened:
 -- it holds the inherited methods too), `_own` (what it defines itself), `_meta` (the same for
 -- messages to the class), `_metaOwn`, `_subs`, `_ivars` (ordered names), `_types`, `_marks`
--- (core/contract.lua).
+-- (definitions/contract.lua).
 local K = ...
 local type, getmetatable, setmetatable, rawget, rawset = type, getmetatable, setmetatable, rawget, rawset
 local find, sub = string.find, string.sub
