@@ -59,8 +59,9 @@ fn listed_file(line: &str) -> Option<&str> {
 
 /// The names that Rust puts into the kernel's table before it loads.
 fn given_by(loader: &str) -> Vec<&str> {
-    let calls = loader.split("set_field(kernel, \"").skip(1);
-    calls.filter_map(|rest| rest.split('"').next()).collect()
+    let calls = ["set_field(kernel, \"", "kernel.raw_set(\""].into_iter();
+    let names = calls.flat_map(|call| loader.split(call).skip(1));
+    names.filter_map(|rest| rest.split('"').next()).collect()
 }
 
 impl<'a> Names<'a> {
