@@ -8,7 +8,7 @@
 use crate::collection::document::{Document, DocumentField};
 use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use crate::index::distinct_texts::DistinctTexts;
-use crate::index::posting_list::PostingList;
+use crate::index::posting_list::{ListEnd, PostingList};
 use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_ATTRIBUTE_CHARS;
 use crate::query::filter::SearchFilter;
@@ -164,12 +164,10 @@ impl AttributeColumn {
         }
     }
 
-    fn push(&mut self, front: bool) {
-        match (self, front) {
-            (AttributeColumn::Numbers(numbers), true) => numbers.push_front(NO_NUMBER),
-            (AttributeColumn::Numbers(numbers), false) => numbers.push_back(NO_NUMBER),
-            (AttributeColumn::Codes(codes, _), true) => codes.push_front(NO_CODE),
-            (AttributeColumn::Codes(codes, _), false) => codes.push_back(NO_CODE),
+    fn push(&mut self, end: ListEnd) {
+        match self {
+            AttributeColumn::Numbers(numbers) => end.push(numbers, NO_NUMBER),
+            AttributeColumn::Codes(codes, _) => end.push(codes, NO_CODE),
         }
     }
 
@@ -260,7 +258,7 @@ impl AttributeColumns {
     }
 
     /// The slots of the existing documents, in order.
-    pub(crate) fn live(&self) -> Vec<u32> {
+    pub(crate) fn live_slots(&self) -> Vec<u32> {
         let mut slots = Vec::new();
         SlotBits::each_shared(&[&self.live], 0, usize::MAX, |slot| slots.push(slot));
         slots
@@ -295,12 +293,12 @@ impl AttributeColumns {
         while slot < self.base {
             self.base -= 1;
             self.width += 1;
-            self.columns.iter_mut().for_each(|column| column.push(true));
+            self.columns.iter_mut().for_each(|column| column.push(ListEnd::Front));
         }
         let place = (slot - self.base) as usize;
         while place >= self.width {
             self.width += 1;
-            self.columns.iter_mut().for_each(|column| column.push(false));
+            self.columns.iter_mut().for_each(|column| column.push(ListEnd::Back));
         }
         for (attribute, column) in self.attributes.iter().zip(&mut self.columns) {
             if let Some(field) = document.field(attribute.field()) {
@@ -322,7 +320,7 @@ impl AttributeColumns {
     /// Moves every document to another slot.
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
         self.forget_passed();
-        let old = self.live();
+        let old = self.live_slots();
         let new: Vec<u32> = old.iter().map(|slot| new_slot(*slot)).collect();
         self.live = SlotBits::from_slots(new.iter().copied());
         let first = new.iter().min().copied().unwrap_or(0);
@@ -445,10 +443,16 @@ mod tests {
         columns.set(100, &document("1990", "A"));
         columns.set(98, &document("x", "B"));
         columns.set(103, &document("1992", "A"));
-        assert_eq!((columns.base(), columns.width(), columns.live()), (98, 6, vec![98, 100, 103]));
+        assert_eq!(
+            (columns.base(), columns.width(), columns.live_slots()),
+            (98, 6, vec![98, 100, 103])
+        );
         columns.clear(100);
         columns.renumber(|slot| if slot == 98 { 500 } else { 501 });
-        assert_eq!((columns.base(), columns.width(), columns.live()), (500, 2, vec![500, 501]));
+        assert_eq!(
+            (columns.base(), columns.width(), columns.live_slots()),
+            (500, 2, vec![500, 501])
+        );
         let Some((_, AttributeColumn::Numbers(years))) = columns.named("year") else { panic!() };
         assert_eq!(years[0], NO_NUMBER);
         assert_eq!(Some(years[1]), AttributeType::Integer.number("1992"));

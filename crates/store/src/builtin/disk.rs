@@ -1,12 +1,14 @@
 //! Files and directories as a store.
 
 mod append;
+mod blocking;
 mod buffer;
 mod changing;
 mod kept;
 mod place;
 mod quick;
 mod read;
+mod temporary;
 mod tree;
 mod watch;
 mod write;
@@ -15,6 +17,7 @@ use crate::{
     Answer, Body, Changes, Conditions, Confinement, Content, Context, Entry, Error, Kind, Outcome,
     Reference, Result, Store, Value, Verb, Verbs, decode_segment,
 };
+use blocking::blocking;
 use kept::{Kept, Moment};
 use place::{Fault, Root};
 use quick::Quick;
@@ -244,13 +247,5 @@ fn content(root: Arc<Root>, fetched: Fetched, reference: &Reference) -> Answer<O
         let name = |entry: Entry| Value::Text(decode_segment(&entry.name).into_owned());
         let list = |entries: Vec<_>| entries.into_iter().map(name).collect();
         Ok(entries.map(|entries| Content::value(Value::List(list(entries)))))
-    })
-}
-
-/// Runs on the blocking pool; where there is no runtime, at once.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Ok(work()) };
-    runtime.spawn_blocking(work).await.map_err(|error| {
-        Error::new(Kind::Failed, "the work on the disk was given up").with_detail(error.to_string())
     })
 }

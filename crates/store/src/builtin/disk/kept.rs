@@ -1,6 +1,6 @@
 //! The contents of small files that were read a moment ago.
 
-use super::quick::Quick;
+use super::quick::{Identity, Quick};
 use crate::{Body, Content, EntityTag};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -24,21 +24,6 @@ const TRUSTED: Duration = Duration::from_secs(1);
 /// How long a file must have been left alone before it is read, so that a later change is sure to
 /// have another time. File systems count in steps of up to 10 ms, old ones in seconds, FAT in two.
 const SETTLED: Duration = Duration::from_secs(3);
-
-/// What tells one state of a file from another. Whoever changes the content, the name or the rights
-/// of a file changes its `ctime` too, which no program can set.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
-    pub(super) device: u64,
-    pub(super) inode: u64,
-    /// The kind of file and who may read it.
-    pub(super) mode: u32,
-    pub(super) length: u64,
-    /// `mtime` in seconds and nanoseconds.
-    pub(super) modified: (i64, i64),
-    /// `ctime` in seconds and nanoseconds.
-    pub(super) changed: (i64, i64),
-}
 
 impl Identity {
     fn of(metadata: &Metadata) -> Self {

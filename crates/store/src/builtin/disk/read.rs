@@ -1,10 +1,11 @@
 //! Reading files and directories.
 
 use super::append::Reading;
-use super::blocking;
+use super::blocking::blocking;
 use super::buffer::{self, PIECE};
 use super::place::{Fault, Found, Root};
 use super::quick::{self, Seen};
+use super::temporary;
 use crate::{
     Body, ByteStream, COLLECT_LIMIT, Content, EntityTag, Entry, FilePart, Kind, Reference,
     Seekable, Verb, encode_segment,
@@ -199,8 +200,8 @@ pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<E
     for entry in place.path.read_dir()? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if super::write::is_temporary(&name) {
-            super::write::remove_forgotten(&entry);
+        if temporary::is_temporary(&name) {
+            temporary::remove_forgotten(&entry);
             continue;
         }
         if entries.len() == MAX_ENTRIES {

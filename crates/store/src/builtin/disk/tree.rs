@@ -1,7 +1,7 @@
 //! The directories that the system watches, and what it tells of them.
 
 use super::place::Fault;
-use super::write::is_temporary;
+use super::temporary::is_temporary;
 use crate::{Kind, Reference, WATCHED_DIRECTORIES, Watchers};
 use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};

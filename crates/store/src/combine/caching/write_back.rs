@@ -3,46 +3,57 @@
 mod pending;
 
 use crate::ReadOnly;
+use crate::combine::definition::{Combinator, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Outcome, Reference,
-    Result, Store, Value, Verb,
+    Result, Setting, SettingTable, Store, Value, Verb,
 };
 use pending::{Found, Pending};
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
-use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How a [`WriteBack`] waits and what it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteBackOptions {
-    /// How long a write waits for others of the same reference before it is done.
-    pub delay: Duration,
-    /// References that may have pending writes, at least 1. Beyond, the writer waits.
-    pub pending: usize,
-    /// Bytes of pending contents, about. Beyond, the writer waits.
-    pub bytes: u64,
-    /// How often a write is tried again after a temporary error, before it counts as lost.
-    pub times: u32,
-    /// Whether a put asks the source first whether it creates something, and a delete whether there
-    /// is something to delete. Without, both answer what they can know: a put of something unknown
-    /// that it was there (`false`), a delete that it was (`true`).
-    pub exact: bool,
-}
+pub use pending::WriteBackOptions;
 
-impl Default for WriteBackOptions {
-    /// After 100 ms, at most 1024 references and 64 MiB, ten tries more.
-    fn default() -> Self {
-        WriteBackOptions {
-            delay: Duration::from_millis(100),
-            pending: 1024,
-            bytes: 64 << 20,
-            times: 10,
-            exact: false,
-        }
-    }
-}
+const SETTINGS: SettingTable<WriteBackOptions> = SettingTable(&[
+    Setting::new(
+        "delay",
+        "how long a write waits for others of its reference",
+        |options: &mut WriteBackOptions| &mut options.delay,
+    ),
+    Setting::new(
+        "maxPending",
+        "how many references may wait; then the writer waits",
+        |options: &mut WriteBackOptions| &mut options.max_pending,
+    )
+    .was(&["pending"]),
+    Setting::new("maxSize", "about how many bytes may wait", |options: &mut WriteBackOptions| {
+        &mut options.max_size
+    })
+    .was(&["size"]),
+    Setting::new("retries", "tries after a temporary error", |options: &mut WriteBackOptions| {
+        &mut options.retries
+    })
+    .was(&["times"]),
+    Setting::new(
+        "exact",
+        "whether the source is asked if a put creates something",
+        |options: &mut WriteBackOptions| &mut options.exact,
+    ),
+]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "WriteBack",
+    aliases: &["WriteBackCache", "MPWWriteBackCache", "WriteBackStore"],
+    help: "writes later, several writes of a reference as one",
+    settings: &SETTINGS,
+    make: |parts| {
+        let options = parts.read("a WriteBack", &SETTINGS)?;
+        let store = Rc::new(WriteBack::new(parts.source()?, options));
+        Ok(CombinedStore::controlled(store.clone(), store))
+    },
+};
 
 /// Answers puts and deletes at once and does them in the source a little later, several of the same
 /// reference as one.

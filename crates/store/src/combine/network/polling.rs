@@ -1,9 +1,10 @@
 //! Telling of the changes of a store that cannot tell.
 
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Body, Change, Changes, Content, Context, Error, Kind, Reference, Result, Store, Verb,
-    Verbs, WAITING_CHANGES,
+    Answer, Body, Change, Changes, Content, Context, Error, Kind, Reference, Result, Setting,
+    SettingTable, Store, Verb, Verbs, WAITING_CHANGES,
 };
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, WeakShared};
 use futures_util::{StreamExt, stream};
@@ -26,6 +27,34 @@ pub const POLLED_CONTENT: usize = 1 << 20;
 
 /// How long one look at everything may take.
 const ROUND: Duration = Duration::from_secs(60);
+
+struct PollingOptions {
+    interval: Duration,
+}
+
+impl Default for PollingOptions {
+    fn default() -> Self {
+        PollingOptions { interval: Duration::from_secs(2) }
+    }
+}
+
+const SETTINGS: SettingTable<PollingOptions> = SettingTable(&[Setting::new(
+    "interval",
+    "the pause between two rounds",
+    |options: &mut PollingOptions| &mut options.interval,
+)
+.was(&["every"])]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Polling",
+    aliases: &[],
+    help: "polls a source that cannot report changes",
+    settings: &SETTINGS,
+    make: |parts| {
+        let PollingOptions { interval } = parts.read("a Polling", &SETTINGS)?;
+        Ok(Polling::new(parts.source()?, interval).into())
+    },
+};
 
 /// Lists a store again and again and tells what is different: for stores that cannot tell of their
 /// changes, where asking is affordable.

@@ -1,16 +1,22 @@
 //! What a cache keeps, and how it forgets.
 
 use super::flight::{Boarding, Flights};
-use super::following::Following;
+use super::following::{Extent, Following};
 use super::recency::Recency;
-use super::{CACHED_BYTES, CACHED_ENTRIES, COLLECT_LIMIT};
+use crate::COLLECT_LIMIT;
 use crate::combine::answers::size;
-use crate::{Answer, Body, ChangeKind, Content, Context, Reference, Result, Store};
+use crate::{Answer, Body, Content, Context, Reference, Result, Store};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// How many bytes a cache holds where nothing else was said.
+pub const CACHED_BYTES: u64 = 64 << 20;
+
+/// How many contents a cache holds where nothing else was said.
+pub const CACHED_ENTRIES: usize = 65_536;
 
 /// What a content costs beside its bytes: its name, its place in tables.
 const OVERHEAD: u64 = 128;
@@ -41,30 +47,11 @@ pub(super) struct Settings {
     pub(super) known_only: bool,
 }
 
-/// How far a write reaches. Everything above is forgotten in both cases.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// The reference.
-    AndAbove,
-    /// The reference and everything below it.
-    AndBelow,
-}
-
 /// A write under way, until it is answered or given up.
 pub(super) struct Writing {
     shared: Rc<Shared>,
     /// Under way in the confined copies as well.
     _parts: Vec<Writing>,
-}
-
-impl Extent {
-    /// Of a change that was told.
-    pub(super) fn of(kind: ChangeKind) -> Self {
-        match kind {
-            ChangeKind::Changed => Extent::AndAbove,
-            ChangeKind::Deleted | ChangeKind::Lost => Extent::AndBelow,
-        }
-    }
 }
 
 impl Writing {

@@ -1,12 +1,30 @@
 //! A cache hears of what others change in its source.
 
-use super::fill::Extent;
-use crate::{Changes, Context, Kind, Reference, Result, Store};
+use crate::{ChangeKind, Changes, Context, Kind, Reference, Result, Store};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as Step, Poll, Waker};
 use std::time::Duration;
 use tokio::time::Instant;
+
+/// How far a write reaches. Everything above is forgotten in both cases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The reference.
+    AndAbove,
+    /// The reference and everything below it.
+    AndBelow,
+}
+
+impl Extent {
+    /// Of a change that was told.
+    pub(super) fn of(kind: ChangeKind) -> Self {
+        match kind {
+            ChangeKind::Changed => Extent::AndAbove,
+            ChangeKind::Deleted | ChangeKind::Lost => Extent::AndBelow,
+        }
+    }
+}
 
 /// How long after a watch has ended the next one begins.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -1,6 +1,5 @@
 //! Writes that wait, and the task that does them.
 
-use super::WriteBackOptions;
 use crate::combine::{Retry, RetryOptions};
 use crate::{ClientContent, Content, Context, Error, Reference, Result, Store, Verb};
 use futures_util::future::select;
@@ -11,6 +10,36 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
+
+/// How a [`crate::WriteBack`] waits and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBackOptions {
+    /// How long a write waits for others of the same reference before it is done.
+    pub delay: Duration,
+    /// References that may have pending writes, at least 1. Beyond, the writer waits.
+    pub max_pending: usize,
+    /// Bytes of pending contents, about. Beyond, the writer waits.
+    pub max_size: u64,
+    /// How often a write is tried again after a temporary error, before it counts as lost.
+    pub retries: u32,
+    /// Whether a put asks the source first whether it creates something, and a delete whether there
+    /// is something to delete. Without, both answer what they can know: a put of something unknown
+    /// that it was there (`false`), a delete that it was (`true`).
+    pub exact: bool,
+}
+
+impl Default for WriteBackOptions {
+    /// After 100 ms, at most 1024 references and 64 MiB, ten tries more.
+    fn default() -> Self {
+        WriteBackOptions {
+            delay: Duration::from_millis(100),
+            max_pending: 1024,
+            max_size: 64 << 20,
+            retries: 10,
+            exact: false,
+        }
+    }
+}
 
 /// What a pending write costs beside its bytes.
 const OVERHEAD: u64 = 256;
@@ -84,8 +113,12 @@ impl State {
 
 impl Pending {
     pub(super) fn new(source: Rc<dyn Store>, options: WriteBackOptions) -> Self {
-        let (first, longest) = (Duration::from_millis(100), Duration::from_secs(10));
-        let pauses = RetryOptions { times: options.times, first, longest };
+        let pauses = RetryOptions {
+            retries: options.retries,
+            initial_delay: Duration::from_millis(100),
+            max_delay: Duration::from_secs(10),
+            retry_posts: false,
+        };
         let retry = Retry::new(source.clone(), pauses);
         let (state, moved, hurry) = (RefCell::default(), Notify::new(), Notify::new());
         Pending { source, options, retry, state, moved, hurry }
@@ -127,14 +160,14 @@ impl Pending {
     }
 
     pub(super) fn is_too_large(&self, content: Option<&Content>) -> bool {
-        size(content) > self.options.bytes
+        size(content) > self.options.max_size
     }
 
     pub(super) fn has_room(&self, reference: &Reference, content: Option<&Content>) -> bool {
         let state = self.state.borrow();
         let known = state.writes.contains_key(&key(reference));
-        let room = known || state.len() < self.options.pending.max(1);
-        room && state.bytes + size(content) <= self.options.bytes
+        let room = known || state.len() < self.options.max_pending.max(1);
+        room && state.bytes + size(content) <= self.options.max_size
     }
 
     /// Lets a write wait. Answers as a put or a delete does, as far as that is known.
