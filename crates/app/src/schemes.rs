@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The built-in schemes.
-pub(crate) const SCHEMES: [&str; 14] = [
+pub(crate) const SCHEMES: [&str; 15] = [
     "env",
     "file",
     "http",
@@ -25,6 +25,7 @@ pub(crate) const SCHEMES: [&str; 14] = [
     "search",
     "sh",
     "sqlite",
+    "std",
 ];
 
 /// The stores of the schemes, each made when it is first used.
@@ -78,6 +79,7 @@ impl Schemes {
             }),
             "search" => self.search.clone(),
             "sh" => Rc::new(CommandStore::new(self.environment.clone())),
+            "std" => crate::standard::files(),
             "sqlite" => Rc::new(SqliteScheme { databases: self.databases.clone() }),
             _ => return None,
         })

@@ -23,4 +23,5 @@ pub use fibers::load::{Load, load};
 pub use host::{Host, Output, RunningServer};
 pub use isolate::{Isolate, Limits};
 pub use program::run::{Argument, Failure, ProgramOutcome, TestCase};
+pub use program::standard::{standard_file, standard_names, standard_views};
 pub use runnel_compile as compile;

@@ -66,6 +66,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "stores/combine.lua",
     "stores/combinators.lua",
     "stores/remote.lua",
+    "pages/standard.lua",
     "search/page.lua",
     "stores/logging.lua",
     "stores/template.lua",

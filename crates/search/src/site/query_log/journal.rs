@@ -1,14 +1,14 @@
-//! What a page tells of searches: they go into a bounded queue, and a thread of its own counts them
-//! and writes the log, so that no search waits for either.
+//! The journal of searches: a bounded queue, and a thread that counts searches and writes the log, so
+//! that no search waits for either.
 //!
 //! All pages of a process that are made with the same settings share one journal: each worker of a
 //! server makes its page by itself.
 
-use super::event::{Event, QueryLogFormat, write_missing};
-use super::kept;
-use super::moment;
-use super::rotating::Rotating;
-use super::statistics::Statistics;
+use crate::site::query_log::event::{QueryLogFormat, SearchEvent, write_missing};
+use crate::site::query_log::rotation::RotatingLog;
+use crate::site::statistics::Statistics;
+use crate::site::statistics::saved;
+use crate::site::statistics::seconds;
 use runnel_store::{Error, Kind, Result, json};
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Searches that wait to be written at most. Those beyond are lost, and counted.
+/// Most searches in the queue. Further ones are dropped and counted.
 pub const WAITING_SEARCHES: usize = 4_096;
 /// Bytes after which the query log begins a new file, unless something else is said.
 pub const QUERY_LOG_BYTES: u64 = 16 << 20;
@@ -30,7 +30,7 @@ const KEEP_AFTER: Duration = Duration::from_secs(10);
 /// Searches that are written at once.
 const BATCH: usize = 512;
 
-/// What happens with searches besides their answer.
+/// The settings of a journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JournalSettings {
     /// What tells journals without files apart.
@@ -48,30 +48,30 @@ pub struct JournalSettings {
 /// The journals of this process.
 static ALL: Mutex<Vec<(JournalSettings, Weak<Journal>)>> = Mutex::new(Vec::new());
 
-/// Where searches are told. When the last holder lets go, what waits is written.
+/// A handle to the journal. Dropping the last one writes the queue.
 #[derive(Debug)]
 pub struct Journal {
-    queue: Option<SyncSender<Told>>,
-    shared: Arc<Shared>,
+    queue: Option<SyncSender<JournalMessage>>,
+    shared: Arc<JournalState>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread is told.
+/// A message to the thread of the journal.
 #[derive(Debug)]
-enum Told {
-    Search(Event),
+enum JournalMessage {
+    Search(SearchEvent),
     /// Everything told before is to be written, and the sender to be dropped then.
     Write(SyncSender<()>),
 }
 
 #[derive(Debug)]
-struct Shared {
+struct JournalState {
     statistics: Mutex<Statistics>,
     missing: AtomicU64,
 }
 
 impl Journal {
-    /// The journal of these settings, begun if nobody has it.
+    /// The journal with these settings; started at its first use.
     ///
     /// # Errors
     /// The query log cannot be opened, or no thread can be started.
@@ -90,16 +90,16 @@ impl Journal {
     fn begin(settings: &JournalSettings) -> Result<Journal> {
         let log = match &settings.log {
             Some(path) => {
-                Some(Rotating::open(path, settings.log_bytes.unwrap_or(QUERY_LOG_BYTES))?)
+                Some(RotatingLog::open(path, settings.log_bytes.unwrap_or(QUERY_LOG_BYTES))?)
             }
             None => None,
         };
         let kept = settings.keep.as_deref().and_then(read_kept);
-        let now = moment::seconds(SystemTime::now());
+        let now = seconds(SystemTime::now());
         let statistics = Mutex::new(kept.unwrap_or_else(|| Statistics::new(now)));
-        let shared = Arc::new(Shared { statistics, missing: AtomicU64::new(0) });
+        let shared = Arc::new(JournalState { statistics, missing: AtomicU64::new(0) });
         let (queue, events) = sync_channel(WAITING_SEARCHES);
-        let mut writer = Writer {
+        let mut writer = JournalWriter {
             shared: shared.clone(),
             log,
             format: settings.format,
@@ -118,10 +118,12 @@ impl Journal {
         Ok(Journal { queue: Some(queue), shared, thread: Some(thread) })
     }
 
-    /// Tells of a search; never waits.
-    pub(crate) fn tell(&self, event: Event) {
-        let told =
-            self.queue.as_ref().is_some_and(|queue| queue.try_send(Told::Search(event)).is_ok());
+    /// Records a search; never waits.
+    pub(crate) fn tell(&self, event: SearchEvent) {
+        let told = self
+            .queue
+            .as_ref()
+            .is_some_and(|queue| queue.try_send(JournalMessage::Search(event)).is_ok());
         if !told {
             self.shared.missing.fetch_add(1, Ordering::Relaxed);
         }
@@ -133,7 +135,8 @@ impl Journal {
         let journals: Vec<_> = locked(&ALL).iter().filter_map(|(_, one)| one.upgrade()).collect();
         for journal in journals {
             let (done, written) = sync_channel(0);
-            let told = journal.queue.as_ref().map(|queue| queue.try_send(Told::Write(done)));
+            let told =
+                journal.queue.as_ref().map(|queue| queue.try_send(JournalMessage::Write(done)));
             if matches!(told, Some(Ok(()))) {
                 // It answers nothing: that its other end is gone is the answer.
                 let _ = written.recv_timeout(patience);
@@ -141,7 +144,7 @@ impl Journal {
         }
     }
 
-    /// What has been counted up to now.
+    /// A copy of the counts.
     pub(crate) fn statistics(&self) -> Statistics {
         locked(&self.shared.statistics).clone()
     }
@@ -162,10 +165,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The thread's own.
-struct Writer {
-    shared: Arc<Shared>,
-    log: Option<Rotating>,
+/// The state of the thread.
+struct JournalWriter {
+    shared: Arc<JournalState>,
+    log: Option<RotatingLog>,
     format: QueryLogFormat,
     keep: Option<PathBuf>,
     /// Since when there are statistics that no file has.
@@ -174,8 +177,8 @@ struct Writer {
     silent: bool,
 }
 
-impl Writer {
-    fn run(&mut self, events: &Receiver<Told>) {
+impl JournalWriter {
+    fn run(&mut self, events: &Receiver<JournalMessage>) {
         let mut lines = Vec::new();
         loop {
             let received = match self.changed {
@@ -197,7 +200,12 @@ impl Writer {
     }
 
     /// Counts and writes a search, and those that wait behind it.
-    fn write(&mut self, first: Told, events: &Receiver<Told>, lines: &mut Vec<u8>) {
+    fn write(
+        &mut self,
+        first: JournalMessage,
+        events: &Receiver<JournalMessage>,
+        lines: &mut Vec<u8>,
+    ) {
         lines.clear();
         let mut waiting = Vec::new();
         let missing = self.shared.missing.swap(0, Ordering::Relaxed);
@@ -208,8 +216,8 @@ impl Writer {
         }
         for told in std::iter::once(first).chain(events.try_iter().take(BATCH)) {
             let event = match told {
-                Told::Search(event) => event,
-                Told::Write(done) => {
+                JournalMessage::Search(event) => event,
+                JournalMessage::Write(done) => {
                     waiting.push(done);
                     continue;
                 }
@@ -239,7 +247,7 @@ impl Writer {
             return;
         }
         let Some(path) = self.keep.clone() else { return };
-        let value = kept::value(&locked(&self.shared.statistics));
+        let value = saved::value(&locked(&self.shared.statistics));
         if let Err(error) = replace(&path, &json::text(&value)) {
             self.complain("the statistics of searches could not be kept", &error);
         }
@@ -264,12 +272,12 @@ fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 /// Statistics of an earlier process. A file that is damaged is moved aside, so that nothing is lost
-/// that somebody may want to look at.
+/// that may be wanted later.
 fn read_kept(path: &Path) -> Option<Statistics> {
     let size = fs::metadata(path).ok()?.len();
     let read = || {
         let text = fs::read(path).ok()?;
-        kept::statistics(&json::parse(&text).ok()?)
+        saved::statistics(&json::parse(&text).ok()?)
     };
     let kept = if size <= KEPT_BYTES { read() } else { None };
     if kept.is_none() {
@@ -288,11 +296,11 @@ fn read_kept(path: &Path) -> Option<Statistics> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::event::Kind as SearchKind;
     use super::*;
+    use crate::site::query_log::event::SearchKind;
 
-    fn event(query: &str) -> Event {
-        Event {
+    fn event(query: &str) -> SearchEvent {
+        SearchEvent {
             seconds: 1_000_000,
             kind: SearchKind::Full,
             query: query.to_owned(),
@@ -337,7 +345,7 @@ mod tests {
     fn searches_that_come_too_fast_are_counted() {
         let settings = JournalSettings { name: "too fast".into(), ..JournalSettings::default() };
         let journal = Journal::of(&settings).unwrap();
-        // Nothing is counted while somebody looks, so that the queue fills up.
+        // The lock keeps the thread from counting, so that the queue fills up.
         let statistics = locked(&journal.shared.statistics);
         for _ in 0..2 * WAITING_SEARCHES {
             journal.tell(event("a"));

@@ -6,9 +6,9 @@
 //! seconds since 1970. Durations are lists of `[bucket, count]`, where a bucket is a quarter of a
 //! doubling of microseconds.
 
-use super::durations::Durations;
-use super::frequent::{Counted, Frequent};
-use super::statistics::{DAYS, HOURS, QUERY_CHARS, Span, Statistics};
+use crate::site::statistics::durations::Durations;
+use crate::site::statistics::frequent::{Counted, Frequent};
+use crate::site::statistics::{DAYS, HOURS, QUERY_CHARS, Span, Statistics};
 use runnel_store::Value;
 use std::collections::VecDeque;
 
@@ -123,8 +123,8 @@ fn restore(value: &Value, frequent: &mut Frequent) -> Option<()> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::event::{Event, Kind};
     use super::*;
+    use crate::site::query_log::event::{SearchEvent, SearchKind};
     use runnel_store::json;
     use std::time::Duration;
 
@@ -132,9 +132,9 @@ mod tests {
     fn what_is_kept_comes_back() {
         let mut statistics = Statistics::new(77);
         for number in 0..5_000_u64 {
-            statistics.add(&Event {
+            statistics.add(&SearchEvent {
                 seconds: number * 1_000,
-                kind: if number % 3 == 0 { Kind::Live } else { Kind::Full },
+                kind: if number % 3 == 0 { SearchKind::Live } else { SearchKind::Full },
                 query: format!("query {}", number % 1_700),
                 duration: Duration::from_micros(number),
                 total: (number % 2) as usize,

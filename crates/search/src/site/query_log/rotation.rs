@@ -11,7 +11,7 @@ pub const QUERY_LOG_FILES: usize = 4;
 
 /// The file and its older ones.
 #[derive(Debug)]
-pub(crate) struct Rotating {
+pub(crate) struct RotatingLog {
     path: PathBuf,
     file: Option<File>,
     length: u64,
@@ -19,10 +19,10 @@ pub(crate) struct Rotating {
     most: u64,
 }
 
-impl Rotating {
+impl RotatingLog {
     /// Opens or makes the file; what is in it stays.
-    pub(crate) fn open(path: &Path, most: u64) -> Result<Rotating> {
-        let mut rotating = Rotating { path: path.to_owned(), file: None, length: 0, most };
+    pub(crate) fn open(path: &Path, most: u64) -> Result<RotatingLog> {
+        let mut rotating = RotatingLog { path: path.to_owned(), file: None, length: 0, most };
         rotating.reopen().map_err(|error| {
             let message = format!("the query log {} could not be opened", path.display());
             let kind = match error.kind() {
@@ -86,7 +86,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("queries.log");
         fs::write(&path, "before\n").unwrap();
-        let mut log = Rotating::open(&path, 10).unwrap();
+        let mut log = RotatingLog::open(&path, 10).unwrap();
         for number in 0..7 {
             log.add(format!("line {number}\n").as_bytes()).unwrap();
         }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_is_said() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Rotating::open(&folder.path().join("no/such/folder.log"), 10).unwrap_err();
+        let error = RotatingLog::open(&folder.path().join("no/such/folder.log"), 10).unwrap_err();
         assert!(error.message.contains("folder.log"), "{error}");
     }
 }

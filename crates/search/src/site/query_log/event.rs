@@ -1,28 +1,28 @@
-//! A search that was made on a page, as the query log and the statistics are told of it.
+//! One search of a page, as the query log and the statistics record it.
 
-use super::moment::Moment;
 use runnel_store::json;
+use runnel_text::moment::CalendarTime;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Characters of a query that a line of the log pads it to.
+/// The width in characters to which a line of the log pads a query.
 const QUERY_WIDTH: usize = 50;
 
-/// How much was asked for.
+/// The extent of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Documents: somebody has typed a query to its end.
+pub(crate) enum SearchKind {
+    /// Documents: the query is complete.
     Full,
-    /// The number of documents alone, while somebody types.
+    /// Only the number of documents, during typing.
     Live,
 }
 
 /// One search.
 #[derive(Clone, Debug)]
-pub(crate) struct Event {
-    /// When it was made, in seconds since 1970.
+pub(crate) struct SearchEvent {
+    /// The time, in seconds since 1970.
     pub(crate) seconds: u64,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SearchKind,
     /// The query as it was asked, at most [`crate::MAX_QUERY_CHARS`] long.
     pub(crate) query: String,
     /// How long the search took.
@@ -31,7 +31,7 @@ pub(crate) struct Event {
     pub(crate) offset: i64,
     /// How many interpretations were considered.
     pub(crate) interpretations: usize,
-    /// The categories of an interpretation that somebody has chosen.
+    /// The categories of the chosen interpretation.
     pub(crate) chosen: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub enum QueryLogFormat {
     Json,
 }
 
-impl Event {
+impl SearchEvent {
     /// Appends the line of this search with its end. Control characters are escaped, so that it is
     /// always one line.
     pub(crate) fn write_line(&self, format: QueryLogFormat, out: &mut Vec<u8>) {
@@ -57,12 +57,12 @@ impl Event {
     }
 
     fn write_columns(&self, out: &mut Vec<u8>) {
-        let moment = Moment::of(self.seconds);
+        let moment = calendar(self.seconds);
         let mut query = String::with_capacity(self.query.len());
         write_escaped(&self.query, &mut query);
         let line = format!(
             "{}|{} {}|{:8.6}|{query:<QUERY_WIDTH$}|{:8}|{:4}|{:2}|\n",
-            if self.kind == Kind::Full { '>' } else { '.' },
+            if self.kind == SearchKind::Full { '>' } else { '.' },
             moment.date(),
             moment.time(),
             self.duration.as_secs_f64(),
@@ -74,8 +74,8 @@ impl Event {
     }
 
     fn write_json(&self, out: &mut Vec<u8>) {
-        let moment = Moment::of(self.seconds);
-        let kind = if self.kind == Kind::Full { "full" } else { "live" };
+        let moment = calendar(self.seconds);
+        let kind = if self.kind == SearchKind::Full { "full" } else { "live" };
         let (date, time) = (moment.date(), moment.time());
         out.extend_from_slice(
             format!(r#"{{"time":"{date}T{time}Z","kind":"{kind}","query":"#).as_bytes(),
@@ -97,7 +97,11 @@ impl Event {
     }
 }
 
-/// Appends the line that says how many searches are missing here, since nobody could write as fast.
+fn calendar(seconds: u64) -> CalendarTime {
+    CalendarTime::from_seconds(i64::try_from(seconds).unwrap_or_default())
+}
+
+/// Appends the line with the number of searches lost because the queue was full.
 pub(crate) fn write_missing(count: u64, format: QueryLogFormat, out: &mut Vec<u8>) {
     let line = match format {
         QueryLogFormat::Columns => format!("#|{count} searches are missing here\n"),
@@ -145,10 +149,10 @@ fn write_escaped(text: &str, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn event(query: &str) -> Event {
-        Event {
+    fn event(query: &str) -> SearchEvent {
+        SearchEvent {
             seconds: 1_795_221_719,
-            kind: Kind::Full,
+            kind: SearchKind::Full,
             query: query.to_owned(),
             duration: Duration::from_micros(44),
             total: 3,
@@ -158,7 +162,7 @@ mod tests {
         }
     }
 
-    fn line(event: &Event, format: QueryLogFormat) -> String {
+    fn line(event: &SearchEvent, format: QueryLogFormat) -> String {
         let mut out = Vec::new();
         event.write_line(format, &mut out);
         String::from_utf8_lossy(&out).into_owned()
@@ -169,7 +173,7 @@ mod tests {
         let expected =
             format!(">|2026-11-21 00:41:59|0.000044|alan{}|       3|   0| 2|\n", " ".repeat(46));
         assert_eq!(line(&event("alan"), QueryLogFormat::Columns), expected);
-        let live = Event { kind: Kind::Live, ..event("alan") };
+        let live = SearchEvent { kind: SearchKind::Live, ..event("alan") };
         assert!(line(&live, QueryLogFormat::Columns).starts_with(".|"));
     }
 
@@ -187,7 +191,7 @@ mod tests {
 
     #[test]
     fn json_reads_back() {
-        let chosen = Event { chosen: Some("title, author".into()), ..event("a \"b\"\t") };
+        let chosen = SearchEvent { chosen: Some("title, author".into()), ..event("a \"b\"\t") };
         let value: serde_json::Value =
             serde_json::from_str(&line(&chosen, QueryLogFormat::Json)).unwrap_or_default();
         assert_eq!(value["time"], "2026-11-21T00:41:59Z");
