@@ -8,6 +8,7 @@ mod dependencies;
 mod guides;
 #[allow(dead_code)]
 mod house;
+mod kernel;
 mod links;
 mod machines;
 mod proofs;
@@ -21,7 +22,7 @@ use crate::{Finding, Tree};
 /// A rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     dependencies::check,
     purity::check,
     unsafe_code::check,
@@ -30,6 +31,7 @@ const RULES: [Rule; 11] = [
     banned::check,
     contents::check,
     machines::check,
+    kernel::check,
     links::check,
     proofs::check,
     guides::check,

@@ -54,6 +54,7 @@ pub(crate) fn load(
             .call::<()>(&kernel)
             .map_err(|error| format!("kernel/{name}: {error}"))?;
     }
+    lua.load("KERNEL.seal()").exec().map_err(text)?;
     jit(true)?;
     lua.gc_restart();
     let slots = slots(stack)?;

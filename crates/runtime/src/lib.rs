@@ -3,7 +3,7 @@
 //! An [`Isolate`] belongs to one thread. It runs source texts ([`Isolate::run`]); the command
 //! around it is its [`Host`]. The library of built-in classes is in `kernel/`, in Lua.
 //!
-//! Reading order: `isolate`, `fibers/fiber`, `natives/call`, `values`, then `kernel/core/core.lua`.
+//! Reading order: `isolate`, `fibers/fiber`, `natives/call`, `values`, then `kernel/core/class.lua`.
 
 mod engine;
 mod fibers;

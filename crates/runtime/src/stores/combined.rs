@@ -28,7 +28,7 @@ type ConfinedSource = (Rc<dyn Store>, Rc<dyn Store>);
 
 impl ConfinedPart {
     /// The part of a store; `None` where it cannot be confined, or is missing.
-    fn of(&self, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+    fn confine(&self, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         if let Some((known, confined)) = &*self.latest.borrow()
             && Rc::ptr_eq(known, &store)
         {
@@ -75,7 +75,7 @@ impl Layer for Combined {
         let Some(part) = &self.confined else {
             return Ok(Below::found(store, reference.clone()));
         };
-        match part.of(store) {
+        match part.confine(store) {
             Some(confined) => Ok(Below::found(confined, reference.clone())),
             None => {
                 let message = "the store was replaced by one that cannot be confined";

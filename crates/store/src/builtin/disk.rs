@@ -18,8 +18,8 @@ use crate::{
     Reference, Result, Store, Value, Verb, Verbs, decode_segment,
 };
 use blocking::blocking;
-use kept::{Kept, Moment};
-use place::{Fault, Root};
+use kept::{ContentCache, ReadMoment};
+use place::{DiskFault, Root};
 use quick::Quick;
 use read::Fetched;
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 /// 16 MiB are kept by each store, and none that was changed less than three seconds before.
 pub struct Disk {
     root: Arc<Root>,
-    kept: Kept,
+    kept: ContentCache,
     notifiers: watch::Notifiers,
 }
 
@@ -112,7 +112,7 @@ impl Disk {
     }
 
     fn of(root: Root) -> Self {
-        let (kept, notifiers) = (Kept::default(), watch::Notifiers::default());
+        let (kept, notifiers) = (ContentCache::default(), watch::Notifiers::default());
         Disk { root: Arc::new(root), kept, notifiers }
     }
 
@@ -121,7 +121,7 @@ impl Disk {
         &self,
         verb: Verb,
         reference: &Reference,
-        work: impl FnOnce(&Root, &Reference) -> std::result::Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Root, &Reference) -> std::result::Result<T, DiskFault> + Send + 'static,
     ) -> Answer<T> {
         let (root, reference) = (self.root.clone(), reference.clone());
         Answer::later(async move {
@@ -141,7 +141,7 @@ impl Store for Disk {
         if kept.is_some() {
             return Answer::ok(kept);
         }
-        let (known, began) = (context.known.clone(), Moment::now());
+        let (known, began) = (context.known.clone(), ReadMoment::now());
         let fetched = match read::quickly(&self.root, reference, known.as_ref()) {
             Some(Ok(Fetched::Whole(metadata, bytes))) => {
                 let content = read::described(&metadata, Body::Bytes(bytes), reference);

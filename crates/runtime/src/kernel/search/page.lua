@@ -22,8 +22,8 @@ K.methods(Template, {
   end,
 })
 
--- Both are told what they belong to by an option, or by connecting them to it. What a page looks like
--- is a standard program.
+-- An option, or a connection, gives both the index or page that they belong to.
+-- Standard programs draw both pages.
 local function over(option, example)
   return function(self)
     local store = self[K.ivarKey(option)] or self.i_source

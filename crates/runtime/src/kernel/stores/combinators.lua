@@ -30,11 +30,6 @@ K.methods(Relative, {
   end,
 })
 
--- `ref:… asScheme`
-function K.relativeStore(store, path, scheme)
-  return native.relative(K.nativeStore(store), path, scheme)
-end
-
 -- Cache: answers from the cache, and fills it from the source.
 local Cache = classes.Cache
 definitions.Cache.parts = function(self)
@@ -163,7 +158,7 @@ local Converter = classes.JSONConverter
 definitions.JSONConverter.more = function(self, add)
   local class = rawget(self, "i_class") or rawget(self, "i_converterClass")
   if not K.isClass(class) then return end
-  K.followsClasses(self)
+  K.followsClasses(self, K.combinatorChanged)
   add("contract", K.contractOf(class))
 end
 K.methods(Converter, { ["class"] = function(self) return K.classOf(self) end })
@@ -198,3 +193,16 @@ function K.copyList(list)
   for i = 1, #list do copy[i] = list[i] end
   return copy
 end
+
+K.classMethods(K.classes.Store, {
+  -- Several stores, each the source of the one before.
+  ["stores:"] = function(_, list)
+    local first, below
+    for i = #list, 1, -1 do
+      local store = K.storeOf(list[i])
+      if below then store:setSource_(below) end
+      first, below = store, store
+    end
+    return first
+  end,
+})

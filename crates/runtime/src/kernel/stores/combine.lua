@@ -5,7 +5,7 @@
 -- through it enters no fiber. A subclass of the program that overrides something, or that has
 -- property paths, is asked through messages, and the native store lies below it.
 local K = ...
-local type, rawget, rawset, getmetatable = type, rawget, rawset, getmetatable
+local type, rawget, getmetatable = type, rawget, getmetatable
 local native, pathOf, throw = K.native, K.pathOf, K.throw
 local Scheme = K.classes.Scheme
 
@@ -57,7 +57,7 @@ local function noRing(self, store)
   return store
 end
 
--- What native code is told of a combinator: its options as plain values, its sources, their names.
+-- What native code gets of a combinator: options as plain values, sources, names of the sources.
 local function parts(self)
   local kind = self._combines
   local keys, map, n = {}, {}, 0
@@ -81,7 +81,7 @@ local function parts(self)
 end
 
 -- The native store below a combinator, made when it is first needed. Its handle stays the same when
--- an option or a source is set later: whoever holds it sees the change.
+-- an option or a source is set later: every holder sees the change.
 local function combine(self, handle)
   local options, sources, names = parts(self)
   for i = 1, #sources do sources[i] = K.nativeStore(sources[i]) end

@@ -52,21 +52,21 @@ impl Identity {
 
 /// When a read begins.
 #[derive(Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct ReadMoment {
     steady: Instant,
     /// What the times of files are compared with.
     calendar: SystemTime,
 }
 
-impl Moment {
+impl ReadMoment {
     pub(super) fn now() -> Self {
-        Moment { steady: Instant::now(), calendar: SystemTime::now() }
+        ReadMoment { steady: Instant::now(), calendar: SystemTime::now() }
     }
 }
 
 /// Small files by their paths. What is kept is answered only while the file at the path is in the
 /// very state in which it was read, which is looked at each time: one system call in place of four.
-pub(super) struct Kept {
+pub(super) struct ContentCache {
     files: RefCell<HashMap<Box<str>, File>>,
     bytes: Cell<usize>,
     trusted: Duration,
@@ -80,13 +80,18 @@ struct File {
     content: Content,
 }
 
-impl Default for Kept {
+impl Default for ContentCache {
     fn default() -> Self {
-        Kept { files: RefCell::default(), bytes: Cell::new(0), trusted: TRUSTED, settled: SETTLED }
+        ContentCache {
+            files: RefCell::default(),
+            bytes: Cell::new(0),
+            trusted: TRUSTED,
+            settled: SETTLED,
+        }
     }
 }
 
-impl Kept {
+impl ContentCache {
     /// The content of a path below the root that is looked at; without its bytes for a reader who
     /// has it already. Nothing where the file has to be read.
     pub(super) fn get(
@@ -112,7 +117,13 @@ impl Kept {
 
     /// Keeps all of a file that was found at a path without following a link. `began` is before the
     /// file was looked at.
-    pub(super) fn put(&self, path: &str, metadata: &Metadata, content: &Content, began: Moment) {
+    pub(super) fn put(
+        &self,
+        path: &str,
+        metadata: &Metadata,
+        content: &Content,
+        began: ReadMoment,
+    ) {
         let identity = Identity::of(metadata);
         let Body::Bytes(bytes) = &content.body else { return };
         if bytes.is_empty() || !is_plain(path) || !identity.is_settled(began.calendar, self.settled)

@@ -12,7 +12,7 @@ use crate::{
     Answer, Changes, Conditions, Content, Context, Memory, Outcome, Records, Reference, Result,
     Sequence, Setting, SettingKind, SettingTable, Shape, Store, Transaction, Value, Verb,
 };
-use fill::{Shared, Writing, name};
+use fill::{CacheState, Writing, name};
 use following::Extent;
 
 pub use fill::{CACHED_BYTES, CACHED_ENTRIES};
@@ -141,14 +141,14 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
 ///
 /// What is kept carries the entity tag of the cache, so a write cannot have a tag as its condition.
 pub struct Cache {
-    shared: Rc<Shared>,
+    shared: Rc<CacheState>,
 }
 
 impl Cache {
     /// Keeps in `cache` what is read from `source`. The cache should keep content at any path and
     /// nothing else, as [`Memory::site`] does. What is in it already is answered, too.
     pub fn new(cache: Rc<dyn Store>, source: Rc<dyn Store>) -> Self {
-        Cache { shared: Rc::new(Shared::new(cache, source)) }
+        Cache { shared: Rc::new(CacheState::new(cache, source)) }
     }
 
     /// Keeps in memory what is read from `source`.
@@ -186,7 +186,7 @@ impl Cache {
     /// what was in the cache before.
     pub fn watching(self) -> Self {
         self.shared.settings.update(|old| fill::Settings { known_only: true, ..old });
-        *self.shared.following.borrow_mut() = Some(following::Following::new());
+        *self.shared.following.borrow_mut() = Some(following::SourceFollower::new());
         self
     }
 
@@ -262,7 +262,7 @@ impl Layer for Cache {
     /// A cache of its own that only reads, and forgets what this one forgets: what this one holds
     /// may come from outside of the confined part.
     fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
-        let part = Rc::new(Shared::new(Rc::new(Memory::site()), inner));
+        let part = Rc::new(CacheState::new(Rc::new(Memory::site()), inner));
         part.settings.set(self.shared.settings.get());
         self.shared.add_part(&part);
         Some(Rc::new(ReadOnly::new(Rc::new(Cache { shared: part }))))
@@ -424,7 +424,7 @@ impl Layer for Cache {
     }
 
     fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        let Shared { cache, source, .. } = &*self.shared;
+        let CacheState { cache, source, .. } = &*self.shared;
         vec![("cache".to_string(), cache.clone()), ("source".to_string(), source.clone())]
     }
 }
@@ -433,7 +433,7 @@ impl Layer for Cache {
 struct Pending {
     inner: Rc<dyn Transaction>,
     _writing: Writing,
-    shared: Rc<Shared>,
+    shared: Rc<CacheState>,
 }
 
 impl Transaction for Pending {

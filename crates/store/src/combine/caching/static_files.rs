@@ -10,7 +10,7 @@ use crate::{
     Reference, Result, Setting, SettingKind, SettingTable, Store, Verb, Verbs, coding_quality,
     setting_choices,
 };
-use kept::Kept;
+use kept::SiteCache;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -160,14 +160,14 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 ///   to the exchange of the context. Without one, files are read plainly and directories answer
 ///   their index file.
 pub struct StaticFiles {
-    site: Rc<Site>,
+    site: Rc<ServedFiles>,
 }
 
-struct Site {
+struct ServedFiles {
     source: Rc<dyn Store>,
     /// The source without ways out of it, once there is one.
     confined: RefCell<Option<Rc<dyn Store>>>,
-    kept: Option<Kept>,
+    kept: Option<SiteCache>,
     options: StaticOptions,
 }
 
@@ -190,8 +190,8 @@ impl StaticFiles {
                 "the cache control of static files has a character that no header can have";
             return Err(Error::new(Kind::Invalid, message));
         }
-        let kept = options.cached.then(Kept::default);
-        let site = Site { source, confined: RefCell::default(), kept, options };
+        let kept = options.cached.then(SiteCache::default);
+        let site = ServedFiles { source, confined: RefCell::default(), kept, options };
         if let Some(links) = site.confinement()
             && matches!(site.source.confined(&Reference::default(), links), Confinement::Impossible)
         {
@@ -224,7 +224,7 @@ impl Visit {
     }
 }
 
-impl Site {
+impl ServedFiles {
     /// Whether links within the site are followed; `None` where every link is.
     fn confinement(&self) -> Option<bool> {
         match self.options.links {

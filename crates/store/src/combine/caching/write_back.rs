@@ -9,7 +9,7 @@ use crate::{
     Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Outcome, Reference,
     Result, Setting, SettingTable, Store, Value, Verb,
 };
-use pending::{Found, Pending};
+use pending::{PendingRead, PendingWrites};
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use tokio::time::{Instant, timeout_at};
@@ -77,20 +77,20 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 /// Pending writes are done by a task of its own: it must be used within a
 /// [`tokio::task::LocalSet`] or a [`tokio::runtime::LocalRuntime`].
 pub struct WriteBack {
-    pending: Rc<Pending>,
+    pending: Rc<PendingWrites>,
     /// What is read where nothing is pending: the source, or a confined part of it.
     source: Rc<dyn Store>,
 }
 
 thread_local! {
     /// All of this worker, for [`flush_all`].
-    static ALL: RefCell<Vec<Weak<Pending>>> = const { RefCell::new(Vec::new()) };
+    static ALL: RefCell<Vec<Weak<PendingWrites>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Does all pending writes of every [`WriteBack`] of this worker. Answers the first error, after
 /// all were tried.
 pub fn flush_all() -> Answer<()> {
-    let all: Vec<Rc<Pending>> =
+    let all: Vec<Rc<PendingWrites>> =
         ALL.with_borrow(|all| all.iter().filter_map(Weak::upgrade).collect());
     if all.iter().all(|one| one.is_clean()) {
         return Answer::ok(());
@@ -107,7 +107,7 @@ pub fn flush_all() -> Answer<()> {
 impl WriteBack {
     /// Writes to `source` later.
     pub fn new(source: Rc<dyn Store>, options: WriteBackOptions) -> Self {
-        let pending = Rc::new(Pending::new(source.clone(), options));
+        let pending = Rc::new(PendingWrites::new(source.clone(), options));
         ALL.with_borrow_mut(|all| {
             all.retain(|one| one.strong_count() > 0);
             all.push(Rc::downgrade(&pending));
@@ -138,7 +138,7 @@ impl WriteBack {
             return error.into();
         }
         let nil = matches!(&content, Some(Content { body: Body::Value(Value::Nil), .. }));
-        let unclear = matches!(self.pending.find(reference), Found::Unclear);
+        let unclear = matches!(self.pending.find(reference), PendingRead::Unclear);
         let at_once = context.transaction.is_some() || context.only_if.is_some();
         if unclear || nil || at_once {
             return self.around(
@@ -168,7 +168,7 @@ impl WriteBack {
 
 /// Lets a write wait once its content is at hand and there is room for it.
 async fn write_when_possible(
-    pending: Rc<Pending>,
+    pending: Rc<PendingWrites>,
     on: Reference,
     content: Option<Content>,
     context: Context,
@@ -246,15 +246,17 @@ impl Layer for WriteBack {
 
     fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let found = match context.transaction {
-            Some(_) => Found::Unclear,
+            Some(_) => PendingRead::Unclear,
             None => self.pending.find(reference),
         };
         match found {
-            Found::Written(written) => Answer::ok(written),
-            Found::Nothing => self.source.get(reference, context),
-            Found::Unclear => self.around(Verb::Get, reference, context, |source, on, context| {
-                source.get(on, context)
-            }),
+            PendingRead::Written(written) => Answer::ok(written),
+            PendingRead::Nothing => self.source.get(reference, context),
+            PendingRead::Unclear => {
+                self.around(Verb::Get, reference, context, |source, on, context| {
+                    source.get(on, context)
+                })
+            }
         }
     }
 

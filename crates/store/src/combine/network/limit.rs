@@ -98,7 +98,7 @@ struct Bucket {
 }
 
 /// A slot among those that may be under way, until it is dropped.
-type Slot = Option<OwnedSemaphorePermit>;
+type CallPermit = Option<OwnedSemaphorePermit>;
 
 impl Limit {
     /// Lets calls through to `source` as the options say.
@@ -137,7 +137,7 @@ impl Bucket {
 
 impl Gate {
     /// Passes at once where nobody waits and nothing is used up.
-    fn try_pass(&self) -> Option<Slot> {
+    fn try_pass(&self) -> Option<CallPermit> {
         let _turn = self.turn.try_acquire().ok()?;
         let slot = match &self.slots {
             Some(slots) => Some(slots.clone().try_acquire_owned().ok()?),
@@ -147,7 +147,7 @@ impl Gate {
     }
 
     /// Waits for its turn, which semaphores hand on in the order of asking.
-    async fn pass(&self) -> Option<Slot> {
+    async fn pass(&self) -> Option<CallPermit> {
         let _turn = self.turn.acquire().await.ok()?;
         let slot = match &self.slots {
             Some(slots) => Some(slots.clone().acquire_owned().await.ok()?),
@@ -161,21 +161,21 @@ impl Gate {
     }
 
     /// One more that waits, until the guard is dropped.
-    fn queue(self: &Rc<Self>) -> Result<Waiting> {
+    fn queue(self: &Rc<Self>) -> Result<WaitingCall> {
         let waiting = self.waiting.get();
         if waiting >= self.options.max_waiting {
             let message = format!("{waiting} calls wait for their turn already; try again later");
             return Err(Error::new(Kind::Unavailable, message));
         }
         self.waiting.set(waiting + 1);
-        Ok(Waiting(self.clone()))
+        Ok(WaitingCall(self.clone()))
     }
 }
 
-struct Waiting(Rc<Gate>);
+struct WaitingCall(Rc<Gate>);
 
-impl Waiting {
-    async fn pass(self, deadline: Option<std::time::Instant>) -> Result<Slot> {
+impl WaitingCall {
+    async fn pass(self, deadline: Option<std::time::Instant>) -> Result<CallPermit> {
         let passed = match deadline {
             Some(deadline) => timeout_at(Instant::from_std(deadline), self.0.pass()).await,
             None => Ok(self.0.pass().await),
@@ -191,7 +191,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
         self.0.waiting.set(self.0.waiting.get() - 1);
     }

@@ -1,7 +1,6 @@
 -- true and false, the conditional messages (numbers and nil understand them too: 0 and nil are
 -- false), and null.
 local K = ...
-local type = type
 local truth, valueOf = K.truth, K.valueOf
 local Number, Object = K.classes.Number, K.classes.Object
 
@@ -64,7 +63,6 @@ K.methods(Boolean, {
   ["concat:"] = function(self, other) return K.str(self) .. K.str(other) end,
   ["isBoolean"] = function() return true end,
   ["compare:"] = function(self, other) return K.order(self, other) end,
-  ["asData"] = function(self) return K.data(K.str(self)) end,
 })
 for _, selector in ipairs {
   "add:", "sub:", "mul:", "div:", "mod:", "isLessThan:", "isGreaterThan:", "isLessThanOrEqualTo:",
@@ -82,12 +80,9 @@ K.classMethods(Boolean, {
   ["false"] = function() return false end,
 })
 
--- null: what stands for nil inside arrays and dictionaries. It never comes out of them: to a
--- program `NSNull null` is nil.
-local Null = K.newClass("Null", Object)
-K.alias("NSNull", Null)
+-- null answers as nil does.
+local Null = K.classes.Null
 K.method(Null, "_kind", K.kinds.null)
-K.NULL = setmetatable({}, Null._methods)
 K.methods(Null, {
   ["description"] = function() return "nil" end,
   ["isNil"] = function() return true end,

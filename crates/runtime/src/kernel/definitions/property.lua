@@ -31,7 +31,8 @@ function K.property(object, name)
   local methods = K.methodsOf(object)
   if type(object) == "table" then
     if object._isDictionary then return entry(object, name) end
-    if object._isStore and K.storeProperty then return K.storeProperty(object, name) end
+    local own = object._property
+    if own then return own(object, name) end
   end
   local first = type(name) == "string" and byte(name)
   if not first or first >= 48 and first <= 57 then
@@ -95,7 +96,7 @@ function K.refuseNames(names, class, sample)
   for i = 1, #names do
     local name = names[i]
     if class and declares(class, name) then
-      ambiguous(name, (find(class._name, "^[AEIOU]") and "an " or "a ") .. class._name)
+      ambiguous(name, K.articleOf(class._name))
     elseif element and hasField(element, name) then
       ambiguous(name, "the rows")
     end
@@ -143,8 +144,6 @@ function K.setProperty(object, name, value)
   if type(object) ~= "table" then unknown(object, name) end
   if object._isDictionary then
     object:at_put_(name, value)
-  elseif object._isStore and K.storeSetProperty then
-    return K.storeSetProperty(object, name, value)
   elseif object._isArray then
     object:at_put_(index(name), value)
   elseif K.isClass(object) or not K.setDeclared(object, K.classOf(object), name, value) then
@@ -170,3 +169,12 @@ function K.setPropertyPath(object, path, value)
   for i = 1, #names - 1 do object = K.property(object, names[i]) end
   return K.setProperty(object, names[#names], value)
 end
+
+local messages = {
+  ["valueForKey:"] = function(self, key) return K.property(self, key) end,
+  ["setValue:forKey:"] = function(self, value, key) return K.setProperty(self, key, value) end,
+  ["valueForKeyPath:"] = function(self, path) return K.propertyPath(self, path) end,
+  ["setValue:forKeyPath:"] = function(self, value, path) K.setPropertyPath(self, path, value) end,
+}
+K.methods(K.classes.Object, messages)
+K.classMethods(K.classes.Object, messages)

@@ -1,6 +1,6 @@
 -- Definitions: what `class`, `scheme`, `filter` … mean at run time; loop bounds; templates.
 local K = ...
-local type, rawget, rawset, setmetatable = type, rawget, rawset, setmetatable
+local rawget, rawset = rawget, rawset
 local throw = K.throw
 local classes = K.classes
 local Object = classes.Object
@@ -35,7 +35,8 @@ local roots = {
 -- Begins a definition; answers the class and the method tables of its superclass.
 function K.define(keyword, name, super)
   local class = classes[name]
-  -- Names as plain as `Cache` may be wanted for something else; a program that extends says so.
+  -- A program may reuse a plain name such as `Cache` for a class of its own; to extend ours, it writes
+  -- `extension`.
   if class and rawget(class, "_plainName") and keyword ~= "extension" then class = nil end
   if class and (keyword == "extension" or super == nil or class._super == super) then
     local above = class._super
@@ -63,18 +64,6 @@ function K.promise(class, name)
   table.insert(class._promised, name)
 end
 
--- The bound of a counted loop.
-function K.bound(value, selector)
-  if type(value) == "number" then return value end
-  if value == true then return 1 elseif value == false then return 0 end
-  throw("typeError", string.format("%s needs numbers, not %s", selector, K.nameOf(value)))
-end
-
-function K.step(value, selector)
-  if type(value) == "number" and value ~= 0 then return value end
-  throw("invalid", string.format("%s needs a step that is not 0", selector))
-end
-
 -- `object Name : #Class{ … }`: a class whose instances begin with these values.
 function K.template(name, class, keys, values, count)
   local template = K.newClass(name, class)
@@ -83,12 +72,6 @@ function K.template(name, class, keys, values, count)
     return K.fillObject(new(self), keys, values, count)
   end)
   return template
-end
-
--- nil as a value of a query.
-function K.orNull(value)
-  if value == nil then return K.NULL end
-  return value
 end
 
 -- Text from many pieces.

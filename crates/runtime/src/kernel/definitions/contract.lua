@@ -72,6 +72,17 @@ local function classNamed(kind)
   return rawget(class, "_defined") and class or nil
 end
 
+-- The class that a field is declared with, where it is one of the program's: `var <Project> project`.
+function K.referredClass(class, ivar)
+  local kind = class._types[ivar]
+  local referred = kind and K.classes[kind]
+  if not referred or #referred._ivars == 0 or K.isSubclass(referred, K.classes.Collection) then return nil end
+  for _, name in ipairs(referred._ivars) do
+    if name == "id" then return referred end
+  end
+  return nil
+end
+
 -- The function that a field's values go through.
 local function fitting(class, name, kind, required)
   local plain = K.native.fieldType(kind)
@@ -205,7 +216,7 @@ end
 
 -- Converters for a class take what it is now.
 local converters = setmetatable({}, { __mode = "k" })
-function K.followsClasses(converter) converters[converter] = true end
+function K.followsClasses(converter, refresh) converters[converter] = refresh end
 function K.classesChanged()
-  for converter in pairs(converters) do K.combinatorChanged(converter) end
+  for converter, refresh in pairs(converters) do refresh(converter) end
 end
