@@ -40,7 +40,7 @@ const OPTIONS: &[(&str, Read)] = &[
         const WRONG: &str = "an array of addresses such as '10.0.0.0/8', or 'unix:'";
         let texts = texts(value).map_err(|_| WRONG)?;
         let proxies = texts.iter().map(|text| TrustedProxy::parse(text));
-        options.limits.proxies = proxies.collect::<Option<_>>().ok_or(WRONG)?;
+        options.limits.access.trusted_proxies = proxies.collect::<Option<_>>().ok_or(WRONG)?;
         Ok(())
     }),
     ("certificate", |options, value| {
@@ -73,10 +73,10 @@ const OPTIONS: &[(&str, Read)] = &[
         set(&mut options.limits.header_section, count(value, 1 << 24))
     }),
     ("mostHeaders", |options, value| set(&mut options.limits.header_fields, count(value, 10_000))),
-    ("compressFrom", |options, value| set(&mut options.limits.pack_from, bytes(value))),
+    ("compressFrom", |options, value| set(&mut options.limits.min_compress_size, bytes(value))),
     ("compression", |options, value| {
         if !flag(value)? {
-            options.limits.pack_from = u64::MAX;
+            options.limits.min_compress_size = u64::MAX;
         }
         Ok(())
     }),
@@ -96,9 +96,11 @@ const OPTIONS: &[(&str, Read)] = &[
         };
         Ok(())
     }),
-    ("hosts", |options, value| set(&mut options.limits.hosts, texts(value))),
-    ("origins", |options, value| set(&mut options.limits.origins, origins(value))),
-    ("credentials", |options, value| set(&mut options.limits.credentials, flag(value))),
+    ("hosts", |options, value| set(&mut options.limits.access.allowed_hosts, texts(value))),
+    ("origins", |options, value| set(&mut options.limits.access.allowed_origins, origins(value))),
+    ("credentials", |options, value| {
+        set(&mut options.limits.access.allow_credentials, flag(value))
+    }),
     ("requestsAtATime", |options, value| set(&mut options.limits.streams, count(value, 10_000))),
     ("websocketCompression", |options, value| {
         set(&mut options.limits.compress_messages, flag(value))

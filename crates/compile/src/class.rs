@@ -1,7 +1,6 @@
 //! Definitions: classes, schemes, filters and their like.
 
-use crate::code::Tail;
-use crate::code::{ClassFacts, MethodContext};
+use crate::code::{ClassFacts, MethodContext, Tail};
 use crate::generator::Generator;
 use crate::lua::names::{self, quoted};
 use crate::scope::Scope;

@@ -1,7 +1,6 @@
 //! Statements: what becomes of the value of each.
 
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::scope::{Scope, Variable, implicit_parameters};

@@ -28,6 +28,6 @@ pub use server::listener::descriptors::{Reserve, is_out_of_descriptors};
 pub use server::listener::incoming::Share;
 pub use server::listener::listen::{AcceptQueue, Handed, bind, close_queue};
 pub use server::observer::{CLIENT_GONE, ObservedRequest, Observer, OutboundCall, RefusedHead};
-pub use server::options::{DEFAULT_PORT, Limits, ServerOptions};
+pub use server::options::{AccessPolicy, DEFAULT_PORT, Limits, ServerOptions};
 pub use server::request::forwarded::TrustedProxy;
 pub use server::serve::{HttpServer, serve, serve_handed, serve_on, serve_on_unix};

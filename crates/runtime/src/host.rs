@@ -102,7 +102,7 @@ pub trait Host {
         Answer::ok(None)
     }
     /// Runs the prompt inside the program, in the isolate of this thread, until the user leaves it.
-    /// At the end of an input that is no terminal it answers only when the process is told to stop.
+    /// At the end of an input that is no terminal it answers only once the process gets a signal to stop.
     fn interact(&self) -> Answer<()> {
         Answer::ok(())
     }

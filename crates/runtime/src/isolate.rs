@@ -1,4 +1,5 @@
 //! The isolate: one engine with the kernel loaded, used by one thread.
+#![allow(unsafe_code)]
 
 use crate::engine::collector::Collector;
 use crate::engine::memory::Accounts;
@@ -10,6 +11,7 @@ use crate::fibers::task::FiberTask;
 use crate::host::Host;
 use crate::values::plans::Plans;
 use mlua::Lua;
+use mlua::ffi::lua_State;
 use runnel_store::{Content, Context as Call, Transaction};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -36,7 +38,7 @@ pub(crate) type PendingOperation = Pin<Box<dyn Operation>>;
 
 /// An engine with the kernel loaded, before it becomes an isolate.
 pub(crate) struct Engine {
-    pub(crate) main: Stack,
+    pub(crate) main: *mut lua_State,
     pub(crate) slots: KernelSlots,
     pub(crate) accounts: Accounts,
     pub(crate) watchdog: Watchdog,
@@ -56,7 +58,7 @@ impl Default for Limits {
     }
 }
 
-/// Kept values of the kernel.
+/// Slots of the kernel's values that Rust uses.
 #[derive(Default)]
 pub(crate) struct KernelSlots {
     pub(crate) worker: Slot,
@@ -71,7 +73,7 @@ pub(crate) struct KernelSlots {
     pub(crate) instantiate: Slot,
     pub(crate) serve: Slot,
     pub(crate) serve_verbs: Slot,
-    /// The name of the verb that is asked for most.
+    /// The name of the most frequent verb.
     pub(crate) get: Slot,
     pub(crate) text: Slot,
     pub(crate) json_text: Slot,
@@ -83,29 +85,29 @@ pub(crate) struct KernelSlots {
 }
 
 pub(crate) struct IsolateState {
-    // Dropped first: no signal may come once the engine is gone.
+    // Dropped first: no signal may arrive after the engine is closed.
     watchdog: Watchdog,
     pool: RefCell<Vec<EngineThread>>,
     pending: RefCell<Option<PendingOperation>>,
-    /// The answer of the fiber that is about to end, where its program does not look at it.
+    /// The answer of the fiber that is about to end, where its program does not read it.
     answer: RefCell<Option<Content>>,
     call: RefCell<Call>,
-    running: Cell<Stack>,
+    running: Cell<*mut lua_State>,
     scheduler: Rc<Scheduler>,
     collector: Collector,
-    /// The fibers that the one that runs has started.
+    /// The fibers that the running fiber has forked.
     children: RefCell<Vec<Rc<FiberTask>>>,
     plans: Plans,
     slots: KernelSlots,
     sources: RefCell<HashMap<String, Rc<str>>>,
     host: Rc<dyn Host>,
-    /// Whether a compiled loop can be interrupted; looked at before the first server starts.
+    /// Whether a compiled loop can be interrupted; measured before the first server starts.
     interruptible: OnceCell<bool>,
-    /// The engine after its accounts: what is left then is freed by its own allocator.
+    /// The engine after its accounts: its own allocator frees the rest.
     _engine: (Accounts, Lua),
 }
 
-/// From how many children on a fiber forgets those that have ended. Those that run are bounded.
+/// Children of a fiber beyond which it drops those that have ended. Running ones are bounded.
 const MANY_CHILDREN: usize = 64;
 
 /// One engine with the kernel loaded. Clones are the same isolate.
@@ -160,8 +162,9 @@ impl Isolate {
     }
 
     /// The stack to work on: that of the fiber that runs, else the engine's own.
-    pub(crate) fn stack(&self) -> Stack {
-        self.0.running.get()
+    pub(crate) fn stack(&self) -> Stack<'_> {
+        // SAFETY: the isolate owns the engine, and a fiber keeps its coroutine while it runs.
+        unsafe { Stack::from_raw(self.0.running.get()) }
     }
 
     /// Whether time slices and deadlines work: without them nothing is served.
@@ -226,17 +229,17 @@ impl Isolate {
         &self.0.scheduler
     }
 
-    /// The fiber that runs has started another one.
+    /// Adds a fiber that the running fiber has forked.
     pub(crate) fn add_child(&self, child: Rc<FiberTask>) {
         let mut children = self.0.children.borrow_mut();
-        // Now and then: looking at all of them each time would cost more than they do.
+        // Only at powers of two: checking all of them each time would cost more than they do.
         if children.len() >= MANY_CHILDREN && children.len().is_power_of_two() {
             children.retain(|child| !child.has_ended());
         }
         children.push(child);
     }
 
-    /// Another fiber runs now, or goes on: its children for those of the one before.
+    /// Exchanges the children of the running fiber for those of the next.
     pub(crate) fn swap_children(&self, children: &mut Vec<Rc<FiberTask>>) {
         std::mem::swap(&mut *self.0.children.borrow_mut(), children);
     }
@@ -249,7 +252,7 @@ impl Isolate {
         self.0.pending.take()
     }
 
-    /// Holds the answer of the fiber that runs until it ends, which it does at once.
+    /// Holds the answer of the running fiber until it ends, which it does at once.
     pub(crate) fn hold_answer(&self, content: Content) {
         self.0.answer.replace(Some(content));
     }
@@ -258,24 +261,24 @@ impl Isolate {
         self.0.answer.take()
     }
 
-    /// What the fiber that runs was called with.
+    /// The call of the running fiber.
     pub(crate) fn call(&self) -> Call {
         self.0.call.borrow().clone()
     }
 
-    /// A fiber runs from here; answers what ran before.
-    pub(crate) fn enter(&self, call: Call, stack: Stack) -> (Call, Stack) {
-        (self.0.call.replace(call), self.0.running.replace(stack))
+    /// Makes a fiber the running one; answers the call and the stack of the one before.
+    pub(crate) fn enter(&self, call: Call, stack: Stack) -> (Call, *mut lua_State) {
+        (self.0.call.replace(call), self.0.running.replace(stack.state()))
     }
 
-    /// What ran before goes on; answers the call of the fiber that ran, which may have entered or
-    /// left a transaction meanwhile.
-    pub(crate) fn leave(&self, outer: (Call, Stack)) -> Call {
+    /// Makes the fiber before the running one again; answers the call of the fiber that ran, which may
+    /// have entered or left a transaction meanwhile.
+    pub(crate) fn leave(&self, outer: (Call, *mut lua_State)) -> Call {
         self.0.running.set(outer.1);
         self.0.call.replace(outer.0)
     }
 
-    /// From now on the verbs of the fiber that runs are part of this transaction, or of none.
+    /// Makes the following verbs of the running fiber part of a transaction, or of none.
     pub(crate) fn set_transaction(&self, transaction: Option<Rc<dyn Transaction>>) {
         self.0.call.borrow_mut().transaction = transaction;
     }

@@ -4,7 +4,7 @@
 mod files;
 
 use crate::engine::stack::{Slot, Stack, Type};
-use crate::engine::watchdog;
+use crate::engine::{memory, watchdog};
 use crate::isolate::KernelSlots;
 use crate::pages::markup::{Escape, escape_into};
 use mlua::Lua;
@@ -13,11 +13,12 @@ use runnel_store::Verb;
 use std::borrow::Cow;
 
 /// The engine's own stack.
-pub(crate) fn main_stack(lua: &Lua) -> Stack {
+pub(crate) fn main_stack(lua: &Lua) -> Stack<'_> {
     let mut state = std::ptr::null_mut();
     // SAFETY: only the pointer is taken; it is used while the engine lives, on its own thread.
     let _ = unsafe { lua.exec_raw::<()>((), |inner| state = inner) };
-    Stack(state)
+    // SAFETY: see above.
+    unsafe { Stack::from_raw(state) }
 }
 
 /// What Rust gives the kernel before it is loaded.
@@ -84,7 +85,7 @@ fn sources_in(folder: &std::path::Path) -> Option<Vec<(Cow<'static, str>, Cow<'s
         .collect()
 }
 
-/// Fills the kernel's tables `rawNative` and `serverOptions`, `seed` and `escapeMarkup`.
+/// Fills the kernel with what Rust gives it: natives, names of options, and constants.
 fn publish(stack: Stack, publication: &Publication) {
     stack.reserve(16);
     push_global(stack);
@@ -103,10 +104,14 @@ fn publish(stack: Stack, publication: &Publication) {
     stack.set_field(kernel, "serverOptions");
     stack.push_number(publication.seed);
     stack.set_field(kernel, "seed");
+    stack.push_bytes(memory::MESSAGE);
+    stack.set_field(kernel, "memoryMessage");
+    stack.push_bytes(memory::EXPLANATION.as_bytes());
+    stack.set_field(kernel, "memoryExplanation");
     // SAFETY: only the address is pushed; markup.lua calls it with what markup.rs asks for.
     unsafe {
         let escape: Escape = escape_into;
-        ffi::lua_pushlightuserdata(stack.0, escape as *mut std::ffi::c_void);
+        ffi::lua_pushlightuserdata(stack.state(), escape as *mut std::ffi::c_void);
     }
     stack.set_field(kernel, "escapeMarkup");
     stack.pop(1);
@@ -115,7 +120,7 @@ fn publish(stack: Stack, publication: &Publication) {
 fn push_global(stack: Stack) {
     // SAFETY: a plain look-up in the globals, which holds the kernel while it is loaded.
     unsafe {
-        ffi::lua_getfield(stack.0, ffi::LUA_GLOBALSINDEX, c"KERNEL".as_ptr());
+        ffi::lua_getfield(stack.state(), ffi::LUA_GLOBALSINDEX, c"KERNEL".as_ptr());
     }
 }
 

@@ -1,4 +1,4 @@
-//! The living program: an isolate of LuaJIT, fibers, objects, references and connections.
+//! The runtime of a program: an isolate of LuaJIT, fibers, objects, references and connections.
 //!
 //! An [`Isolate`] belongs to one thread. It runs source texts ([`Isolate::run`]); the command
 //! around it is its [`Host`]. The library of built-in classes is in `kernel/`, in Lua.

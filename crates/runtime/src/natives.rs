@@ -56,7 +56,8 @@ pub(crate) fn names() -> Vec<&'static str> {
 /// `false, error`, or nothing after the operation was left to the isolate.
 // SAFETY: the engine calls it with its own state; panics of natives do not pass through it.
 pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_int {
-    let stack = Stack(state);
+    // SAFETY: the engine lives, and runs on this thread.
+    let stack = unsafe { Stack::from_raw(state) };
     let Some((_, native)) = NATIVES.get(stack.upvalue_number()) else { return 0 };
     let Some(isolate) = Isolate::current() else { return 0 };
     // No allocation is refused, and so nothing raised, before the last of Rust's values is dropped.

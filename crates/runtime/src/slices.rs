@@ -1,13 +1,12 @@
-//! Native work in slices: an operation that would run for long runs for one slice, lets others have
-//! their turn, and goes on.
+//! Long native work in time slices: after each slice of an operation other fibers run.
 //!
-//! Such an operation is a state machine with a `step`. It waits in line like a fiber
-//! ([`crate::fibers::scheduler`]), so that many of them together hold up others no longer than one. What it has
-//! made so far lies on a stack of its own ([`Workspace`]), which is released when it is dropped: that is
-//! how a cancelled fiber ends its operation.
+//! Such an operation is a state machine with a `step`. It queues like a fiber
+//! ([`crate::fibers::scheduler`]), so that many operations together delay others no longer than one. Its
+//! partial result lies on a stack of its own ([`Workspace`]), which is released on drop: a cancelled
+//! fiber ends its operation that way.
 //!
 //! - [`build`]: objects of the engine from a parsed document or a value.
-//! - [`walk`]: goes through an object of the engine, for JSON ([`json`]) and plain data ([`data`]).
+//! - [`walk`]: traversal of an object of the engine, for JSON ([`json`]) and plain data ([`data`]).
 
 pub(crate) mod build;
 pub(crate) mod content;
@@ -31,9 +30,9 @@ use std::time::{Duration, Instant};
 const UNITS: u32 = 128;
 /// Bytes of text that count as one unit.
 const UNIT_BYTES: usize = 256;
-/// How long an operation may run before it is a matter of slices.
+/// The time of the first slice: most operations end within it.
 const AT_ONCE: Duration = Duration::from_millis(1);
-/// How long a request waits for memory of others, and between two looks.
+/// How long a request waits for memory of others, and between two attempts.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -48,8 +47,7 @@ impl Slice {
         Slice { until: Some(Instant::now() + time), units: UNITS }
     }
 
-    /// The first slice of an operation, before it is known whether there are others. Where the
-    /// program cannot wait there are none, and this one has no end.
+    /// The first slice of an operation. Where the program cannot wait it is the only one, and endless.
     pub(crate) fn first(stack: Stack) -> Slice {
         match stack.can_wait() {
             true => Slice::of(AT_ONCE),
@@ -57,7 +55,7 @@ impl Slice {
         }
     }
 
-    /// For work that cannot wait.
+    /// A slice without an end, for work that cannot wait.
     pub(crate) fn endless() -> Slice {
         Slice { until: None, units: UNITS }
     }
@@ -74,7 +72,7 @@ impl Slice {
     }
 }
 
-/// Runs an operation to its end: `step` answers nothing as long as it has to go on.
+/// Runs an operation to its end: `step` answers `None` until it is done.
 pub(crate) async fn run<T>(
     isolate: &Isolate,
     mut step: impl FnMut(&mut Slice) -> Result<Option<T>, Error>,
@@ -108,13 +106,13 @@ async fn room(isolate: &Isolate) -> Result<(), Error> {
     Ok(())
 }
 
-/// The error of native work that stops for want of memory.
+/// The out-of-memory error of native work.
 fn out_of_memory(isolate: &Isolate) -> Error {
     Fault::of_engine(&String::from_utf8_lossy(crate::engine::memory::MESSAGE)).into_error(isolate)
 }
 
-/// Charges a request for objects of the engine before they are made. It waits a moment for memory of
-/// others, of which the garbage is collected meanwhile.
+/// Charges a request for objects of the engine before they are made. It waits up to [`PATIENCE`] for
+/// memory of other requests, whose garbage is collected meanwhile.
 ///
 /// # Errors
 /// Those of [`Context::hold`]; [`Kind::Unavailable`] where the engine has no room for them.
@@ -151,7 +149,7 @@ fn no_room() -> Error {
         .with_detail("see --memory")
 }
 
-/// Waits in line, where there is one.
+/// Waits for a turn, while fibers queue.
 async fn turn(scheduler: &Rc<Scheduler>, ran: Duration) {
     let mut ticket: Option<Rc<Ticket>> = None;
     std::future::poll_fn(|context| match &ticket {
@@ -166,7 +164,7 @@ async fn turn(scheduler: &Rc<Scheduler>, ran: Duration) {
     .await;
 }
 
-/// A stack of its own, on which no code runs.
+/// A stack for partial results, on which no code runs.
 pub(crate) struct Workspace {
     isolate: Isolate,
     thread: EngineThread,
@@ -181,7 +179,7 @@ impl Workspace {
         &self.isolate
     }
 
-    pub(crate) fn stack(&self) -> Stack {
+    pub(crate) fn stack(&self) -> Stack<'_> {
         self.thread.stack()
     }
 }

@@ -6,7 +6,6 @@
 pub(crate) mod cells;
 pub(crate) mod columns;
 pub(crate) mod content;
-pub(crate) mod date;
 pub(crate) mod errors;
 pub(crate) mod handle;
 pub(crate) mod kind;

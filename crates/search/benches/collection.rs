@@ -1,7 +1,7 @@
-//! A collection of made-up books with title, author and year: the memory of its index, how long
-//! loading and a snapshot take, how large the files are, and how long opening takes.
+//! Collections of generated books: memory of the index, duration of loading, snapshot and opening,
+//! and size of the files.
 //!
-//! The argument is the number of books. Times are of the clock, since several threads work.
+//! The argument is the number of books. Durations are wall-clock time, since several threads work.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod catalogue;

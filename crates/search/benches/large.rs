@@ -1,8 +1,8 @@
-//! A million made-up books: how long loading takes, how much memory they need, and how long queries
-//! of one to five words take. By CPU time of the thread, because machines are shared.
+//! A million generated books: duration of loading, memory, and duration of queries of one to five
+//! words, in CPU time of the thread.
 //!
-//! The first argument is the number of books; with a second one only that query is run, as often as
-//! the third says, for a profiler.
+//! The first argument is the number of books. A second one selects a query and a third one its
+//! repetitions, for a profiler.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod catalogue;

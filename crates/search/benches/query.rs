@@ -1,8 +1,8 @@
-//! Queries per second in one thread, the JSON included, next to the original's figures.
+//! Queries per second in one thread, including the JSON, next to the figures of the original.
 //!
-//! Runs on the library of 540 books that the original's example searches. It lies outside of the
-//! project; without it the benchmark says so and ends. With a query and a number as arguments it
-//! runs that query so many times and prints nothing, for counting instructions with a profiler.
+//! The data are the 540 books of the original's example. They are not part of the repository:
+//! without them the benchmark prints a line and ends. With a query and a number as arguments it
+//! repeats that query and prints nothing, to count instructions with a profiler.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/it/support.rs"]

@@ -1,9 +1,8 @@
-//! The slowest queries: hostile ones, and random ones, on small and large indexes, by CPU time and by
-//! the share of the work that a query may be. The argument is the number of documents of the largest
-//! index.
+//! The slowest queries: hostile and random ones on small and large indexes, by CPU time and share
+//! of the work budget. The argument is the number of documents of the largest index.
 //!
-//! The library of 540 books lies outside of the project; without it only made-up documents are
-//! used.
+//! Without the library of 540 books, which is not part of the repository, only generated documents
+//! are used.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod catalogue;

@@ -83,7 +83,10 @@ impl Collection {
 
     /// Opens the collection again after another process had its folder. Existing searches see the
     /// new content, and watchers receive `lost`, since changes may be missing.
-    pub(crate) fn again(&self, definition: CollectionDefinition) -> Result<Arc<Collection>, Error> {
+    pub(crate) fn reopen(
+        &self,
+        definition: CollectionDefinition,
+    ) -> Result<Arc<Collection>, Error> {
         let again = Collection::open_with(definition, DiskSteps::default(), Some(self))?;
         again.watchers.lost(&Reference::default());
         Ok(again)
@@ -162,7 +165,7 @@ impl Collection {
         // Copied before the lock is held.
         let kept = self.stored.then(|| Bytes::copy_from_slice(record));
         let _writing = self.write_lock();
-        self.check()?;
+        self.check_writable()?;
         let mut index = write(&self.index);
         if index.len() >= MAX_DOCUMENTS && !index.contains(id.clone()) {
             let message = format!("the index {} is full: {MAX_DOCUMENTS} documents", self.name);
@@ -191,7 +194,7 @@ impl Collection {
             let last = self.log.as_ref().map_or(0, WriteLog::last);
             return Ok((false, self.pending(last)));
         }
-        self.check()?;
+        self.check_writable()?;
         let mut index = write(&self.index);
         let number = self.log.as_ref().map_or(0, |log| log.append(&id, None));
         index.remove(id.clone());
@@ -260,13 +263,13 @@ impl Collection {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
-        self.log.as_ref().map_or(Ok(()), |log| Ok(log.check()?))
+    fn check_writable(&self) -> Result<(), Error> {
+        self.log.as_ref().map_or(Ok(()), |log| Ok(log.check_writable()?))
     }
 
     fn pending(&self, write: u64) -> PendingWrite {
         match &self.log {
-            Some(log) => PendingWrite::of(log.progress().clone(), write),
+            Some(log) => PendingWrite::awaiting(log.progress().clone(), write),
             None => PendingWrite::ready(),
         }
     }

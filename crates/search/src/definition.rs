@@ -65,7 +65,7 @@ impl SearchDefinition {
         let what = "a SearchIndex";
         let known: Vec<&str> = [&OWN[..], &tokenizer::OPTIONS, &searching::OPTIONS].concat();
         let Value::Record(fields) = value else {
-            return Err(invalid(format!("{what} is defined by a literal with its options")));
+            return Err(invalid(format!("{what} needs a literal with its options")));
         };
         let (members, own): (Vec<_>, Vec<_>) = fields
             .iter()
@@ -75,7 +75,7 @@ impl SearchDefinition {
         let options = DefinitionOptions::new(&own, what, &known)?;
         let name = read_name(&options)?;
         let what = format!("the index {name}");
-        let options = options.called(&what);
+        let options = options.with_owner(&what);
         let mut index = IndexConfig::new(&name);
         if let Some(identifier) = options.text("identifier")? {
             index = index.identifier(identifier);
@@ -87,7 +87,7 @@ impl SearchDefinition {
                 &format!("the tokenizer of {what}"),
                 TokenizerUse::Documents,
             )?,
-            None => tokenizer::of(&options, TokenizerUse::Documents)?,
+            None => tokenizer::read_options(&options, TokenizerUse::Documents)?,
         });
         let fidelity = match options.flag("original")? {
             Some(true) => Fidelity::Original,
@@ -108,7 +108,7 @@ impl SearchDefinition {
         for attribute in read_attributes(&options, &what)? {
             index = index.attribute(attribute);
         }
-        let search = searching::of(&options)?.fidelity(fidelity);
+        let search = searching::read_options(&options)?.fidelity(fidelity);
         let search = match options.record("searching")? {
             Some(value) => search.tokenizer(tokenizer::read(
                 value,
@@ -154,7 +154,7 @@ impl SearchesDefinition {
             Some(_) => Some(read_name(&options)?),
             None => None,
         };
-        let mut search = searching::of(&options)?;
+        let mut search = searching::read_options(&options)?;
         if options.flag("original")? == Some(true) {
             search = search.fidelity(Fidelity::Original);
         }
@@ -162,7 +162,7 @@ impl SearchesDefinition {
             Some(value) => {
                 tokenizer::read(value, "`searching` of a Search", TokenizerUse::Queries)?
             }
-            None => tokenizer::of(&options, TokenizerUse::Queries)?,
+            None => tokenizer::read_options(&options, TokenizerUse::Queries)?,
         });
         Ok(SearchesDefinition { name, search })
     }
@@ -171,13 +171,13 @@ impl SearchesDefinition {
 /// Reads the name, which is a part of paths and of the scheme `search:`.
 fn read_name(options: &DefinitionOptions<'_>) -> Result<String, Error> {
     let Some(name) = options.text("name")? else {
-        return Err(invalid(format!("{} needs its `name`, such as 'books'", options.what())));
+        return Err(invalid(format!("{} needs its `name`, such as 'books'", options.owner())));
     };
     let odd = |character: char| character == '/' || character == '?' || character.is_control();
     if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains(odd) {
         return Err(invalid(format!(
             "`name` of {} must be a short text without slashes and question marks",
-            options.what()
+            options.owner()
         )));
     }
     Ok(name.to_owned())

@@ -2,14 +2,14 @@
 
 use crate::answer::document_order::DocumentOrder;
 use crate::answer::highlight::Markers;
-use crate::answer::pager::Pager;
+use crate::answer::pager::{PagePosition, Pager};
 use crate::answer::search_answer::{IndexIdentifier, SearchAnswer};
 use crate::error::{ConfigError, RequestError};
 use crate::index::posting_list::SeenSlots;
 use crate::index::search_index::{Fidelity, SearchIndex};
 use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_INDEXES;
-use crate::query::combiner::Combiner;
+use crate::query::combiner::{Combiner, IndexScope};
 use crate::query::filter::SearchFilter;
 use crate::query::parsed_query::QuerySyntax;
 use crate::query::preferences::{Boost, CategoryNameId, Preferences};
@@ -188,19 +188,19 @@ impl Search {
     pub fn new(indexes: Vec<SharedIndex>, config: SearchConfig) -> Result<Search, ConfigError> {
         if indexes.is_empty() || indexes.len() > MAX_INDEXES {
             return Err(ConfigError::new(format!(
-                "a search was given {} indexes; it needs one to {MAX_INDEXES}",
+                "a search needs 1 to {MAX_INDEXES} indexes (got {})",
                 indexes.len()
             )));
         }
         for (number, index) in indexes.iter().enumerate() {
             if indexes[..number].iter().any(|other| Arc::ptr_eq(other, index)) {
                 return Err(ConfigError::new(format!(
-                    "a search was given the index {} twice; give it each index once",
-                    read(index).name()
+                    "the search has the index {} twice; pass each index once",
+                    read_index(index).name()
                 )));
             }
         }
-        let guards: Vec<_> = indexes.iter().map(read).collect();
+        let guards: Vec<_> = indexes.iter().map(read_index).collect();
         let categories = guards.iter().flat_map(|index| index.category_names());
         let preferences = Preferences::new(
             categories,
@@ -240,9 +240,9 @@ impl Search {
     /// type than its attribute.
     pub fn filter(&self, text: &str) -> Result<SearchFilter, RequestError> {
         let filter = SearchFilter::parse(text)?;
-        let guards: Vec<_> = self.indexes.iter().map(read).collect();
+        let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
-        restriction::check(&filter, &columns)?;
+        restriction::check_filter(&filter, &columns)?;
         Ok(filter)
     }
 
@@ -252,7 +252,7 @@ impl Search {
     /// Those of [`DocumentOrder::parse`], and an attribute that no index has.
     pub fn order(&self, text: &str) -> Result<DocumentOrder, RequestError> {
         let order = DocumentOrder::parse(text)?;
-        let guards: Vec<_> = self.indexes.iter().map(read).collect();
+        let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
         order.check(&columns)?;
         Ok(order)
@@ -270,9 +270,9 @@ impl Search {
         answer.query.parse(query, &self.config.tokenizer, self.config.reading(true));
         // One index is the common case: it needs no vector of guards.
         if let [index] = &self.indexes[..] {
-            self.run(&[read(index)], request, answer);
+            self.run(&[read_index(index)], request, answer);
         } else {
-            let guards: Vec<_> = self.indexes.iter().map(read).collect();
+            let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
             self.run(&guards, request, answer);
         }
     }
@@ -318,9 +318,10 @@ impl Search {
         let everything = restricted && combiner.answer.query.places.is_empty();
         let mut restrictions = Vec::new();
         for (number, index) in indexes.iter().enumerate() {
-            self.interpret(&mut combiner, number, index);
+            let scope = IndexScope { index, names: &self.names[number] };
+            self.interpret(&mut combiner, number, scope);
             if restricted {
-                restrictions.push(self.restrict(&mut combiner, number, index, request, everything));
+                restrictions.push(self.restrict(&mut combiner, scope, request, everything));
             }
             if everything {
                 combiner.answer.interpretations.add_everything(number as u8);
@@ -336,40 +337,35 @@ impl Search {
             indexes,
             lists: &lists,
             fidelity: self.config.fidelity,
-            extra: self.config.terminate_early,
             chosen: Vec::new(),
             restrictions: &restrictions,
+            request,
+            position: PagePosition::new(request, self.config.terminate_early),
         };
-        pager.run(answer, request, work)
+        pager.run(answer, work)
     }
 
     /// The documents of an index that the filter and the excluded words leave.
     fn restrict<'a>(
         &'a self,
         combiner: &mut Combiner<'a, '_>,
-        number: usize,
-        index: &'a SearchIndex,
+        scope: IndexScope<'a>,
         request: &Request<'_>,
         everything: bool,
     ) -> Restriction {
-        let excluded = self.exclude(combiner, number, index);
-        Restriction::new(index.columns(), request.filter, excluded, everything, combiner.work)
+        let excluded = Search::exclude(combiner, scope);
+        Restriction::new(scope.index.columns(), request.filter, excluded, everything, combiner.work)
     }
 
     /// The documents with excluded words; `None` without such words.
-    fn exclude<'a>(
-        &'a self,
-        combiner: &mut Combiner<'a, '_>,
-        number: usize,
-        index: &'a SearchIndex,
-    ) -> Option<SlotBits> {
+    fn exclude<'a>(combiner: &mut Combiner<'a, '_>, scope: IndexScope<'a>) -> Option<SlotBits> {
         if combiner.answer.query.excluded.is_empty() {
             return None;
         }
         let mut excluded = SlotBits::default();
         for place in 0..combiner.answer.query.excluded.len() {
             let place = combiner.answer.query.excluded[place];
-            combiner.excluded(index, &self.names[number], place, &mut excluded);
+            combiner.add_excluded(scope, place, &mut excluded);
         }
         Some(excluded)
     }
@@ -379,14 +375,14 @@ impl Search {
         &'a self,
         combiner: &mut Combiner<'a, '_>,
         number: usize,
-        index: &'a SearchIndex,
+        scope: IndexScope<'a>,
     ) {
         combiner.answer.interpretations.places.clear();
         let mut bytes = 0;
         for place in 0..combiner.answer.query.places.len() {
             let place = combiner.answer.query.places[place];
             let start = combiner.answer.combinations.len() as u32;
-            if combiner.place(index, &self.names[number], place) == 0 {
+            if combiner.add_position(scope, place) == 0 {
                 if self.config.ignore_unassigned {
                     continue;
                 }
@@ -408,6 +404,6 @@ impl Search {
 
 /// Acquires a read lock. A panic never leaves an index half changed for readers, so a poisoned lock
 /// is read like any other.
-pub(crate) fn read(index: &SharedIndex) -> RwLockReadGuard<'_, SearchIndex> {
+pub(crate) fn read_index(index: &SharedIndex) -> RwLockReadGuard<'_, SearchIndex> {
     index.read().unwrap_or_else(PoisonError::into_inner)
 }

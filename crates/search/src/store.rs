@@ -187,16 +187,16 @@ impl SearchStore {
             return Ok(Content { entity_tag: Some(tag), ..Content::default() });
         }
         let asked = reference.query().unwrap_or_default();
-        let kept = self.kept.borrow().answer(asked);
+        let kept = self.kept.borrow().get(asked);
         let text = match kept {
             Some(text) => text,
             None => {
                 let parameters = SearchParameters::read(asked)?;
                 let mut found = self.spare.take();
-                let text = self.found(&parameters, &mut found).map(Bytes::from);
+                let text = self.search_json(&parameters, &mut found).map(Bytes::from);
                 self.spare.replace(found);
                 let text = text?;
-                self.kept.borrow_mut().keep(version, asked, &text);
+                self.kept.borrow_mut().insert(version, asked, &text);
                 text
             }
         };
@@ -205,7 +205,7 @@ impl SearchStore {
     }
 
     /// The member of a path, and the rest of the path: the identifier of a document.
-    fn place(&self, reference: &Reference) -> Result<Option<(&SearchMember, Reference)>> {
+    fn member_at(&self, reference: &Reference) -> Result<Option<(&SearchMember, Reference)>> {
         if reference.relative_path().is_empty() {
             return Ok(None);
         }
@@ -222,13 +222,13 @@ impl SearchStore {
 
     /// The member and the identifier of a path.
     fn document_at(&self, reference: &Reference) -> Result<Option<(&SearchMember, Id)>> {
-        let Some((member, rest)) = self.place(reference)? else { return Ok(None) };
-        Ok(member.keys.of_path(&rest.key()).map(|id| (member, id)))
+        let Some((member, rest)) = self.member_at(reference)? else { return Ok(None) };
+        Ok(member.keys.id_of_path(&rest.key()).map(|id| (member, id)))
     }
 
     /// The only index of a path, for verbs on a whole index.
     fn collection_at(&self, verb: Verb, reference: &Reference) -> Result<&SearchMember> {
-        match (self.place(reference), &self.members[..]) {
+        match (self.member_at(reference), &self.members[..]) {
             (Ok(None), [only]) => Ok(only),
             (Ok(Some((member, rest))), [_, _, ..]) if rest.relative_path().is_empty() => Ok(member),
             (Err(error), _) => Err(error),
@@ -284,8 +284,8 @@ impl Store for SearchStore {
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let at = match self.document_at(reference) {
             Ok(Some((member, id))) => Ok((member.clone(), id)),
-            Ok(None) => match self.place(reference) {
-                Ok(Some((member, rest))) => Err(member.keys.wrong(&rest.key())),
+            Ok(None) => match self.member_at(reference) {
+                Ok(Some((member, rest))) => Err(member.keys.invalid_path_error(&rest.key())),
                 _ => Err(Error::not_allowed(Verb::Put, reference)),
             },
             Err(error) => Err(error),
@@ -320,7 +320,7 @@ impl Store for SearchStore {
             Ok(None) if reference.relative_path().is_empty() => {
                 Error::not_allowed(Verb::Merge, reference).into()
             }
-            Ok(None) => document_writes::missing().on(Verb::Merge, reference).into(),
+            Ok(None) => document_writes::missing_error().on(Verb::Merge, reference).into(),
             Err(error) => error.on(Verb::Merge, reference).into(),
         }
     }
@@ -361,7 +361,7 @@ impl Store for SearchStore {
     }
 
     fn watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
-        let watched = match self.place(reference) {
+        let watched = match self.member_at(reference) {
             Ok(None) => match &self.members[..] {
                 [only] => Ok(only.collection().watchers().watch(reference)),
                 _ => Err(Error::new(

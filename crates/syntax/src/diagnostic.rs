@@ -16,7 +16,7 @@ pub enum Severity {
 pub struct Label {
     /// Where.
     pub span: Span,
-    /// What is there: "expected `]`", "opened here".
+    /// The text at the label: "expected `]`", "opened here".
     pub text: String,
 }
 

@@ -46,7 +46,7 @@ impl<'s> Lexer<'s> {
         Lexeme { kind, span, newline, spaced: start > from as usize }
     }
 
-    /// The length of a plain text; one that does not end is taken to end with its line.
+    /// The length of a plain text; an unterminated one ends with its line.
     fn plain_text(&self, text: &str) -> usize {
         let length = match self.unclosed.get() {
             true => text_length(&text[..line_end(text, 0)]),

@@ -1,5 +1,5 @@
 //! From text to tree by recursive descent, one token ahead. Never fails: what cannot be read
-//! becomes an `Error` node and a diagnostic, and reading goes on at the next statement, element
+//! becomes an `Error` node and a diagnostic, and parsing resumes at the next statement, element
 //! or member.
 
 mod block;
@@ -177,7 +177,7 @@ impl<'s> Parser<'s> {
         span
     }
 
-    /// Goes on behind the place.
+    /// Advances by one token.
     fn seek(&mut self, end: u32) {
         if self.has_stopped() {
             return;

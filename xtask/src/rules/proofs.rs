@@ -3,7 +3,7 @@
 //! Behind a sentence that no example of a page can show stands, unseen by readers, what proves it:
 //!
 //! ```text
-//! <!-- proved by crates/app/tests/robustness.rs nesting_and_length_have_limits -->
+//! <!-- proved by crates/app/tests/it/robustness.rs nesting_and_length_have_limits -->
 //! <!-- proved by crates/store/src/copy.rs DEEPEST = 64, MOST = 10,000,000; crates/… -->
 //! ```
 //!

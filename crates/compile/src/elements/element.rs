@@ -6,9 +6,7 @@
 //! write where they stand, too. The page that a `get` of a property path answers is written where the
 //! kernel can send what is already there.
 
-use crate::code::Code;
-use crate::code::MarkupTarget;
-use crate::code::Tail;
+use crate::code::{Code, MarkupTarget, Tail};
 use crate::elements::html::{self, Attribute, MarkupContext};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
@@ -150,7 +148,7 @@ impl Generator<'_> {
         Code { prefix: true, ..Code::constant(kept) }
     }
 
-    /// The page that a `get` answers. For a client it is written at once, where what is there of it
+    /// The page that a `get` answers. For a client it is written at once, where the part written so far
     /// can be sent; for others it becomes a function that writes it when it is wanted. Answers whether
     /// the expression was one.
     pub(crate) fn page(&mut self, expression: &Expression, tail: &Tail) -> bool {

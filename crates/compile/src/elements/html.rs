@@ -69,7 +69,7 @@ pub(crate) fn is_void(tag: &str) -> bool {
     VOID.contains(&tag)
 }
 
-/// Whether an element is one of SVG or MathML, as far as they are known here.
+/// Whether an element is a known one of SVG or MathML.
 pub(crate) fn is_foreign(tag: &str) -> bool {
     FOREIGN.split_ascii_whitespace().any(|known| known == tag)
 }

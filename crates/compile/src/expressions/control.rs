@@ -1,8 +1,7 @@
 //! Messages that become Lua's own control structures when their arguments are literal blocks:
 //! conditions, loops, `and:`/`or:`, `ifNil:` and their like.
 
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage};
 
@@ -28,7 +27,7 @@ fn block(expression: &Expression) -> Option<&Block> {
 /// the densest code takes about three for a byte. A longer block is a function of its own.
 const INLINED: u32 = 10_000;
 
-/// A block literal with at most so many parameters, none of them implicit, and not too long.
+/// Whether an expression is a block literal that can stand in place: its length, its parameters.
 fn plain(expression: &Expression, parameters: usize) -> bool {
     block(expression).is_some_and(|block| {
         block.parameters.len() <= parameters

@@ -3,8 +3,7 @@
 //! The order of evaluation is the program's. Where a later argument needs statements of its own
 //! (an assignment, a control structure), the values before it are kept in temporaries first.
 
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, SentMessage, TextPart, Word};

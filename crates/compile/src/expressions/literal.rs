@@ -1,7 +1,6 @@
 //! Literals: arrays, dictionaries, objects, elements, templates.
 
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::Diagnostic;
@@ -85,7 +84,7 @@ impl Generator<'_> {
         Code::call(format!("dict({{{keys}}},{{{values}}},{})", pairs.len())).deeper_than(&codes)
     }
 
-    /// The class of a literal; reports one that does not exist.
+    /// The class of a literal; reports an unknown one.
     pub(crate) fn class_value(&mut self, class: &Word) -> String {
         // A variable may hold the class; but scripts also give an instance the name of its class.
         if !self.is_class(&class.text) {

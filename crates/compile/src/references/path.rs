@@ -3,8 +3,7 @@
 //! `var:`, `this:`, `class:` and `scheme:` are known to the compiler; every other scheme is looked
 //! up by the kernel when the reference is used.
 
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::{field, quoted};
 use crate::scope::Variable;

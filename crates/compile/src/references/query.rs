@@ -2,11 +2,9 @@
 //!
 //! A query block is compiled twice: as a function of the element, and, where it only compares the
 //! element's fields with values, as data that a store can run itself. Where it cannot become data,
-//! the part that stands in the way takes the place of the data, for the message that says so.
+//! the part that no query expresses replaces the data, for the error message.
 
-use crate::code::BracketContext;
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{BracketContext, Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::scope::Scope;

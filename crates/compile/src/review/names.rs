@@ -1,7 +1,6 @@
 //! What the names around an expression hold.
 
-use crate::walk::walk;
-use crate::walk::walk_deep;
+use crate::walk::{walk, walk_deep};
 use runnel_syntax::ast::{
     AssignOperator, Block, Expression, ExpressionKind, Method, PropertyPath, Segment, Statement,
     TextPart,

@@ -141,7 +141,7 @@ impl VerbCall {
             match self.attempt(host, payload, kind.as_ref(), feed).await? {
                 Ok(answered) => return Ok(answered),
                 Err(failure) if is_first && self.may_repeat() && fault::was_closed(&failure) => {
-                    tracing::debug!(target_uri = %self.target, "closed without an answer: once more");
+                    tracing::debug!(target_uri = %self.target, "closed without a response: retrying");
                     host.counters.add(Count::Retries, 1);
                     is_first = false;
                 }

@@ -1,6 +1,7 @@
 //! Errors of the client, each as one sentence.
 
 use crate::client::failure::{FailureCause, RoundTripFailure};
+use crate::client::transport::TransportError;
 use hyper::{StatusCode, Uri};
 use runnel_store::{Error, Kind};
 use std::io;
@@ -17,43 +18,18 @@ pub(crate) fn of_status(status: StatusCode) -> Error {
 pub(crate) fn no_response(failure: &RoundTripFailure, target: &Uri) -> Error {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     let (kind, message, temporary) = match failure.root() {
-        FailureCause::Io(io::ErrorKind::ConnectionRefused) => {
-            (Kind::Unavailable, format!("{host} refused the connection"), true)
+        FailureCause::Io(io::ErrorKind::NotFound) => {
+            let message = format!("there is no socket for {host}");
+            (Kind::Unavailable, message, true)
         }
-        FailureCause::Io(io::ErrorKind::NotFound) => (
-            Kind::Unavailable,
-            format!("there is no socket on which {host} is to be reached"),
-            true,
-        ),
         FailureCause::Io(io::ErrorKind::PermissionDenied) => {
             (Kind::Denied, format!("the socket of {host} is not for this user"), false)
         }
-        FailureCause::Io(io::ErrorKind::TimedOut) => {
-            (Kind::Timeout, timed_out(target, "connect"), true)
-        }
-        FailureCause::Io(
-            io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe
-            | io::ErrorKind::UnexpectedEof,
-        )
-        | FailureCause::Closed => {
-            (Kind::Unavailable, format!("{host} closed the connection without an answer"), true)
-        }
-        FailureCause::Tls(reason) => {
-            (Kind::Denied, format!("{host} has no trustworthy secure connection: {reason}"), false)
-        }
         FailureCause::Name => (Kind::Unavailable, format!("the host {host} cannot be found"), true),
-        FailureCause::Malformed => {
-            (Kind::Failed, format!("{host} answered something else than HTTP"), false)
-        }
         FailureCause::Content => {
             (Kind::Failed, format!("the content for {host} could not be sent"), false)
         }
-        FailureCause::Io(_) => {
-            let verb = if failure.is_connect() { "reached" } else { "used" };
-            (Kind::Unavailable, format!("{host} cannot be {verb}"), true)
-        }
+        _ => return TransportError::of(failure, host).into(),
     };
     Error::new(kind, message).with_temporary(temporary).with_detail(failure.to_string())
 }

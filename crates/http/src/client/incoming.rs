@@ -155,13 +155,13 @@ struct ResponsePieces {
 
 impl ResponsePieces {
     fn late(&self) -> Error {
-        let message = fault::timed_out(&self.call.target, "send its answer");
+        let message = fault::timed_out(&self.call.target, "send its response");
         Error::new(Kind::Timeout, message).on(self.call.verb, &self.call.reference)
     }
 
     fn broken_off(&self, failure: &RoundTripFailure) -> Error {
         let host = self.call.target.authority().map_or("the server", |host| host.as_str());
-        Error::new(Kind::Unavailable, format!("{host} broke its answer off"))
+        Error::new(Kind::Unavailable, format!("{host} ended its response early"))
             .with_detail(failure.to_string())
             .on(self.call.verb, &self.call.reference)
     }

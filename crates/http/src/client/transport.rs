@@ -147,9 +147,9 @@ impl Received {
     pub async fn next(&mut self) -> Option<Result<Bytes, TransportError>> {
         let piece = poll_fn(|context| self.content.poll_piece(context)).await?;
         Some(piece.map_err(|gap| match gap {
-            BodyFailure::Late => TransportError::late(&self.place, "go on with its answer"),
+            BodyFailure::Late => TransportError::late(&self.place, "continue its response"),
             BodyFailure::Failed(failure) => TransportError {
-                message: format!("{} broke its answer off", self.place),
+                message: format!("{} ended its response early", self.place),
                 ..TransportError::of(&failure, &self.place)
             },
         }))
@@ -199,7 +199,7 @@ impl TransportError {
         }
     }
 
-    fn of(failure: &RoundTripFailure, host: &str) -> Self {
+    pub(crate) fn of(failure: &RoundTripFailure, host: &str) -> Self {
         let detail = failure.to_string();
         let (fault, message) = match failure.root() {
             FailureCause::Tls(reason) => {
@@ -207,7 +207,7 @@ impl TransportError {
                 (TransportFault::Untrusted, message)
             }
             FailureCause::Malformed => {
-                let message = format!("{host} answered something else than HTTP");
+                let message = format!("{host} does not speak HTTP");
                 (TransportFault::Malformed, message)
             }
             FailureCause::Io(io::ErrorKind::ConnectionRefused) => {
@@ -236,7 +236,7 @@ impl TransportError {
 }
 
 fn closed(host: &str) -> (TransportFault, String) {
-    (TransportFault::Closed, format!("{host} closed the connection without an answer"))
+    (TransportFault::Closed, format!("{host} closed the connection without a response"))
 }
 
 impl fmt::Display for TransportError {

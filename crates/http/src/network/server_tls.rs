@@ -97,7 +97,7 @@ impl ServerTls {
         self.reload_if_changed();
         let acceptor = TlsAcceptor::from(self.0.settings.borrow().clone());
         Box::pin(async move {
-            Ok(NetworkStream::Secure(Box::new(acceptor.accept(stream).await?.into())))
+            Ok(NetworkStream::Right(Box::new(acceptor.accept(stream).await?.into())))
         })
     }
 
@@ -117,7 +117,7 @@ impl ServerTls {
         tokio::task::spawn_local(async move {
             match read.await {
                 Ok(Some((written, Ok(settings)))) => {
-                    tracing::info!("the certificate was read again");
+                    tracing::info!("the certificate was reloaded");
                     kept.settings.replace(settings);
                     kept.written.set(written);
                 }

@@ -80,7 +80,7 @@ fn is_free(path: &Path) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(explain(&error, path)),
         Ok(facts) if !facts.file_type().is_socket() => {
-            let message = format!("{shown} is there already and is no socket: choose another path");
+            let message = format!("{shown} exists and is no socket: choose another path");
             return Err(Error::new(Kind::Conflict, message));
         }
         Ok(_) => {}
@@ -100,7 +100,7 @@ fn explain(error: &io::Error, path: &Path) -> Error {
     let shown = path.display();
     let (kind, message) = match error.kind() {
         io::ErrorKind::NotFound => {
-            (Kind::NotFound, format!("the folder of {shown} is not there: make it first"))
+            (Kind::NotFound, format!("the folder of {shown} does not exist: create it first"))
         }
         io::ErrorKind::PermissionDenied => (
             Kind::Denied,

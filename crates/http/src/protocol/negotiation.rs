@@ -9,24 +9,19 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
     let mut json = Quality::default();
     let (mut csv, mut text) = (None, None);
     let (mut any_text, mut names_types) = (Quality::default(), false);
-    for line in headers.get_all(header::ACCEPT) {
-        for range in line.to_str().unwrap_or_default().split(',') {
-            let mut parts = range.split(';');
-            let essence = parts.next().unwrap_or_default().trim();
-            let quality = parts.find_map(quality).unwrap_or(1.0);
-            names_types |= essence.contains('/');
-            match essence.to_ascii_lowercase().as_str() {
-                "application/json" => json.set(3, quality),
-                "application/*" => json.set(2, quality),
-                "*/*" | "*" => {
-                    json.set(1, quality);
-                    any_text.set(1, quality);
-                }
-                "text/*" => any_text.set(2, quality),
-                "text/csv" => csv = Some(quality),
-                "text/plain" => text = Some(quality),
-                _ => {}
+    for (range, quality) in accepted(headers) {
+        names_types |= range.contains('/');
+        match range.as_str() {
+            "application/json" => json.set(3, quality),
+            "application/*" => json.set(2, quality),
+            "*/*" | "*" => {
+                json.set(1, quality);
+                any_text.set(1, quality);
             }
+            "text/*" => any_text.set(2, quality),
+            "text/csv" => csv = Some(quality),
+            "text/plain" => text = Some(quality),
+            _ => {}
         }
     }
     let better = |other: Option<f32>| other.is_some_and(|quality| quality > json.value);
@@ -42,8 +37,18 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
     }
 }
 
+/// The media ranges of `Accept` in lower case, each with its quality.
+pub(crate) fn accepted(headers: &HeaderMap) -> impl Iterator<Item = (String, f32)> {
+    let lines = headers.get_all(header::ACCEPT).iter();
+    lines.flat_map(|line| line.to_str().unwrap_or_default().split(',')).map(|range| {
+        let mut parts = range.split(';');
+        let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+        (essence, parts.find_map(quality).unwrap_or(1.0))
+    })
+}
+
 /// The quality of a type, from the most specific matching range.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Quality {
     rank: u8,
     pub(crate) value: f32,
@@ -58,7 +63,7 @@ impl Quality {
 }
 
 /// The number of a `q=…` parameter, from 0 to 1.
-pub(crate) fn quality(parameter: &str) -> Option<f32> {
+fn quality(parameter: &str) -> Option<f32> {
     let (name, value) = parameter.split_once('=')?;
     if !name.trim().eq_ignore_ascii_case("q") {
         return None;

@@ -1,7 +1,7 @@
 //! One connection from accept to close: TLS, protocol detection, timeouts, and lingering close.
 
 use crate::network::server_tls::TlsHandshake;
-use crate::network::wire::NetworkStream;
+use crate::network::wire::{NetworkStream, chose_http2};
 use crate::server::connection_state::{ConnectionState, TimeoutAction, UpgradedSession};
 use crate::server::http1::connection::{self as http1, ConnectionEnd};
 use crate::server::options::Limits;
@@ -78,7 +78,7 @@ impl ServerConnection {
         let stage = match &protocols.tls {
             Some(tls) => Stage::Handshake(tls.accept(stream), requests),
             None => {
-                Stage::Silent(Socket::new(NetworkStream::Plain(stream), state.clone()), requests)
+                Stage::Silent(Socket::new(NetworkStream::Left(stream), state.clone()), requests)
             }
         };
         ServerConnection {
@@ -115,9 +115,9 @@ impl ServerConnection {
             return;
         };
         match agreed {
-            Err(error) => tracing::debug!(%error, "a client did not agree on TLS"),
+            Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
             Ok(wire) => {
-                let is_http2 = wire.chose_http2();
+                let is_http2 = chose_http2(&wire);
                 let socket = Socket::new(wire, self.state.clone());
                 self.stage = Stage::Silent(socket, requests);
                 if is_http2 {
@@ -149,14 +149,14 @@ impl ServerConnection {
         let looks_so = early.len() >= PREFACE_PREFIX
             && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
         match &self.protocols.http2 {
-            Some(http2) if looks_so || socket.wire().chose_http2() => {
+            Some(http2) if looks_so || chose_http2(socket.wire()) => {
                 self.state.multiplex();
                 requests.multiplexed = true;
                 let socket = TokioIo::new(socket.after(Bytes::copy_from_slice(early)));
                 self.stage = Stage::Http2(Box::new(http2.serve_connection(socket, requests)));
             }
             _ => {
-                self.state.sends_files.set(matches!(socket.wire(), NetworkStream::Plain(_)));
+                self.state.sends_files.set(matches!(socket.wire(), NetworkStream::Left(_)));
                 let (scratch, early) = (self.protocols.scratch.clone(), BytesMut::from(early));
                 let connection = http1::Http1Connection::new(socket, requests, scratch, early);
                 self.stage = Stage::Http1(Box::new(connection));
@@ -191,7 +191,7 @@ impl ServerConnection {
                 let unread = || matches!(socket.stream().try_read(&mut [0]), Ok(1..));
                 let has_more = sends || self.state.linger.get() || !rest.is_empty() || unread();
                 // TLS must send close_notify, or the end could be a truncation attack.
-                if has_more || matches!(socket.wire(), NetworkStream::Secure(_)) {
+                if has_more || matches!(socket.wire(), NetworkStream::Right(_)) {
                     self.linger(socket, context);
                 }
             }

@@ -334,6 +334,6 @@ impl Calling for UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.tell(Err("it was given up".to_string()));
+        self.tell(Err("it was cancelled".to_string()));
     }
 }

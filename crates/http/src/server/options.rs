@@ -87,7 +87,7 @@ pub struct Limits {
     pub streams: u32,
     /// The smallest response that is compressed, in bytes, for compressible types and clients that
     /// accept gzip; [`u64::MAX`] for never. Default 1 KiB.
-    pub pack_from: u64,
+    pub min_compress_size: u64,
     /// The largest WebSocket message, in bytes; more closes it with 1009. Default 1 MiB.
     pub message: usize,
     /// Compress WebSocket messages for clients that offer `permessage-deflate` (RFC 7692). Default
@@ -96,17 +96,8 @@ pub struct Limits {
     /// Send text and numbers without a media type as `text/html` instead of `text/plain`: for
     /// programs that write HTML as text and escape it themselves. Default off.
     pub html_text: bool,
-    /// The hosts that are served, without ports: names, addresses, `*.a.example` for all below a
-    /// name; others are 421. Default none, which means any.
-    pub hosts: Vec<String>,
-    /// The origins whose pages may read responses (`https://a.example`), or `*` for any. Default
-    /// none.
-    pub origins: Vec<String>,
-    /// Pages of named origins, not of those that only `*` covers, may send cookies. Default off.
-    pub credentials: bool,
-    /// The trusted proxies: their `X-Forwarded-For` and the like count. When any are named, these
-    /// fields of all other clients are removed. Default none.
-    pub proxies: Vec<TrustedProxy>,
+    /// Access control: hosts, origins and proxies.
+    pub access: AccessPolicy,
     /// The most open connections. Beyond that an idle one of the client with the most connections
     /// is closed for a new one; without an idle one, new ones wait in the system's queue. Default
     /// 10,000.
@@ -115,6 +106,22 @@ pub struct Limits {
     /// unread. Behind a trusted proxy the client is that of the first request, which is 429.
     /// Default none.
     pub client_connections: Option<usize>,
+}
+
+/// Access control of a server: its hosts, allowed origins and trusted proxies.
+#[derive(Clone, Debug, Default)]
+pub struct AccessPolicy {
+    /// The hosts that are served, without ports: names, addresses, `*.a.example` for all below a
+    /// name; others are 421. Default none, which means any.
+    pub allowed_hosts: Vec<String>,
+    /// The origins whose pages may read responses (`https://a.example`), or `*` for any. Default
+    /// none.
+    pub allowed_origins: Vec<String>,
+    /// Pages of named origins, not of those that only `*` covers, may send cookies. Default off.
+    pub allow_credentials: bool,
+    /// The trusted proxies: their `X-Forwarded-For` and the like count. When any are named, these
+    /// fields of all other clients are removed. Default none.
+    pub trusted_proxies: Vec<TrustedProxy>,
 }
 
 impl Default for Limits {
@@ -136,11 +143,8 @@ impl Default for Limits {
             streams: 100,
             message: 1024 * 1024,
             compress_messages: false,
-            hosts: Vec::new(),
-            origins: Vec::new(),
-            credentials: false,
-            proxies: Vec::new(),
-            pack_from: 1024,
+            access: AccessPolicy::default(),
+            min_compress_size: 1024,
             html_text: false,
             connections: 10_000,
             client_connections: None,

@@ -105,10 +105,9 @@ impl ServerState {
     /// Whether a client has reached its limit. Connections of a trusted proxy count for its
     /// clients.
     pub(crate) fn is_over_quota(&self, peer: SocketAddr) -> bool {
-        let Limits { client_connections, proxies, .. } = &*self.limits;
-        let Some(most) = *client_connections else { return false };
+        let Some(most) = self.limits.client_connections else { return false };
         let held = self.clients.borrow().held_by(Client::of(peer));
-        if held < most || forwarded::is_trusted(proxies, peer) {
+        if held < most || forwarded::is_trusted(&self.limits.access.trusted_proxies, peer) {
             return false;
         }
         self.refused(peer, most);
@@ -118,7 +117,7 @@ impl ServerState {
     fn refused(&self, client: SocketAddr, most: usize) {
         if let Some(left_out) = self.crowded.allow() {
             let client = client.ip();
-            tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
+            tracing::warn!(%client, left_out, "a client has reached its limit of {most} connections");
         }
     }
 

@@ -302,7 +302,7 @@ fn start_connection(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState
         is_refused: Cell::new(false),
         shared: shared.clone(),
     });
-    let behind_proxy = forwarded::is_trusted(&shared.limits.proxies, peer);
+    let behind_proxy = forwarded::is_trusted(&shared.limits.access.trusted_proxies, peer);
     let requests = RequestService {
         root: shared.root.clone(),
         limits: shared.limits.clone(),

@@ -4,7 +4,7 @@ use crate::protocol::target;
 use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::{Observer, RequestWatch};
-use crate::server::options::Limits;
+use crate::server::options::{AccessPolicy, Limits};
 use crate::server::registry::ConnectionRegistration;
 use crate::server::request::body::RequestBody;
 use crate::server::request::exchange::HttpExchange;
@@ -68,14 +68,15 @@ impl RequestService {
     ) -> PendingResponse {
         let number = self.state.start_request();
         if let (proxies @ [_, ..], Some(exchange)) =
-            (&self.limits.proxies[..], Rc::get_mut(&mut exchange))
+            (&self.limits.access.trusted_proxies[..], Rc::get_mut(&mut exchange))
         {
             exchange.peer = forwarded::client(proxies, self.peer, &mut exchange.headers);
             if let (Some(membership), 1) = (&self.membership, number) {
                 membership.belongs_to(exchange.peer);
             }
         }
-        let asked = CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits);
+        let asked =
+            CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits.access);
         if let Some(busy_poll) = &self.busy_poll {
             busy_poll.restart();
         }
@@ -182,8 +183,10 @@ impl RequestService {
 
     /// Checks that the host is served, and that no page of another origin writes.
     fn check_source(&self, exchange: &HttpExchange) -> Result<(), Problem> {
-        let Limits { hosts, proxies, .. } = &*self.limits;
-        if !hosts.is_empty() && !origin::is_served(hosts, host(exchange).unwrap_or_default()) {
+        let AccessPolicy { allowed_hosts, trusted_proxies, .. } = &self.limits.access;
+        if !allowed_hosts.is_empty()
+            && !origin::is_served(allowed_hosts, host(exchange).unwrap_or_default())
+        {
             let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
             return Err(problem.because("this server does not answer for that host"));
         }
@@ -191,8 +194,8 @@ impl RequestService {
         if method.is_safe() {
             return Ok(());
         }
-        let host = forwarded::host(proxies, headers).or_else(|| host(exchange));
-        if origin::is_foreign_write(method, headers, host, &self.limits) {
+        let host = forwarded::host(trusted_proxies, headers).or_else(|| host(exchange));
+        if origin::is_foreign_write(method, headers, host, &self.limits.access) {
             let problem = Problem::new(StatusCode::FORBIDDEN);
             return Err(problem.because(FOREIGN_WRITE));
         }

@@ -1,6 +1,6 @@
 //! The socket of a client: reads and writes update the connection state.
 
-use crate::network::wire::NetworkStream;
+use crate::network::wire::{NetworkStream, tcp_stream};
 use crate::server::connection_state::ConnectionState;
 use crate::server::response::file_body;
 use bytes::Bytes;
@@ -32,7 +32,7 @@ impl Socket {
 
     /// The TCP socket below.
     pub(crate) fn stream(&self) -> &TcpStream {
-        self.wire.stream()
+        tcp_stream(&self.wire)
     }
 
     /// The transport.
@@ -81,7 +81,7 @@ impl Socket {
         bytes: &[u8],
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let NetworkStream::Plain(stream) = &self.wire else {
+        let NetworkStream::Left(stream) = &self.wire else {
             return self.poll_write_bytes(bytes, context);
         };
         let result = file_body::poll_write_more(stream, context, bytes);
@@ -98,7 +98,7 @@ impl Socket {
         part: &FilePart,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<u64>> {
-        let NetworkStream::Plain(stream) = &self.wire else {
+        let NetworkStream::Left(stream) = &self.wire else {
             return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
         };
         let result = file_body::poll_send(stream, part, context);

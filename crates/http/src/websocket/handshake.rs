@@ -5,7 +5,7 @@
 use super::deflate::Deflate;
 use super::frames::Frames;
 use super::session;
-use crate::server::options::Limits;
+use crate::server::options::AccessPolicy;
 use crate::server::request::forwarded;
 use crate::server::request::origin;
 use crate::server::response::body::ResponseBody;
@@ -63,7 +63,7 @@ impl RequestCycle {
     /// 426: only a WebSocket of this version is available.
     fn upgrade_required(self) -> Response<ResponseBody> {
         let problem = Problem::new(StatusCode::UPGRADE_REQUIRED);
-        let problem = problem.because("here is a WebSocket: ask for an upgrade to it, version 13");
+        let problem = problem.because("this is a WebSocket: send an upgrade request, version 13");
         let mut response = self.problem(problem);
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
@@ -95,7 +95,7 @@ fn accept(cycle: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
     let (Some(key), None) = (key, keys.next()) else {
         return Err(bad("the field Sec-WebSocket-Key is not 16 bytes in Base64"));
     };
-    if !is_same_origin(headers, &cycle.limits) {
+    if !is_same_origin(headers, &cycle.limits.access) {
         // A page of another site would use the cookies of its visitor.
         let problem = Problem::new(StatusCode::FORBIDDEN);
         return Err(HandshakeRefusal::Problem(
@@ -128,11 +128,12 @@ fn is_key(key: &[u8]) -> bool {
 
 /// Whether the handshake comes from a page of this server, of a listed origin, or from no page at
 /// all (RFC 6455 section 10.2). `*` lists none: the connection carries cookies.
-fn is_same_origin(headers: &HeaderMap, limits: &Limits) -> bool {
+fn is_same_origin(headers: &HeaderMap, access: &AccessPolicy) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    let forwarded = forwarded::host(&limits.proxies, headers);
+    let forwarded = forwarded::host(&access.trusted_proxies, headers);
     let host = forwarded.or_else(|| headers.get(header::HOST).map(HeaderValue::as_bytes));
-    origin::is_named(&limits.origins, origin.as_bytes()) || origin::is_own(origin.as_bytes(), host)
+    origin::is_named(&access.allowed_origins, origin.as_bytes())
+        || origin::is_own(origin.as_bytes(), host)
 }
 
 #[cfg(test)]
@@ -159,7 +160,10 @@ mod tests {
             headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
             headers.insert(header::HOST, HeaderValue::from_static(host));
             let origins = vec!["https://c.example".to_string()];
-            is_same_origin(&headers, &Limits { origins, ..Limits::default() })
+            is_same_origin(
+                &headers,
+                &AccessPolicy { allowed_origins: origins, ..AccessPolicy::default() },
+            )
         };
         assert!(asked("http://a.example:8080", "A.example:8080"));
         assert!(asked("https://a.example", "a.example"));

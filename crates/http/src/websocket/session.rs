@@ -119,7 +119,7 @@ async fn converse(
                     Some(Ok(message)) => message,
                     Some(Err(error)) => {
                         let detail = error.detail.as_deref().unwrap_or_default();
-                        tracing::error!(%error, detail, "a WebSocket broke off");
+                        tracing::error!(%error, detail, "a WebSocket session failed");
                         return SessionEnd::Ours(1011, "an error of the server");
                     }
                     None => return SessionEnd::Ours(1000, ""),

@@ -89,7 +89,7 @@ fn what_stays_as_it_is() {
         let weak = page(&server, "/weak/5000", "Accept-Encoding: gzip").await;
         assert_eq!(weak.header("content-encoding"), Some("gzip"));
         assert_eq!(weak.header("etag"), Some("W/\"v1\""));
-        let never = Limits { pack_from: u64::MAX, ..Limits::default() };
+        let never = Limits { min_compress_size: u64::MAX, ..Limits::default() };
         let server = start_with(pages(), never).await;
         let response = page(&server, "/page/5000", "Accept-Encoding: gzip").await;
         assert_eq!((response.header("content-encoding"), response.header("vary")), (None, None));

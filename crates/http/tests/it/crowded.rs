@@ -1,7 +1,7 @@
 //! More connections than there may be: one client cannot take all of them.
 
 use crate::helper::{Fake, Peer, run, site, soon, start_with};
-use runnel_http::{HttpServer, Limits, TrustedProxy};
+use runnel_http::{AccessPolicy, HttpServer, Limits, TrustedProxy};
 use runnel_store::{Answer, Content};
 use std::rc::Rc;
 use tokio::sync::Notify;
@@ -159,9 +159,10 @@ async fn forwarded(peer: &mut Peer, client: &str) -> (u16, Option<String>) {
 #[test]
 fn connections_of_a_trusted_proxy_are_those_of_its_clients() {
     run(async {
-        let proxies = vec![TrustedProxy::parse("127.0.0.1").unwrap()];
+        let trusted_proxies = vec![TrustedProxy::parse("127.0.0.1").unwrap()];
+        let access = AccessPolicy { trusted_proxies, ..AccessPolicy::default() };
         let limits =
-            Limits { client_connections: Some(2), proxies, connections: 6, ..Limits::default() };
+            Limits { client_connections: Some(2), access, connections: 6, ..Limits::default() };
         let server = start(limits).await;
         let mut peers = Vec::new();
         for client in ["10.0.0.1", "10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2"] {

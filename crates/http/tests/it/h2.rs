@@ -6,7 +6,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode, Version};
 use hyper_util::rt::TokioIo;
-use runnel_http::{Certificate, HttpServer, Limits, ServerOptions, serve};
+use runnel_http::{AccessPolicy, Certificate, HttpServer, Limits, ServerOptions, serve};
 use runnel_store::{Answer, Body, ByteStream, Content, Form, Lazy, Outcome, Store, Value};
 use std::any::Any;
 use std::borrow::Cow;
@@ -336,7 +336,13 @@ fn the_host_field_and_the_authority_agree() {
 #[test]
 fn a_request_of_no_host_or_of_another_origin_is_refused() {
     run(async {
-        let limits = Limits { hosts: vec!["a.example".to_string()], ..Limits::default() };
+        let limits = Limits {
+            access: AccessPolicy {
+                allowed_hosts: vec!["a.example".to_string()],
+                ..AccessPolicy::default()
+            },
+            ..Limits::default()
+        };
         let server = start_with(site(&[("/hi", "hi")]).await, limits).await;
         let mut client = connect(&server).await;
         assert_eq!(ask(&mut client, "/hi").await.0, StatusCode::OK);

@@ -1,7 +1,7 @@
 //! Pages of other origins that write, and hosts that are not answered, over HTTP/1.1.
 
 use crate::helper::{Fake, Peer, run, start, start_with};
-use runnel_http::{HttpServer, Limits, TrustedProxy};
+use runnel_http::{AccessPolicy, HttpServer, Limits, TrustedProxy};
 use runnel_store::{Answer, Content, Outcome, Store};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -34,6 +34,10 @@ async fn status(server: &HttpServer, method: &str, fields: &str) -> u16 {
 const EVIL: &str = "Origin: https://evil.example\r\n";
 const CROSS: &str = "Sec-Fetch-Site: cross-site\r\n";
 
+fn with_access(access: AccessPolicy) -> Limits {
+    Limits { access, ..Limits::default() }
+}
+
 #[test]
 fn a_page_of_another_origin_reads_and_does_not_write() {
     run(async {
@@ -64,7 +68,11 @@ fn a_page_of_another_origin_reads_and_does_not_write() {
 fn a_named_origin_writes_and_any_origin_without_credentials() {
     run(async {
         let origins = vec!["*".to_string(), "https://named.example".to_string()];
-        let limits = Limits { origins, credentials: true, ..Limits::default() };
+        let limits = with_access(AccessPolicy {
+            allowed_origins: origins,
+            allow_credentials: true,
+            ..AccessPolicy::default()
+        });
         let server = start_with(store(&Rc::default()), limits).await;
         let named = "Origin: https://named.example\r\n";
         for (origin, more, expected) in [
@@ -85,7 +93,8 @@ fn the_host_is_what_a_trusted_proxy_says() {
     run(async {
         let origin = "Origin: https://public.example\r\nX-Forwarded-Host: public.example\r\n";
         let proxies = vec![TrustedProxy::parse("127.0.0.1").unwrap()];
-        let limits = Limits { proxies, ..Limits::default() };
+        let limits =
+            with_access(AccessPolicy { trusted_proxies: proxies, ..AccessPolicy::default() });
         let server = start_with(store(&Rc::default()), limits).await;
         assert_eq!(status(&server, "POST", origin).await, 200);
         let inner = "Origin: http://a.example:8080\r\nX-Forwarded-Host: public.example\r\n";
@@ -93,7 +102,8 @@ fn the_host_is_what_a_trusted_proxy_says() {
         let server = start(store(&Rc::default())).await;
         assert_eq!(status(&server, "POST", origin).await, 403, "of a client it does not count");
         let proxies = vec![TrustedProxy::parse("10.0.0.1").unwrap()];
-        let limits = Limits { proxies, ..Limits::default() };
+        let limits =
+            with_access(AccessPolicy { trusted_proxies: proxies, ..AccessPolicy::default() });
         let server = start_with(store(&Rc::default()), limits).await;
         assert_eq!(status(&server, "POST", origin).await, 403, "of another proxy neither");
     });
@@ -104,7 +114,8 @@ fn a_request_without_a_host_is_for_no_named_host() {
     run(async {
         let ask = async |hosts: &[&str], request: &str| {
             let hosts = hosts.iter().map(ToString::to_string).collect();
-            let limits = Limits { hosts, ..Limits::default() };
+            let limits =
+                with_access(AccessPolicy { allowed_hosts: hosts, ..AccessPolicy::default() });
             let server = start_with(store(&Rc::default()), limits).await;
             let mut peer = Peer::connect(&server).await;
             peer.send(request).await;

@@ -123,9 +123,17 @@ async fn many_times(store: &Rc<dyn Store>, port: u16, kinds: &[Kind]) {
     assert!(after.1 <= before.1 + (16 << 20), "memory: {} after {}", after.1, before.1);
 }
 
-/// One after the other, because descriptors and memory are the whole process's.
+/// In a process of its own, one kind after another: descriptors and memory are the whole process's.
 #[test]
 fn nothing_is_left_of_ten_thousand_failures_of_each_kind() {
+    const NAME: &str = "upstream::nothing_is_left_of_ten_thousand_failures_of_each_kind";
+    const CHILD: &str = "RUNNEL_TEST_CHILD";
+    if std::env::var_os(CHILD).is_none() {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        let status = child.args(["--exact", NAME, "--nocapture"]).env(CHILD, "1").status();
+        assert!(status.unwrap().success(), "see the output above");
+        return;
+    }
     run(async {
         let store = quick();
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -8,7 +8,7 @@ use crate::metrics::exposition;
 use crate::metrics::registry::Registry;
 use crate::metrics::snapshot::MetricsSnapshot;
 use crate::settings::ObserveSettings;
-use runnel_http::{HttpServer, Limits, ServerOptions};
+use runnel_http::{AccessPolicy, HttpServer, Limits, ServerOptions};
 use runnel_store::{
     Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verb, Verbs, json,
 };
@@ -54,7 +54,10 @@ pub(crate) async fn serve(
         connections: CONNECTIONS,
         request_time: TIME,
         keep_alive: Duration::from_secs(30),
-        hosts: hosts(address, &settings.admin_hosts),
+        access: AccessPolicy {
+            allowed_hosts: hosts(address, &settings.admin_hosts),
+            ..AccessPolicy::default()
+        },
         ..Limits::default()
     };
     let options = ServerOptions { address, limits, ..ServerOptions::default() };

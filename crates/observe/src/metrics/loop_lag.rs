@@ -91,11 +91,11 @@ fn record(numbers: &WorkerNumbers, lag: Duration, told: &mut Option<Instant>) {
             lag_ms,
             held_ms = holder.held / 1_000,
             route = holder.name,
-            "loop_lag: nobody else was answered meanwhile"
+            "loop_lag: no other request was answered meanwhile"
         ),
         None => tracing::warn!(
             lag_ms,
-            "loop_lag: nobody was answered meanwhile; no request held the loop (is the machine busy?)"
+            "loop_lag: no request was answered meanwhile, and none held the loop (is the machine busy?)"
         ),
     }
 }

@@ -84,7 +84,7 @@ impl Exporter {
             && tokio::time::timeout(END, &mut task).await.is_err()
         {
             task.abort();
-            tracing::warn!("the last spans were not taken by the collector in time");
+            tracing::warn!("the collector did not accept the last spans in time");
         }
     }
 }
@@ -129,7 +129,7 @@ async fn export(queue: Rc<SpanQueue>, settings: TraceSettings) {
             Ok(()) => bump(&queue.numbers.spans_sent, count),
             Err(error) => {
                 bump(&queue.numbers.spans_lost, count);
-                tracing::warn!(%error, spans = count, "the collector of traces took no spans");
+                tracing::warn!(%error, spans = count, "the trace collector accepted no spans");
             }
         }
     }

@@ -146,7 +146,7 @@ fn a_refused_head_is_counted_and_logged() {
                     &format!("runnel_http_refused_total{{status=\"400\",reason=\"{reason}\"}}"),
                 )
             };
-            assert_eq!(refused("this is no request"), 2.0);
+            assert_eq!(refused("the request line is malformed"), 2.0);
             assert_eq!(refused("the target has a fragment, which is never sent"), 1.0);
             server.stop().await;
             let log = std::fs::read_to_string(&file).unwrap();
@@ -162,7 +162,10 @@ fn a_refused_head_is_counted_and_logged() {
             } else {
                 assert!(lines[0].starts_with("127.0.0.1 - - ["), "{log}");
                 assert!(lines[0].contains("] \"- - -\" 400 "), "{log}");
-                assert!(lines[0].ends_with(" \"-\" \"-\" \"this is no request\""), "{log}");
+                assert!(
+                    lines[0].ends_with(" \"-\" \"-\" \"the request line is malformed\""),
+                    "{log}"
+                );
             }
         }
     });

@@ -1,4 +1,4 @@
-//! When and how far the garbage of a program is collected.
+//! Pacing of the garbage collector.
 //!
 //! The engine begins a collection when the heap has grown to a multiple of what was alive after the
 //! last one, and by itself that is twice. A server's program has some megabytes alive, most of them
@@ -19,25 +19,25 @@ use std::time::{Duration, Instant};
 const SMALL: usize = 32 << 20;
 /// How far a small heap may grow, in percent of what is alive.
 const SMALL_GROWTH: i32 = 400;
-/// How far others may.
+/// The growth of larger heaps.
 const GROWTH: i32 = 200;
-/// How far one may that uses half of its limit.
+/// The growth of a heap beyond half of its limit.
 const LARGE_GROWTH: i32 = 110;
-/// One step of a collection: others wait so long.
+/// The time of one step of a collection, which delays others.
 const STEP: Duration = Duration::from_millis(1);
-/// What the heap may grow in bytes before a collection in idle time is worth its while.
+/// Bytes of growth before a collection in idle time is worthwhile.
 const SLACK: usize = 4 << 20;
 
 /// Drives the collector of one engine.
 #[derive(Default)]
 pub(crate) struct Collector {
-    /// What the engine was told about growth, if anything.
+    /// The growth that the engine is set to; 0 at first.
     growth: Cell<i32>,
     /// Cycles that have to end before all that is garbage now is collected; 0 while none is driven.
     cycles: Cell<u8>,
     /// The garbage of requests when the driven collection began.
     garbage: Cell<usize>,
-    /// A use of memory that is worth a collection in idle time.
+    /// Use of memory beyond which a collection in idle time is worthwhile.
     worthwhile: Cell<usize>,
     /// A task for idle time is under way.
     tidies: Cell<bool>,
@@ -65,10 +65,10 @@ impl Collector {
         (used > self.worthwhile.get() || garbage() > 0) && self.is_tidying_due(used)
     }
 
-    /// Goes on with a collection, for a moment. Answers whether it has ended.
+    /// Runs one step of a collection. Answers whether the collection has ended.
     pub(crate) fn relieve(&self, stack: Stack) -> bool {
         if self.cycles.get() == 0 {
-            // One that is under way keeps what has become garbage since it began.
+            // A cycle under way keeps the garbage that has arisen since it began.
             self.cycles.set(2);
             self.garbage.set(garbage());
         }

@@ -5,8 +5,8 @@
 //! Rust works on the engine's stacks every allocation succeeds, and the result is checked after.
 //!
 //! There are two limits. Beyond the first, the program's own, the fiber that allocates is stopped
-//! at its next instruction and goes on when a collection has made room ([`crate::engine::collector`]), or
-//! with an error if it has not. The second, a quarter higher, is what the allocator refuses.
+//! at its next instruction and continues after a collection ([`crate::engine::collector`]), or with an
+//! error if that has freed too little. The second, a quarter higher, is what the allocator refuses.
 #![allow(unsafe_code)]
 
 use mlua::ffi::{self, lua_State};
@@ -19,12 +19,14 @@ use std::ptr;
 const RESERVE: usize = 4;
 /// After an error the program may use this part of the limit more before the next.
 const HANDLING: usize = 16;
-/// Beyond the limit the fiber that allocates is stopped again after so many bytes.
+/// Bytes beyond the limit after which the allocating fiber is stopped again.
 const ALARM_STEP: usize = 4 << 20;
 /// The alignment of every allocation, as the engine expects.
 const ALIGN: usize = 16;
-/// What the engine's own memory error says; the kernel knows it (fiber.lua).
+/// The text of the engine's own memory error, by which Lua and Rust recognize it.
 pub(crate) const MESSAGE: &[u8] = b"not enough memory";
+/// The message of the error that the program gets for it.
+pub(crate) const EXPLANATION: &str = "the program used up the memory it may have";
 
 /// The accounts of one engine. Its allocator has the address.
 struct Heap {
@@ -148,7 +150,7 @@ impl Heap {
     }
 }
 
-/// What ran before [`enter_engine`] or [`enter_native`].
+/// The mode before [`enter_engine`] or [`enter_native`].
 #[derive(Clone, Copy)]
 #[must_use]
 pub(crate) struct AllocationMode(bool);
@@ -163,7 +165,7 @@ pub(crate) fn enter_native() -> AllocationMode {
     AllocationMode(heap(|heap| std::mem::replace(&mut heap.refuses, false)).unwrap_or_default())
 }
 
-/// What ran before goes on.
+/// Restores the mode before [`enter_engine`] or [`enter_native`].
 pub(crate) fn leave(mode: AllocationMode) {
     heap(|heap| heap.refuses = mode.0);
 }

@@ -1,21 +1,33 @@
-//! The raw interface of the engine, behind small methods. With `fiber` and `watchdog` the only
-//! place of this crate with `unsafe`.
+//! The stack of a coroutine: LuaJIT's C interface behind small methods.
+//!
+//! All other files of the crate work on values of the engine through [`Stack`]. ARCHITECTURE.md lists
+//! the few that use the C interface themselves, each with its reason.
 #![allow(unsafe_code)]
 
+use bytes::Bytes;
 use mlua::ffi::{self, lua_State};
 use std::any::Any;
 use std::cell::Cell;
 use std::ffi::CString;
+use std::marker::PhantomData;
 use std::os::raw::{c_int, c_void};
 use std::rc::Rc;
 
-/// The stack of one coroutine of an isolate.
+/// The stack of one coroutine, while its engine is borrowed.
 ///
-/// Every method relies on the same two facts, which the isolate keeps: the state is alive (the
-/// isolate outlives its fibers and objects), and it is used on the isolate's own thread only.
-/// Methods that allocate never raise the memory error ([`crate::engine::memory`]).
+/// Its methods rely on these facts:
+/// - The state is alive for `'s`, and one thread uses it ([`Stack::from_raw`]).
+/// - An index names a value, and `table` a table: callers check the kind of what a program made.
+///   Debug builds assert it.
+/// - Methods that allocate never raise the memory error ([`crate::engine::memory`]).
+///
+/// Bytes of a text never leave the stack by reference, since the collector may free a text that was
+/// popped: [`Stack::text`] copies, [`Stack::with_bytes`] lends them to a closure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stack(pub(crate) *mut lua_State);
+pub(crate) struct Stack<'s> {
+    state: *mut lua_State,
+    engine: PhantomData<&'s lua_State>,
+}
 
 /// The kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,14 +80,28 @@ unsafe extern "C-unwind" {
 /// A reference to a Lua value, kept in the engine's registry.
 pub(crate) type Slot = i32;
 
-// SAFETY (whole impl): see the type. Indices are checked by the callers against `top`.
-impl Stack {
+// SAFETY (whole impl): see the type.
+impl<'s> Stack<'s> {
+    /// The stack of a state.
+    ///
+    /// # Safety
+    /// The state is alive for `'s`, and belongs to the calling thread's engine.
+    // SAFETY: as above; nothing is read here.
+    pub(crate) unsafe fn from_raw(state: *mut lua_State) -> Stack<'s> {
+        Stack { state, engine: PhantomData }
+    }
+
+    /// The state, for calls of the C interface.
+    pub(crate) fn state(self) -> *mut lua_State {
+        self.state
+    }
+
     pub(crate) fn top(self) -> c_int {
-        unsafe { ffi::lua_gettop(self.0) }
+        unsafe { ffi::lua_gettop(self.state) }
     }
 
     pub(crate) fn set_top(self, top: c_int) {
-        unsafe { ffi::lua_settop(self.0, top) }
+        unsafe { ffi::lua_settop(self.state, top) }
     }
 
     /// One small step of a collection, which begins where none is under way. Answers whether a cycle
@@ -92,7 +118,7 @@ impl Stack {
             self.pop(1);
         }
         for _ in 0..COLLECT_STEPS {
-            unsafe { ffi::lua_gc(self.0, ffi::LUA_GCRESTART, 0) };
+            unsafe { ffi::lua_gc(self.state, ffi::LUA_GCRESTART, 0) };
             self.push_bytes(b"_n");
             self.pop(1);
             if CYCLE.get() == Cycle::Ended {
@@ -104,44 +130,44 @@ impl Stack {
 
     /// How far the heap may grow before the next collection begins, in percent of what is alive.
     pub(crate) fn set_heap_growth(self, percent: c_int) {
-        unsafe { ffi::lua_gc(self.0, ffi::LUA_GCSETPAUSE, percent) };
+        unsafe { ffi::lua_gc(self.state, ffi::LUA_GCSETPAUSE, percent) };
     }
 
     pub(crate) fn pop(self, count: c_int) {
-        unsafe { ffi::lua_settop(self.0, -count - 1) }
+        unsafe { ffi::lua_settop(self.state, -count - 1) }
     }
 
     /// Makes room; `false` when the stack is at its limit.
     pub(crate) fn reserve(self, count: c_int) -> bool {
-        unsafe { ffi::lua_checkstack(self.0, count) != 0 }
+        unsafe { ffi::lua_checkstack(self.state, count) != 0 }
     }
 
     /// Whether the code that runs on this stack can wait: no call of C lies in between.
     pub(crate) fn can_yield(self) -> bool {
-        unsafe { lua_isyieldable(self.0) != 0 }
+        unsafe { lua_isyieldable(self.state) != 0 }
     }
 
     /// Whether what is asked for with this stack can be answered later: by code that can wait, or
     /// where no code runs.
     pub(crate) fn can_wait(self) -> bool {
         // SAFETY: the record is written before it is read, and only when there is a level.
-        let runs = unsafe { ffi::lua_getstack(self.0, 0, &mut std::mem::zeroed()) != 0 };
+        let runs = unsafe { ffi::lua_getstack(self.state, 0, &mut std::mem::zeroed()) != 0 };
         self.can_yield() || !runs
     }
 
     /// Removes a value; those above it move down.
     pub(crate) fn remove(self, index: c_int) {
-        unsafe { ffi::lua_remove(self.0, index) }
+        unsafe { ffi::lua_remove(self.state, index) }
     }
 
     /// Moves the value on top to an index, in the place of what lies there.
     pub(crate) fn replace(self, index: c_int) {
-        unsafe { ffi::lua_replace(self.0, index) }
+        unsafe { ffi::lua_replace(self.state, index) }
     }
 
-    /// Pushes a new coroutine; answers its stack.
-    pub(crate) fn new_thread(self) -> Stack {
-        Stack(unsafe { ffi::lua_newthread(self.0) })
+    /// Pushes a new coroutine; answers its state.
+    pub(crate) fn new_thread(self) -> *mut lua_State {
+        unsafe { ffi::lua_newthread(self.state) }
     }
 
     pub(crate) fn absolute(self, index: c_int) -> c_int {
@@ -149,7 +175,7 @@ impl Stack {
     }
 
     pub(crate) fn kind(self, index: c_int) -> Type {
-        match unsafe { ffi::lua_type(self.0, index) } {
+        match unsafe { ffi::lua_type(self.state, index) } {
             ffi::LUA_TNIL | ffi::LUA_TNONE => Type::Nil,
             ffi::LUA_TBOOLEAN => Type::Boolean,
             ffi::LUA_TNUMBER => Type::Number,
@@ -162,69 +188,99 @@ impl Stack {
     }
 
     pub(crate) fn boolean(self, index: c_int) -> bool {
-        unsafe { ffi::lua_toboolean(self.0, index) != 0 }
+        unsafe { ffi::lua_toboolean(self.state, index) != 0 }
     }
 
     pub(crate) fn number(self, index: c_int) -> f64 {
-        unsafe { ffi::lua_tonumber(self.0, index) }
+        unsafe { ffi::lua_tonumber(self.state, index) }
     }
 
-    /// The bytes of a text, as long as the value stays on the stack. Empty for other kinds:
-    /// numbers are not converted, for that would change them in place.
-    pub(crate) fn bytes<'a>(self, index: c_int) -> &'a [u8] {
+    /// The bytes of a text; none for other kinds: numbers are not converted, for that would change
+    /// them in place.
+    ///
+    /// # Safety
+    /// The value stays where it is for `'b`.
+    // SAFETY: as above; LuaJIT does not move the bytes of a text.
+    pub(crate) unsafe fn bytes<'b>(self, index: c_int) -> &'b [u8] {
         if self.kind(index) != Type::Text {
             return &[];
         }
         let mut length = 0;
         unsafe {
-            let start = ffi::lua_tolstring(self.0, index, &mut length);
+            let start = ffi::lua_tolstring(self.state, index, &mut length);
             std::slice::from_raw_parts(start.cast(), length)
         }
     }
 
+    /// Lends the bytes of a text to a closure, which leaves the value where it is; none for other
+    /// kinds.
+    pub(crate) fn with_bytes<T>(self, index: c_int, read: impl FnOnce(&[u8]) -> T) -> T {
+        // SAFETY: the bytes do not outlive the closure.
+        read(unsafe { self.bytes(index) })
+    }
+
+    /// A copy of the bytes of a text; none for other kinds.
+    pub(crate) fn copied_bytes(self, index: c_int) -> Bytes {
+        self.with_bytes(index, Bytes::copy_from_slice)
+    }
+
+    /// A copy of a text; empty for other kinds. What is not UTF-8 in it is replaced.
+    pub(crate) fn text(self, index: c_int) -> String {
+        self.with_bytes(index, |bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Debug builds check that an index names a table.
+    fn check_table(self, index: c_int) {
+        debug_assert_eq!(self.kind(index), Type::Table, "a table is expected at {index}");
+    }
+
     pub(crate) fn push_nil(self) {
-        unsafe { ffi::lua_pushnil(self.0) }
+        unsafe { ffi::lua_pushnil(self.state) }
     }
 
     pub(crate) fn push_boolean(self, value: bool) {
-        unsafe { ffi::lua_pushboolean(self.0, value.into()) }
+        unsafe { ffi::lua_pushboolean(self.state, value.into()) }
     }
 
     pub(crate) fn push_number(self, value: f64) {
-        unsafe { ffi::lua_pushnumber(self.0, value) }
+        unsafe { ffi::lua_pushnumber(self.state, value) }
     }
 
     pub(crate) fn push_bytes(self, bytes: &[u8]) {
-        unsafe { ffi::lua_pushlstring(self.0, bytes.as_ptr().cast(), bytes.len()) };
+        unsafe { ffi::lua_pushlstring(self.state, bytes.as_ptr().cast(), bytes.len()) };
     }
 
     pub(crate) fn push_copy(self, index: c_int) {
-        unsafe { ffi::lua_pushvalue(self.0, index) }
+        unsafe { ffi::lua_pushvalue(self.state, index) }
     }
 
     pub(crate) fn new_table(self, elements: usize, fields: usize) {
         let bounded = |count: usize| c_int::try_from(count).unwrap_or(c_int::MAX);
-        unsafe { ffi::lua_createtable(self.0, bounded(elements), bounded(fields)) }
+        unsafe { ffi::lua_createtable(self.state, bounded(elements), bounded(fields)) }
     }
 
     /// `table[position] = value on top`, which is popped.
     pub(crate) fn set_element(self, table: c_int, position: usize) {
-        unsafe { ffi::lua_rawseti(self.0, table, position as ffi::lua_Integer) }
+        self.check_table(table);
+        unsafe { ffi::lua_rawseti(self.state, table, position as ffi::lua_Integer) }
     }
 
     /// Pushes `table[position]`.
     pub(crate) fn get_element(self, table: c_int, position: usize) {
-        unsafe { ffi::lua_rawgeti_(self.0, table, position as c_int) };
+        self.check_table(table);
+        unsafe { ffi::lua_rawgeti_(self.state, table, position as c_int) };
     }
 
     /// `table[key below top] = value on top`; both are popped.
     pub(crate) fn set_raw(self, table: c_int) {
-        unsafe { ffi::lua_rawset(self.0, table) }
+        self.check_table(table);
+        unsafe { ffi::lua_rawset(self.state, table) }
     }
 
     /// Replaces the key on top by `table[key]`, without metamethods.
     pub(crate) fn get_raw(self, table: c_int) {
-        unsafe { ffi::lua_rawget_(self.0, table) };
+        self.check_table(table);
+        unsafe { ffi::lua_rawget_(self.state, table) };
     }
 
     /// Pushes a field by its name, without metamethods.
@@ -238,32 +294,33 @@ impl Stack {
     pub(crate) fn set_field(self, table: c_int, name: &str) {
         let table = self.absolute(table);
         self.push_bytes(name.as_bytes());
-        unsafe { ffi::lua_insert(self.0, -2) };
+        unsafe { ffi::lua_insert(self.state, -2) };
         self.set_raw(table);
     }
 
     pub(crate) fn length(self, index: c_int) -> usize {
-        unsafe { ffi::lua_objlen(self.0, index) }
+        unsafe { ffi::lua_objlen(self.state, index) }
     }
 
     /// The next key and value of a table after the key on top, which is popped.
     pub(crate) fn next(self, table: c_int) -> bool {
-        unsafe { ffi::lua_next(self.0, table) != 0 }
+        self.check_table(table);
+        unsafe { ffi::lua_next(self.state, table) != 0 }
     }
 
     /// Pushes the metatable, if there is one.
     pub(crate) fn metatable(self, index: c_int) -> bool {
-        unsafe { ffi::lua_getmetatable(self.0, index) != 0 }
+        unsafe { ffi::lua_getmetatable(self.state, index) != 0 }
     }
 
     /// Gives the value at the index the metatable on top, which is popped.
     pub(crate) fn set_metatable(self, index: c_int) {
-        unsafe { ffi::lua_setmetatable(self.0, index) };
+        unsafe { ffi::lua_setmetatable(self.state, index) };
     }
 
     /// The address of a table, for telling cycles.
     pub(crate) fn address(self, index: c_int) -> *const c_void {
-        unsafe { ffi::lua_topointer(self.0, index) }
+        unsafe { ffi::lua_topointer(self.state, index) }
     }
 
     // References -----------------------------------------------------------------------------
@@ -271,9 +328,9 @@ impl Stack {
     /// Sets up the metatable of native values.
     pub(crate) fn prepare(self) {
         unsafe {
-            ffi::lua_pushlightuserdata(self.0, NATIVE.cast_mut());
+            ffi::lua_pushlightuserdata(self.state, NATIVE.cast_mut());
             self.new_table(0, 2);
-            ffi::lua_pushcfunction(self.0, collect_native);
+            ffi::lua_pushcfunction(self.state, collect_native);
             self.set_field(-2, "__gc");
             self.push_bytes(b"native");
             self.set_field(-2, "__metatable");
@@ -284,18 +341,18 @@ impl Stack {
 
     /// Keeps the value on top, which is popped.
     pub(crate) fn keep(self) -> Slot {
-        unsafe { ffi::luaL_ref(self.0, ffi::LUA_REGISTRYINDEX) }
+        unsafe { ffi::luaL_ref(self.state, ffi::LUA_REGISTRYINDEX) }
     }
 
     /// Pushes a kept value.
     pub(crate) fn push_kept(self, slot: Slot) {
-        unsafe { ffi::lua_rawgeti_(self.0, ffi::LUA_REGISTRYINDEX, slot) };
+        unsafe { ffi::lua_rawgeti_(self.state, ffi::LUA_REGISTRYINDEX, slot) };
     }
 
     /// Lets a kept value go.
     pub(crate) fn release(self, slot: Slot) {
         if self.reserve(4) {
-            unsafe { ffi::luaL_unref(self.0, ffi::LUA_REGISTRYINDEX, slot) };
+            unsafe { ffi::luaL_unref(self.state, ffi::LUA_REGISTRYINDEX, slot) };
         }
     }
 
@@ -304,9 +361,9 @@ impl Stack {
     /// Pushes a value of Rust; it is dropped when Lua no longer reaches it.
     pub(crate) fn push_native(self, value: Rc<dyn Any>) {
         unsafe {
-            let place = ffi::lua_newuserdata(self.0, size_of::<Rc<dyn Any>>());
+            let place = ffi::lua_newuserdata(self.state, size_of::<Rc<dyn Any>>());
             place.cast::<Rc<dyn Any>>().write(value);
-            ffi::lua_pushlightuserdata(self.0, NATIVE.cast_mut());
+            ffi::lua_pushlightuserdata(self.state, NATIVE.cast_mut());
             self.get_raw(ffi::LUA_REGISTRYINDEX);
             self.set_metatable(-2);
         }
@@ -314,13 +371,13 @@ impl Stack {
 
     /// A value that stands for the answer of the fiber that runs, which the isolate holds.
     pub(crate) fn push_answer(self) {
-        unsafe { ffi::lua_pushlightuserdata(self.0, ANSWER.cast_mut()) };
+        unsafe { ffi::lua_pushlightuserdata(self.state, ANSWER.cast_mut()) };
     }
 
     pub(crate) fn is_answer(self, index: c_int) -> bool {
         unsafe {
-            ffi::lua_type(self.0, index) == ffi::LUA_TLIGHTUSERDATA
-                && ffi::lua_touserdata(self.0, index).cast_const() == ANSWER
+            ffi::lua_type(self.state, index) == ffi::LUA_TLIGHTUSERDATA
+                && ffi::lua_touserdata(self.state, index).cast_const() == ANSWER
         }
     }
 
@@ -336,7 +393,7 @@ impl Stack {
         }
         // SAFETY: only `push_native` gives that metatable, and it writes the value first.
         unsafe {
-            let place = ffi::lua_touserdata(self.0, index).cast::<Rc<dyn Any>>();
+            let place = ffi::lua_touserdata(self.state, index).cast::<Rc<dyn Any>>();
             Some((*place).clone())
         }
     }
@@ -344,8 +401,8 @@ impl Stack {
     /// Pushes a C function with a number as its upvalue.
     pub(crate) fn push_function(self, function: ffi::lua_CFunction, number: usize) {
         unsafe {
-            ffi::lua_pushnumber(self.0, number as f64);
-            ffi::lua_pushcclosure(self.0, function, 1);
+            ffi::lua_pushnumber(self.state, number as f64);
+            ffi::lua_pushcclosure(self.state, function, 1);
         }
     }
 
@@ -357,7 +414,7 @@ impl Stack {
     /// Calls what lies below the arguments; `false` leaves the error on the stack.
     pub(crate) fn protected_call(self, arguments: c_int, results: c_int) -> bool {
         let mode = crate::engine::memory::enter_engine();
-        let status = unsafe { ffi::lua_pcall(self.0, arguments, results, 0) };
+        let status = unsafe { ffi::lua_pcall(self.state, arguments, results, 0) };
         crate::engine::memory::leave(mode);
         status == ffi::LUA_OK
     }
@@ -371,19 +428,19 @@ impl Stack {
         // SAFETY: the text and the name live during the call; mode "t" refuses bytecode.
         let status = unsafe {
             let (text, length) = (lua.as_ptr().cast(), lua.len());
-            ffi::luaL_loadbufferx(self.0, text, length, name.as_ptr(), c"t".as_ptr())
+            ffi::luaL_loadbufferx(self.state, text, length, name.as_ptr(), c"t".as_ptr())
         };
         if status == ffi::LUA_OK {
             return Ok(());
         }
-        let message = String::from_utf8_lossy(self.bytes(-1)).into_owned();
+        let message = self.text(-1);
         self.pop(1);
         Err(message)
     }
 
     /// Moves values from the top of this stack to another of the same isolate.
-    pub(crate) fn move_to(self, other: Stack, count: c_int) {
-        unsafe { ffi::lua_xmove(self.0, other.0, count) }
+    pub(crate) fn move_to(self, other: Stack<'_>, count: c_int) {
+        unsafe { ffi::lua_xmove(self.state, other.state, count) }
     }
 }
 

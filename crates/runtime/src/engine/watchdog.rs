@@ -1,4 +1,4 @@
-//! Time slices and deadlines: a thread that looks whether a fiber runs for too long.
+//! Time slices and deadlines: a watchdog thread, and the hook that interrupts a fiber.
 //!
 //! The engine calls a hook between two instructions, in compiled loops too (it is built with
 //! `LUAJIT_ENABLE_CHECKHOOK`). The hook costs nothing until it is armed. The watchdog arms it when
@@ -9,6 +9,7 @@
 //! While nothing runs the watchdog sleeps without a timer: an idle process does not wake up.
 #![allow(unsafe_code)]
 
+use super::stack::Stack;
 use mlua::ffi::{self, lua_State};
 use std::cell::Cell;
 use std::os::raw::c_int;
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a fiber may run before others get their turn: between one and two of these.
+/// A time slice: a fiber runs for one to two of these before it yields.
 pub(crate) const SLICE: Duration = Duration::from_millis(2);
 /// Ticks without any fiber running after which the watchdog goes to sleep.
 const IDLE_TICKS: u32 = 50;
@@ -86,7 +87,7 @@ impl Watchdog {
             nested: RUNNING.replace(true),
             raised: RAISED.replace(false),
         };
-        // An odd number stays odd: the slice of the outer fiber ends, the thread goes on.
+        // An odd number stays odd: a new slice begins while a fiber runs.
         self.shared.slice.fetch_add(if outer.nested { 2 } else { 1 }, Ordering::Release);
         if self.shared.asleep.load(Ordering::Acquire)
             && let Some(thread) = &self.thread
@@ -105,7 +106,7 @@ impl Watchdog {
     }
 }
 
-/// What was so before a fiber began to run.
+/// The watchdog's state before a fiber began to run.
 pub(crate) struct OuterRun {
     deadline: Option<Instant>,
     nested: bool,
@@ -177,10 +178,11 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
     // SAFETY: called by the engine on its own thread; no Rust value with a destructor is alive
     // when it leaves by an error or a yield.
     unsafe {
+        let stack = Stack::from_raw(state);
         ffi::lua_sethook(state, None, 0, 0);
         if takes_raise() {
             ffi::lua_checkstack(state, 2);
-            crate::engine::stack::Stack(state).push_bytes(crate::engine::memory::MESSAGE);
+            stack.push_bytes(crate::engine::memory::MESSAGE);
             ffi::lua_error(state);
         }
         let late = match DEADLINE.get() {
@@ -193,25 +195,25 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
             DEADLINE.set(None);
             RAISED.set(true);
             ffi::lua_checkstack(state, 8);
-            crate::engine::stack::Stack(state).push_kept(DEADLINE_ERROR.get());
+            stack.push_kept(DEADLINE_ERROR.get());
             ffi::lua_call(state, 0, 1);
             ffi::lua_error(state);
         }
-        if crate::engine::stack::Stack(state).can_yield() {
+        if stack.can_yield() {
             ffi::lua_yield(state, 0);
         }
     }
 }
 
-/// Makes sure that a compiled loop can be interrupted: runs one that would take about a
-/// second, with a deadline that has passed, and sends itself the signal a moment later.
-pub(crate) fn is_effective(stack: crate::engine::stack::Stack) -> bool {
+/// Whether a compiled loop can be interrupted: runs one of about a second with a deadline in the past,
+/// and sends itself the signal 0.3 ms later.
+pub(crate) fn is_effective(stack: Stack) -> bool {
     const LOOP: &[u8] = b"local n = 0 for i = 1, 1e9 do n = n + i end return n";
     stack.reserve(8);
     // SAFETY: the text lives during the call; the thread that is signalled waits for the sender.
     let (loaded, target) = unsafe {
         let name = c"=check".as_ptr();
-        let loaded = ffi::luaL_loadbuffer(stack.0, LOOP.as_ptr().cast(), LOOP.len(), name);
+        let loaded = ffi::luaL_loadbuffer(stack.state(), LOOP.as_ptr().cast(), LOOP.len(), name);
         (loaded == ffi::LUA_OK, libc::pthread_self() as usize)
     };
     if !loaded {
@@ -233,7 +235,7 @@ pub(crate) fn is_effective(stack: crate::engine::stack::Stack) -> bool {
     !finished
 }
 
-/// Says what to raise when a deadline has passed: a kept function that answers the error.
+/// Sets the kernel function that answers the error of a missed deadline.
 pub(crate) fn set_deadline_error(slot: i32) {
     DEADLINE_ERROR.set(slot);
 }

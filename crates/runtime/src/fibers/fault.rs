@@ -1,5 +1,6 @@
-//! What a program raised, seen from Rust; and errors of stores, seen from a program.
+//! Faults: errors that no handler of a program took.
 
+use crate::engine::memory;
 use crate::isolate::Isolate;
 use runnel_store::{Error, ErrorResponse, FieldProblem, Kind};
 use std::fmt;
@@ -11,7 +12,7 @@ const OUTERMOST: usize = 8;
 /// The kind of the error that a program raises when its memory is used up (fiber.lua).
 const OUT_OF_MEMORY: &str = "memory";
 
-/// A place in a program's source.
+/// One frame of a stack trace: a line of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFrame {
     /// The file or reference of the source.
@@ -63,13 +64,14 @@ impl Fault {
         }
     }
 
-    /// What the engine itself raised where no handler of the kernel was left to name it.
+    /// The fault of a message that the engine itself raised, without an Error object.
     pub(crate) fn of_engine(message: &str) -> Fault {
-        if message.as_bytes() != crate::engine::memory::MESSAGE {
-            return Fault::broken(message);
+        match message.as_bytes() {
+            memory::MESSAGE => {
+                Fault { kind: OUT_OF_MEMORY.into(), ..Fault::broken(memory::EXPLANATION) }
+            }
+            _ => Fault::broken(message),
         }
-        let message = "the program used up the memory it may have";
-        Fault { kind: OUT_OF_MEMORY.into(), ..Fault::broken(message) }
     }
 
     /// As the error of a verb: the program's message, with the trace as detail for the log.

@@ -1,11 +1,20 @@
 //! Fibers: pooled coroutines, each a future of its worker.
 //!
-//! A coroutine of the pool never ends: it runs a function under protection, yields the outcome,
-//! and waits for the next. A native verb that must wait leaves its future in the isolate's pending
-//! place and yields; the fiber polls that future, gives its result to the coroutine and resumes.
-//! A fiber that is dropped before its end is cancelled: what it waits for is dropped, and the
-//! coroutine is resumed with an error that no handler swallows, so that `ensure:` blocks run. When
-//! these wait in turn, the fiber goes on as a task of its own for a short time of grace.
+//! A coroutine of the pool never ends: it runs a function under a protected call, yields the outcome
+//! and waits for the next function. A native that must wait leaves its operation with the isolate and
+//! yields; the fiber polls that operation, passes its outcome to the coroutine and resumes it.
+//!
+//! Dropping a fiber before its end cancels it: its operation is dropped, and the coroutine is resumed
+//! with an error that no handler catches, so that `ensure:` blocks run. When these wait in turn, a
+//! task of its own runs the rest of the fiber for a grace period.
+//!
+//! ```text
+//!           turn              native waits             ready
+//!   Fresh ───────▶ running ───────────────▶ Waiting ─────────▶ running ──▶ done
+//!                  │     ▲
+//!      slice over  ▼     │ turn
+//!                 Preempted
+//! ```
 #![allow(unsafe_code)]
 
 use super::fault::Fault;
@@ -27,18 +36,18 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Memory from which on a fiber counts among those that use up what there is, in bytes.
+/// Bytes that a fiber allocates before it takes part in out-of-memory handling.
 const HEAVY: usize = 4 << 20;
-/// How long the `ensure:` blocks of a fiber that was cancelled or is late may take.
+/// The grace period for `ensure:` blocks of a fiber that was cancelled or missed its deadline.
 const GRACE: Duration = Duration::from_secs(5);
-/// Resumes of a cancelled fiber before it is given up, where there is no event loop to go on in:
-/// each `ensure:` that waits costs one.
+/// Resumes of a cancelled fiber before it is abandoned, where no event loop runs: each `ensure:` that
+/// waits costs one.
 const CANCEL_RESUMES: usize = 8;
 
-/// What a coroutine yields first: its outcome, or that it waits.
+/// The first value that a coroutine yields with its outcome.
 const DONE: f64 = 1.0;
 
-/// What the coroutine did.
+/// Why a coroutine returned to its fiber.
 enum FiberStep {
     Done(bool),
     Waits,
@@ -46,7 +55,7 @@ enum FiberStep {
     Broken,
 }
 
-/// Why the coroutine is not running.
+/// Why the coroutine does not run.
 #[derive(Clone, Copy, PartialEq)]
 enum FiberState {
     /// It has not begun.
@@ -64,18 +73,18 @@ pub(crate) struct Fiber<T> {
     arguments: c_int,
     state: FiberState,
     pending: Option<PendingOperation>,
-    /// What a verb left to wait for when the time slice ended before the coroutine could yield:
-    /// a verb that copies much ends its slice itself.
+    /// The operation of a native whose slice ended before the coroutine could yield: a native that
+    /// copies much ends the slice itself.
     early: Option<PendingOperation>,
-    /// Its answer, when the time slice ended just before the end.
+    /// Its answer, when the slice ended just before the fiber.
     answer: Option<Box<Content>>,
     call: Call,
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
-    /// Its place in the line, while it waits for its turn.
+    /// Its ticket, while it queues for a turn.
     ticket: Option<Rc<Ticket>>,
     /// How long it has run.
     ran: Duration,
-    /// How much more memory the engine used after its turns than before them, in bytes.
+    /// Bytes by which its turns have increased the memory of the engine.
     allocated: usize,
     /// The memory error is raised in it when it runs next.
     out_of_memory: bool,
@@ -83,9 +92,9 @@ pub(crate) struct Fiber<T> {
     kind: Option<RequestKind>,
     /// The fibers that it has started.
     children: Vec<Rc<FiberTask>>,
-    /// It was told to end: only `ensure:` blocks run.
+    /// It was cancelled or is late: only `ensure:` blocks run.
     ending: bool,
-    /// It is a task of its own for what its `ensure:` blocks still do.
+    /// It is a task of its own for its last `ensure:` blocks.
     alone: bool,
     take: fn(&Isolate, Stack, c_int) -> T,
     _living: Living,
@@ -133,13 +142,13 @@ impl<T> Fiber<T> {
         }
     }
 
-    /// Says what kind of request it answers, so that its length can be guessed.
+    /// Sets the kind of request it answers, which predicts its running time.
     pub(crate) fn answers(&mut self, kind: RequestKind) {
         self.kind = Some(kind);
     }
 
-    /// Whether it may run as far as memory is concerned; if not, it is woken when a collection has
-    /// gone on. Where all of that frees too little, the memory error is raised in it.
+    /// Whether the engine has memory for it; if not, a step of a collection wakes it. When a whole
+    /// collection frees too little, the memory error is raised in it.
     fn has_memory(&mut self, context: &mut Context<'_>) -> bool {
         let counts = self.allocated >= HEAVY || memory::is_exceeded();
         if !counts || !memory::is_over() || self.ending {
@@ -171,7 +180,7 @@ impl<T> Fiber<T> {
             if !self.is_late(context) {
                 return false;
             }
-            // One that is late runs at once, to be told so where it stands.
+            // Past its deadline it runs at once, so that the error is raised where it stands.
             watchdog::fire();
         }
         self.ticket = None;
@@ -182,7 +191,7 @@ impl<T> Fiber<T> {
         let Some(coroutine) = &self.coroutine else { return FiberStep::Broken };
         let stack = coroutine.stack();
         let deadline = self.call.deadline;
-        // It comes back when the fiber stops; what it was called with is the isolate's meanwhile.
+        // The isolate has the call while the fiber runs.
         let outer = self.isolate.enter(std::mem::take(&mut self.call), stack);
         let watched = self.isolate.watchdog().begin(deadline);
         let began = self.isolate.scheduler().begin();
@@ -196,7 +205,7 @@ impl<T> Fiber<T> {
         let used = memory::used();
         let mode = memory::enter_engine();
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
-        let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
+        let status = unsafe { ffi::lua_resume_(stack.state(), self.arguments) };
         memory::leave(mode);
         // It is raised in this fiber or in none.
         watchdog::takes_raise();
@@ -206,13 +215,10 @@ impl<T> Fiber<T> {
         tidying::after_run(&self.isolate);
         let is_late = self.isolate.watchdog().end(watched);
         self.call = self.isolate.leave(outer);
-        if is_late {
-            self.begin_end();
-        }
         self.arguments = 0;
-        match status {
+        let step = match status {
             ffi::LUA_YIELD if stack.top() == 0 => {
-                // It may have been about to end; others run before it does.
+                // It may have been about to end; other fibers run before it does.
                 self.answer = self.isolate.take_answer().map(Box::new);
                 self.early = self.isolate.take_pending().or_else(|| self.early.take());
                 FiberStep::Preempted
@@ -220,7 +226,11 @@ impl<T> Fiber<T> {
             ffi::LUA_YIELD if stack.number(1) == DONE => FiberStep::Done(stack.boolean(2)),
             ffi::LUA_YIELD => FiberStep::Waits,
             _ => FiberStep::Broken,
+        };
+        if is_late {
+            self.begin_end();
         }
+        step
     }
 
     fn wait(&mut self) -> bool {
@@ -231,7 +241,7 @@ impl<T> Fiber<T> {
         self.pending.is_some()
     }
 
-    /// From now on only `ensure:` blocks run, and not for long; what it has started ends with it.
+    /// Leaves a grace period for `ensure:` blocks and cancels the fibers it has forked.
     fn begin_end(&mut self) {
         for child in self.children.drain(..) {
             child.cancel();
@@ -255,11 +265,11 @@ impl<T> Fiber<T> {
         self.begin_end();
     }
 
-    /// Gives the coroutine what lies on the isolate's stack: the outcome of what it waited for.
+    /// Moves the outcome of an operation from the isolate's stack to the coroutine.
     fn give(&mut self) {
         let Some(coroutine) = &self.coroutine else { return };
         coroutine.stack().reserve(24);
-        // Others may run before this one has its turn.
+        // Other fibers may run before this one has its turn.
         self.answer = self.isolate.take_answer().map(Box::new);
         self.isolate.stack().move_to(coroutine.stack(), 2);
         self.arguments = 2;
@@ -300,14 +310,14 @@ impl<T> Fiber<T> {
             return Fault::broken("the fiber waits for nothing");
         }
         let fault = match stack.kind(-1) {
-            Type::Text => Fault::of_engine(&String::from_utf8_lossy(stack.bytes(-1))),
+            Type::Text => Fault::of_engine(&stack.text(-1)),
             _ => read_fault(&self.isolate, stack, -1),
         };
         coroutine.release(self.isolate.stack());
         fault
     }
 
-    /// Past the deadline while it waits?
+    /// Whether its deadline has passed; otherwise a timer wakes it then.
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
         let Some(deadline) = self.call.deadline else { return false };
         if Instant::now() >= deadline {
@@ -319,8 +329,8 @@ impl<T> Fiber<T> {
     }
 }
 
-/// Wakes this task after the event loop has looked at its sockets and timers. Waking it directly
-/// would let it run many times before that: the loop looks only once in a few dozen polls.
+/// Wakes this task after the event loop has polled its sockets and timers. Waking it directly would
+/// let it run many times before: the loop polls them once in a few dozen tasks.
 fn after_the_others(context: &mut Context<'_>) {
     let turn = std::pin::pin!(tokio::task::yield_now());
     // The first poll only asks for the wake-up.
@@ -362,7 +372,7 @@ impl<T> Future for Fiber<T> {
                     if let Some(kind) = this.kind {
                         this.isolate.scheduler().learn(kind, this.ran);
                     }
-                    // A slice is longer than a turn: there is a line now, except without a loop.
+                    // A slice is longer than a turn: fibers queue now, except without an event loop.
                     if this.has_turn(context) {
                         after_the_others(context);
                     }
@@ -376,19 +386,17 @@ impl<T> Future for Fiber<T> {
 }
 
 impl<T> Fiber<T> {
-    /// Tells a fiber that runs to end. Answers whether it goes on: its `ensure:` blocks wait.
+    /// Cancels a fiber that has begun. Answers whether it continues: its `ensure:` blocks wait.
     fn cancel(&mut self) -> bool {
         let Some(coroutine) = &self.coroutine else { return false };
-        let stack = coroutine.stack();
         match self.state {
             FiberState::Waiting => {
                 self.pending = None;
-                // A result that was given, but whose turn had not come.
-                stack.set_top(0);
+                // A result that arrived before the fiber had its turn.
+                coroutine.stack().set_top(0);
                 self.give_end(Kind::Cancelled, "the caller went away");
             }
-            // One that was preempted in the middle of computing cannot be given a result; its
-            // deadline has come instead, and the hook raises.
+            // A preempted fiber takes no result: its deadline passes instead, and the hook raises.
             _ => {
                 self.call.deadline = Some(Instant::now());
                 watchdog::fire();
@@ -396,8 +404,8 @@ impl<T> Fiber<T> {
         }
         match self.step() {
             FiberStep::Done(_) => {
-                stack.set_top(0);
                 if let Some(coroutine) = self.coroutine.take() {
+                    coroutine.stack().set_top(0);
                     self.isolate.recycle(coroutine);
                 }
                 false
@@ -411,7 +419,7 @@ impl<T> Fiber<T> {
         }
     }
 
-    /// The same fiber, when nobody waits for its value any more.
+    /// The rest of a cancelled fiber, whose value is not needed.
     fn remains(&mut self) -> Fiber<()> {
         Fiber {
             isolate: self.isolate.clone(),
@@ -447,7 +455,7 @@ impl<T> Drop for Fiber<T> {
             if goes_on && !self.alone && tokio::runtime::Handle::try_current().is_ok() {
                 let remains = self.remains();
                 tokio::task::spawn_local(async move {
-                    // What its `ensure:` blocks raise has nobody to go to.
+                    // No handler is left for errors of its `ensure:` blocks.
                     let _ = remains.await;
                 });
                 return;

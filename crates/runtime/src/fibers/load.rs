@@ -1,4 +1,4 @@
-//! What the isolate of this thread is doing: numbers for those who watch it.
+//! The load of the isolate of this thread: fibers and memory, for metrics.
 
 use crate::isolate::Isolate;
 use std::cell::Cell;
@@ -24,18 +24,18 @@ impl Drop for Living {
     }
 }
 
-/// One look at an isolate.
+/// The load of an isolate at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Fibers that have begun and not ended.
     pub fibers: usize,
-    /// Those of them that want to run and wait for their turn.
+    /// Those of them that queue for a turn.
     pub in_line: usize,
     /// Bytes that the program's objects take.
     pub memory: usize,
 }
 
-/// What the isolate of this thread is doing. Nothing, where there is none.
+/// The load of the isolate of this thread; zeroes where there is none.
 pub fn load() -> Load {
     let Some(isolate) = Isolate::current() else { return Load::default() };
     Load {

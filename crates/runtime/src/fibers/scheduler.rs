@@ -1,15 +1,18 @@
-//! Which fiber runs next: the one that has run least, and a short request before a long one.
+//! The scheduler of fibers: least attained service first, and short requests before long ones.
 //!
-//! While there is little to do, every fiber runs at once and this costs two readings of the clock.
-//! Once long fibers have used up a turn of the event loop, those that want to run wait in line. In each
-//! further turn, after the loop has looked at its sockets, a task lets the first of the line run.
-//! So a request that arrives while others compute is seen within one time slice, and passes them.
-//! The line ends with the last long fiber: a thousand short ones gain nothing by waiting for each other.
+//! Under light load every fiber runs at once, at the cost of two readings of the clock. Once long fibers
+//! have used up a turn of the event loop, runnable fibers queue. In each further turn, after the loop has
+//! polled its sockets, a task grants turns to the head of the queue. So a request that arrives while
+//! others compute is read within one time slice, and overtakes them. Queueing ends with the last long
+//! fiber: a thousand short ones gain nothing by waiting for each other.
 //!
-//! The line is ordered by *due times*: a fiber is due after [`PATIENCE`] times what it has run, or,
-//! when it is new, what requests like it usually run. That is shortest-job-first with least attained
-//! service (Kleinrock, *Queueing Systems*, volume 2, section 4.7), and since due times pass, nobody
-//! waits for ever: a fiber is overtaken for at most [`LONGEST_PATIENCE`].
+//! The queue is ordered by *due times*: a fiber is due after [`PATIENCE`] times its running time, or, when
+//! it is new, the usual running time of requests like it. That is shortest-job-first with least attained
+//! service (Kleinrock, *Queueing Systems*, volume 2, section 4.7). Due times pass, so no fiber starves: it
+//! is overtaken for at most [`LONGEST_PATIENCE`].
+//!
+//! For example, a new fiber of a request that usually runs for 0.1 ms is due after 3.2 ms; a fiber that has
+//! run for 2 ms is due after 64 ms, and lets the first pass.
 
 use runnel_store::Verb;
 use rustc_hash::FxHasher;
@@ -21,36 +24,34 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-/// What fibers may use of a turn of the event loop before the others have to wait in line.
+/// Running time of long fibers in one turn of the event loop before runnable fibers queue.
 const TURN: Duration = Duration::from_micros(250);
-/// Long fibers that use up no turn within this time leave the others room enough. Without it a few long
-/// runs a second, as by collections of garbage, would add up.
+/// Long fibers that use up no turn within this time leave enough room. Without it a few long runs a
+/// second, as in collections of garbage, would add up.
 const WINDOW: Duration = Duration::from_millis(1);
-/// A fiber that runs shorter than this uses up nothing of a turn: however many of these there are,
-/// none would gain by standing in line, which costs more than they do.
+/// A fiber that runs shorter than this uses up nothing of a turn: queueing costs more than it does.
 const SHORT: Duration = Duration::from_micros(20);
 /// How many times its own length a fiber can be made to wait by shorter ones.
 const PATIENCE: u32 = 32;
 /// The longest time that a fiber can be made to wait by shorter ones.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(2);
-/// How many kinds of requests are told apart. Two that share a place are taken for the same, which
-/// changes the order and nothing else.
+/// Kinds of requests in the table of running times. Two with the same hash share an entry, which
+/// changes the order of fibers and nothing else.
 const KINDS: usize = 1024;
 
-/// What a kind of requests that ran in no time may be thought to take after one longer run, in
-/// nanoseconds.
+/// Nanoseconds by which one longer run may raise the usual running time of a very short kind.
 const LEAST_STEP: u32 = 1000;
 
-/// The line of one isolate.
+/// The run queue of one isolate.
 pub(crate) struct Scheduler {
     line: RefCell<BinaryHeap<QueuedFiber>>,
     /// What long fibers have used since the last turn began, or in this window.
     used: Cell<Duration>,
     /// When the first of them ended.
     since: Cell<Instant>,
-    /// How many in the line are expected to run long.
+    /// Queued fibers that are expected to run long.
     long: Cell<usize>,
-    /// Fibers that want to run wait in line.
+    /// Runnable fibers queue.
     busy: Cell<bool>,
     /// Fibers that run inside each other: a verb of a fiber may run another one.
     depth: Cell<u32>,
@@ -79,7 +80,7 @@ impl RequestKind {
     }
 }
 
-/// A fiber's place in the line.
+/// A queued fiber's right to run.
 pub(crate) struct Ticket {
     granted: Cell<bool>,
     waker: RefCell<Waker>,
@@ -107,12 +108,12 @@ impl Scheduler {
         }
     }
 
-    /// How many fibers wait in line.
+    /// The length of the queue.
     pub(crate) fn length(&self) -> usize {
         self.line.borrow().len()
     }
 
-    /// Whether a fiber that wants to run has to wait in line. One that runs for another never has.
+    /// Whether a runnable fiber has to queue. A fiber inside another never has to.
     pub(crate) fn must_wait(&self) -> bool {
         self.busy.get() && self.depth.get() == 0
     }
@@ -122,7 +123,7 @@ impl Scheduler {
         self.depth.get() > 0
     }
 
-    /// Polls what nobody awaits yet, unless it has to wait in line. Whoever awaits it then polls it
+    /// Polls a future before it is awaited, unless fibers queue. The task that awaits it then polls it
     /// at once: no wake-up is lost.
     pub(crate) fn at_once<T>(&self, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
         match self.must_wait() {
@@ -162,8 +163,8 @@ impl Scheduler {
         used
     }
 
-    /// Remembers how long a request of a kind ran. A single run says little, since the system may have
-    /// given the processor to somebody else meanwhile: each changes what is usual by half at most.
+    /// Records how long a request of a kind ran. A single run says little, since the system may have
+    /// run another process meanwhile: each changes the usual time by half at most.
     pub(crate) fn learn(&self, kind: RequestKind, ran: Duration) {
         let cell = &self.usual[usize::from(kind.0) % KINDS];
         let ran = u32::try_from(ran.as_nanos()).unwrap_or(u32::MAX);
@@ -180,7 +181,7 @@ impl Scheduler {
         Duration::from_nanos(self.usual[usize::from(kind.0) % KINDS].get().into())
     }
 
-    /// Puts a fiber in the line; it is woken when it may run.
+    /// Queues a fiber; its ticket wakes it when it may run.
     pub(crate) fn enter(
         &self,
         ran: Duration,
@@ -206,7 +207,7 @@ impl Scheduler {
         ticket
     }
 
-    /// Lets the first of the line run, as many as fill a turn. Answers whether there was any.
+    /// Grants turns to the head of the queue, as many as fill a turn. Answers whether there was any.
     fn grant(&self) -> bool {
         let mut expected = Duration::ZERO;
         let mut any = false;
@@ -235,21 +236,21 @@ impl Ticket {
     }
 }
 
-/// Lets the line go on, a turn of the event loop at a time, until no long fiber waits or has run.
+/// Grants turns in each turn of the event loop until no long fiber waits or has run.
 async fn take_turns(turns: TurnTaker) {
     loop {
         // Comes back after the loop has looked at its sockets and timers.
         tokio::task::yield_now().await;
         let used = turns.0.used.replace(Duration::ZERO);
         turns.0.grant();
-        // Short requests alone need no line, however many wait and keep coming.
+        // Short requests alone need no queue, however many arrive.
         if used <= TURN && turns.0.long.get() == 0 {
             return;
         }
     }
 }
 
-/// The end of the turns, also when the event loop ends first: whoever still waits may run.
+/// RAII guard of the granting task, which may end with the event loop: all queued fibers may run then.
 struct TurnTaker(Rc<Scheduler>);
 
 impl Drop for TurnTaker {
@@ -274,7 +275,7 @@ impl PartialOrd for QueuedFiber {
 }
 
 impl Ord for QueuedFiber {
-    /// The heap has its greatest element first: that is the one that is due first.
+    /// The greatest element of the heap is the one due first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.due.cmp(&self.due).then(other.number.cmp(&self.number))
     }
@@ -364,7 +365,7 @@ mod tests {
             let long = scheduler.enter(TURN, None, &context());
             turns(4).await;
             assert!(scheduler.must_wait() && !long.is_granted(&context()));
-            // Somebody who gave up is not waited for longer than his place in the line lasts.
+            // A cancelled fiber keeps the queue only until its turn.
             drop(long);
             turns(100).await;
             assert!(!scheduler.must_wait());

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 /// The pause after a step in idle time: a collection takes half of a core at most.
 const REST: Duration = Duration::from_millis(1);
-/// How often idle time is looked for.
+/// The period at which idleness is measured.
 const LOOK: Duration = Duration::from_secs(1);
-/// Fewer turns of fibers between two looks are idle time: some hundredths of a core.
+/// Runs of fibers between two looks below which an engine is idle: some hundredths of a core.
 const FEW_TURNS: u32 = 1000;
-/// An engine that is never idle is tidied after so many looks.
+/// A busy engine is tidied after this many looks.
 const LOOKS: u32 = 30;
-/// Memory is given back once more after so long.
+/// When memory is given back once more.
 const AFTERMATH: Duration = Duration::from_secs(15);
 
 /// Adapts the collector after a fiber or native work has run, and starts tidying when it is due.

@@ -106,6 +106,19 @@ impl Reply {
     pub(crate) fn later(future: impl Future<Output = Result<Given, Error>> + 'static) -> Reply {
         Reply::Later(Box::pin(Later { future, objects: None }))
     }
+
+    /// The answer of a store, as the value that `give` makes of it.
+    pub(crate) fn answer<T: 'static>(answer: Answer<T>, give: fn(T) -> Given) -> Reply {
+        match answer {
+            Answer::Ready(result) => result.map(give).into(),
+            Answer::Later(future) => Reply::later(async move { future.await.map(give) }),
+        }
+    }
+
+    /// The end of an operation without a value.
+    pub(crate) fn done(answer: Answer<()>) -> Reply {
+        Reply::answer(answer, |()| Given::Nil)
+    }
 }
 
 impl From<Result<Given, Error>> for Reply {
@@ -171,32 +184,24 @@ fn push_outcome(isolate: &Isolate, stack: Stack, outcome: Result<Given, Error>) 
     }
 }
 
-impl<T: 'static> From<(Answer<T>, fn(T) -> Given)> for Reply {
-    fn from((answer, give): (Answer<T>, fn(T) -> Given)) -> Reply {
-        match answer {
-            Answer::Ready(Ok(value)) => Reply::Now(give(value)),
-            Answer::Ready(Err(error)) => Reply::Failed(error),
-            Answer::Later(future) => Reply::later(async move { future.await.map(give) }),
-        }
-    }
-}
-
 /// The arguments of a native, counted from 1.
 #[derive(Clone, Copy)]
-pub(crate) struct Arguments(pub(crate) Stack);
+pub(crate) struct Arguments<'s>(pub(crate) Stack<'s>);
 
-impl Arguments {
+impl<'s> Arguments<'s> {
     pub(crate) fn is_nil(self, at: c_int) -> bool {
         self.0.kind(at) == Type::Nil
     }
 
     /// Text; an empty one for other kinds.
     pub(crate) fn text(self, at: c_int) -> String {
-        String::from_utf8_lossy(self.0.bytes(at)).into_owned()
+        self.0.text(at)
     }
 
-    pub(crate) fn bytes<'a>(self, at: c_int) -> &'a [u8] {
-        self.0.bytes(at)
+    /// The bytes of a text; none for other kinds.
+    pub(crate) fn bytes(self, at: c_int) -> &'s [u8] {
+        // SAFETY: a native's arguments stay at the bottom of its stack until it returns.
+        unsafe { self.0.bytes(at) }
     }
 
     pub(crate) fn number(self, at: c_int) -> f64 {
@@ -216,7 +221,7 @@ impl Arguments {
         self.0.native(at)
     }
 
-    /// A value of Rust as the first argument; `what` names it with its article.
+    /// A value of Rust as the first argument; `what` names it.
     pub(crate) fn held<T: 'static>(self, what: &str) -> Result<Rc<T>, Error> {
         self.native(1)
             .and_then(|native| native.downcast::<T>().ok())

@@ -118,8 +118,7 @@ fn invalidate(_: &Isolate, arguments: Arguments) -> Reply {
         true => cache.invalidate_all(),
         false => cache.invalidate(&Reference::from_path(arguments.text(2))),
     };
-    let give: fn(()) -> Given = |()| Given::Nil;
-    Reply::from((forgotten, give))
+    Reply::done(forgotten)
 }
 
 /// `(handle)`: what a store that writes later has pending is written.
@@ -128,8 +127,7 @@ fn flush_writes(_: &Isolate, arguments: Arguments) -> Reply {
     let Some(store) = combined(&handle).and_then(Combined::write_back) else {
         return Reply::Failed(Error::new(Kind::Invalid, "a store that writes later is expected"));
     };
-    let give: fn(()) -> Given = |()| Given::Nil;
-    Reply::from((store.flush(), give))
+    Reply::done(store.flush())
 }
 
 /// `(store)`: what it is made of, as a tree of text.

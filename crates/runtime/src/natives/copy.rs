@@ -20,7 +20,7 @@ fn copy(isolate: &Isolate, arguments: Arguments) -> Reply {
     let progress = move |far: &CopyProgress| shown.say(|| line(far));
     let copied = runnel_store::copy(from, &at, to, &at, options, progress);
     let report = copied.and_then(|report| counts(report).into());
-    Reply::from((report, Given::Value as fn(Value) -> Given))
+    Reply::answer(report, Given::Value)
 }
 
 fn line(far: &CopyProgress) -> String {

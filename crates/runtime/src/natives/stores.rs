@@ -130,13 +130,12 @@ fn get(isolate: &Isolate, arguments: Arguments) -> Reply {
     given(store.get(&reference(arguments), &inner_call(isolate)))
 }
 
-/// What a handler reads as its answer, which the fiber ends with: a file stays a file, with its media
-/// type, its validators and its stream.
+/// A get whose content is the answer of the fiber: a file keeps its media type, its validators and its
+/// stream.
 fn get_answer(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let answer = store.get(&reference(arguments), &inner_call(isolate));
-    let give: fn(Option<Content>) -> Given = |found| found.map_or(Given::Nil, Given::Answer);
-    Reply::from((answer, give))
+    Reply::answer(answer, |found| found.map_or(Given::Nil, Given::Answer))
 }
 
 fn put(isolate: &Isolate, arguments: Arguments) -> Reply {
@@ -146,7 +145,7 @@ fn put(isolate: &Isolate, arguments: Arguments) -> Reply {
     written(answer, |outcome| Given::Boolean(outcome.is_created()))
 }
 
-/// What the store answers to a write, or what else there is to say of it.
+/// The content that a store answers to a write, or a value made from its outcome.
 fn written(answer: Answer<Outcome>, otherwise: fn(&Outcome) -> Given) -> Reply {
     let given = move |mut outcome: Outcome| match outcome.content.take() {
         Some(content) => whole(Some(content)).left_future(),
@@ -191,21 +190,21 @@ fn list(isolate: &Isolate, arguments: Arguments) -> Reply {
             Given::Names(entries.into_iter().map(name).collect())
         })
     });
-    Reply::from((answer, (|given| given) as fn(Given) -> Given))
+    Reply::answer(answer, |given| given)
 }
 
-/// The strong tag of what is there; nil where there is none.
+/// The strong entity tag of the content; nil where it has none.
 fn entity_tag(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let tag = store.get(&reference(arguments), &inner_call(isolate)).map(|found| {
         let tag = found.and_then(|found| found.entity_tag).filter(|tag| !tag.weak);
         tag.map_or(Given::Nil, |tag| Given::Text(tag.text.to_string()))
     });
-    Reply::from((tag, (|given| given) as fn(Given) -> Given))
+    Reply::answer(tag, |given| given)
 }
 
-/// A list of the number that is there, or a text that is one, and its strong tag or nil; for a list
-/// how many elements it has; nil for anything else, and where the store refuses the get.
+/// A list of a number (or a text that is one) and its strong tag or nil; for a list its length; nil for
+/// any other content, and where the store refuses the get.
 fn held_number(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let found = store.get(&reference(arguments), &inner_call(isolate));
@@ -226,7 +225,7 @@ fn held_number(isolate: &Isolate, arguments: Arguments) -> Reply {
         }
         Err(error) => error.into(),
     });
-    Reply::from((held, (|given| given) as fn(Given) -> Given))
+    Reply::answer(held, |given| given)
 }
 
 fn number_in(content: Content) -> Answer<Option<Value>> {
@@ -279,7 +278,7 @@ fn held<T: 'static>(answer: Answer<T>) -> Reply {
         Answer::Ready(result) => Answer::Ready(held(result)),
         Answer::Later(future) => Answer::later(async move { held(future.await) }),
     };
-    Reply::from((answer, Given::Boolean as fn(bool) -> Given))
+    Reply::answer(answer, Given::Boolean)
 }
 
 /// `(store, path, query, scheme, value, condition, tag)`: whether it was written.
@@ -310,13 +309,13 @@ fn no_lazy() -> Error {
 
 fn lazy_value(_: &Isolate, arguments: Arguments) -> Reply {
     let lazy = attempt!(lazy(arguments, 1).ok_or_else(no_lazy));
-    Reply::from((lazy.value(), Given::Value as fn(Value) -> Given))
+    Reply::answer(lazy.value(), Given::Value)
 }
 
 fn lazy_text(_: &Isolate, arguments: Arguments) -> Reply {
     let lazy = attempt!(lazy(arguments, 1).ok_or_else(no_lazy));
     let answer = lazy.encode(runnel_store::Form::Json);
-    Reply::from((answer, Given::Bytes as fn(bytes::Bytes) -> Given))
+    Reply::answer(answer, Given::Bytes)
 }
 
 fn describe(isolate: &Isolate, arguments: Arguments) -> Reply {

@@ -39,8 +39,7 @@ fn flush(isolate: &Isolate, _: Arguments) -> Reply {
 }
 
 fn read_line(isolate: &Isolate, _: Arguments) -> Reply {
-    let give: fn(Option<String>) -> Given = |line| line.map_or(Given::Nil, Given::Text);
-    Reply::from((isolate.host().read_line(), give))
+    Reply::answer(isolate.host().read_line(), |line| line.map_or(Given::Nil, Given::Text))
 }
 
 fn now(_: &Isolate, _: Arguments) -> Reply {
@@ -60,13 +59,12 @@ fn sleep(_: &Isolate, arguments: Arguments) -> Reply {
 }
 
 fn interact(isolate: &Isolate, _: Arguments) -> Reply {
-    let give: fn(()) -> Given = |()| Given::Nil;
-    Reply::from((isolate.host().interact(), give))
+    Reply::done(isolate.host().interact())
 }
 
 fn shell(isolate: &Isolate, arguments: Arguments) -> Reply {
     let answer = isolate.host().shell(&arguments.text(1));
-    Reply::from((answer, Given::Text as fn(String) -> Given))
+    Reply::answer(answer, Given::Text)
 }
 
 /// `(what, name)`: something of the request being answered; nil outside of one.

@@ -1,4 +1,4 @@
-//! Fibers that a program starts itself.
+//! Natives for forked fibers, and for jobs of which only one worker runs.
 
 use crate::fibers::fiber::Fiber;
 use crate::fibers::task::FiberTask;
@@ -60,10 +60,9 @@ impl Drop for RunningFiber {
     }
 }
 
-/// `(function, milliseconds or nil, whether the fiber that starts it waits for it, whether it is
-/// detached)`: starts a fiber; with a time it ends by then. One that nothing waits for is in no
-/// transaction, because it can outlive it. A detached one has no deadline and is not cancelled with
-/// the fiber that starts it.
+/// `(function, milliseconds or nil, whether it is awaited, whether it is detached)`: forks a fiber, with
+/// a timeout where one is given. A fiber that is not awaited is in no transaction, because it can
+/// outlive it. A detached fiber has no deadline and is not cancelled with the fiber that forks it.
 fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
     if RUNNING.get() >= MOST {
         let message = format!("more than {MOST} fibers are running; wait for some of them first");
@@ -160,7 +159,7 @@ fn is_done(_: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Boolean(forked.is_ok_and(|forked| forked.task.has_ended())))
 }
 
-/// `(job)`: whether this worker is the one that runs a job; nil when the job was ended.
+/// `(job)`: whether this worker runs a job; nil when the job has ended.
 fn leads(isolate: &Isolate, arguments: Arguments) -> Reply {
     match isolate.host().leads(&arguments.text(1)) {
         Ok(Some(leads)) => Reply::Now(Given::Boolean(leads)),

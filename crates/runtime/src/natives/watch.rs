@@ -1,4 +1,4 @@
-//! Following the changes of stores.
+//! Natives on changes of stores.
 
 use super::stores::{any_store, given, inner_call, reference};
 use crate::isolate::Isolate;
@@ -19,13 +19,13 @@ pub(crate) const NATIVES: [(&str, Native); 6] = [
     ("publish", publish),
 ];
 
-/// A watch in the hands of the program. Ends when it is told so, or with the last handle.
+/// A watch held by the program. It ends on request, or with the last handle.
 struct HeldWatch {
-    /// Absent while somebody waits for the next change, and after the end.
+    /// Absent while a fiber waits for the next change, and after the end.
     changes: RefCell<Option<Changes>>,
     ended: Cell<bool>,
     told_to_end: tokio::sync::Notify,
-    /// What came with the last change.
+    /// The content of the last change.
     content: RefCell<Option<Content>>,
 }
 
@@ -33,27 +33,19 @@ struct HeldWatch {
 fn watch(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let changes = store.watch(&reference(arguments), &inner_call(isolate));
-    let give: fn(Changes) -> Given = |changes| {
+    Reply::answer(changes, |changes| {
         Given::Native(Rc::new(HeldWatch {
             changes: RefCell::new(Some(changes)),
             ended: Cell::new(false),
             told_to_end: tokio::sync::Notify::new(),
             content: RefCell::default(),
         }))
-    };
-    Reply::from((changes, give))
-}
-
-fn watch_of(arguments: Arguments) -> Result<Rc<HeldWatch>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| native.downcast::<HeldWatch>().ok())
-        .ok_or_else(|| Error::new(Kind::Invalid, "a watch is expected here"))
+    })
 }
 
 /// `(watch)`: waits for the next change: a list of its kind, path and scheme; nil at the end.
 fn next_change(_: &Isolate, arguments: Arguments) -> Reply {
-    let watch = attempt!(watch_of(arguments));
+    let watch = attempt!(arguments.held::<HeldWatch>("a watch"));
     if watch.ended.get() {
         return Reply::Now(Given::Nil);
     }
@@ -93,31 +85,27 @@ fn told(watch: &HeldWatch, change: Change) -> Given {
 
 /// `(watch)`: the content that came with the last change, once; nil where it came without.
 fn change_content(_: &Isolate, arguments: Arguments) -> Reply {
-    let watch = attempt!(watch_of(arguments));
+    let watch = attempt!(arguments.held::<HeldWatch>("a watch"));
     given(Answer::ok(watch.content.take()))
 }
 
-/// `(watch)`: ends it. Whoever waits for the next change gets nil.
+/// `(watch)`: ends it. A fiber that waits for the next change gets nil.
 fn unwatch(_: &Isolate, arguments: Arguments) -> Reply {
-    let watch = attempt!(watch_of(arguments));
+    let watch = attempt!(arguments.held::<HeldWatch>("a watch"));
     watch.ended.set(true);
     watch.changes.take();
     watch.told_to_end.notify_waiters();
     Reply::Now(Given::Nil)
 }
 
-/// Where a store of the program tells of its changes.
+/// New watchers of a store of the program.
 fn watchers(_: &Isolate, _: Arguments) -> Reply {
     Reply::Now(Given::Native(Rc::new(Watchers::new())))
 }
 
-/// `(watchers, kind, path)`: tells of a change.
+/// `(watchers, kind, path)`: publishes a change.
 fn publish(_: &Isolate, arguments: Arguments) -> Reply {
-    let native = arguments.native(1);
-    let Some(watchers) = native.as_ref().and_then(|native| native.downcast_ref::<Watchers>())
-    else {
-        return Reply::Failed(Error::new(Kind::Invalid, "watchers are expected here"));
-    };
+    let watchers = attempt!(arguments.held::<Watchers>("a set of watchers"));
     let kind = match arguments.text(2).as_str() {
         "deleted" => ChangeKind::Deleted,
         "lost" => ChangeKind::Lost,

@@ -1,5 +1,5 @@
-//! Markup in memory that the kernel writes itself (markup.lua): escaping a text into it, and reading a
-//! page that is done.
+//! Markup buffers in memory that the kernel owns (markup.lua): escaping a text into one, and reading a
+//! finished page.
 #![allow(unsafe_code)]
 
 use crate::engine::stack::{Stack, Type};
@@ -87,7 +87,7 @@ pub(crate) fn handed_over(stack: Stack, index: c_int) -> Bytes {
     let there = stack.kind(-2) == Type::Number && length > 0.0;
     stack.pop(2);
     let bytes = match there {
-        // SAFETY: `K.handOver` says where the bytes lie in a buffer that the table holds, and nobody
+        // SAFETY: `K.handOver` says where the bytes lie in a buffer that the table holds, and nothing
         // writes there before its first element is taken away. An address is less than 2^53.
         true => unsafe {
             let start = std::ptr::with_exposed_provenance::<u8>(address as usize);

@@ -1,9 +1,9 @@
-//! Pages that are sent while they are written.
+//! Streaming of pages: a client gets a page while the program writes it.
 //!
-//! A `get` of the program may answer a page whose parts wait for something. While the kernel writes
-//! such a page for a client, its buffer lies in the kernel's table `sending` (element.lua). When the
-//! fiber waits longer than [`PATIENCE`], the client gets what is there, and the rest as it comes. A
-//! page that is done before is one piece with a length, and its errors have a status.
+//! A `get` of the program may answer a page whose parts wait. While the kernel writes such a page for a
+//! client, its buffer lies in the kernel's table `sending` (element.lua). When the fiber waits longer than
+//! [`PATIENCE`], the client gets the buffered part, and the rest as a stream. A page that is complete
+//! before is one piece with a length, and its errors have a status.
 
 use super::whole::document_type;
 use crate::engine::stack::{Slot, Stack, Type};
@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// How long a page that has begun may wait before what is there of it is sent.
+/// How long a page that has begun may wait before its buffer is sent.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// A `get` that runs, and the page that it has begun to write.
@@ -44,7 +44,7 @@ impl PageFiber {
 }
 
 impl PageBuffer {
-    /// Lets the fiber go on that writes it.
+    /// Polls the fiber that writes it.
     fn poll(
         &mut self,
         fiber: &mut Fiber<Option<Content>>,
@@ -75,7 +75,7 @@ impl PageBuffer {
         outcome
     }
 
-    /// What was written since it was asked the last time.
+    /// The bytes written since the last call.
     fn take(&self) -> Bytes {
         let Some(buffer) = self.buffer else { return Bytes::new() };
         let stack = self.isolate.stack();
@@ -84,7 +84,7 @@ impl PageBuffer {
         stack.push_kept(self.isolate.slots().take_markup);
         stack.push_kept(buffer);
         let taken = match stack.protected_call(1, 1) {
-            true => Bytes::copy_from_slice(stack.bytes(-1)),
+            true => stack.copied_bytes(-1),
             false => Bytes::new(),
         };
         stack.set_top(top);
@@ -118,7 +118,7 @@ fn begun(isolate: &Isolate, stack: Stack) -> Option<Slot> {
 fn media_type(isolate: &Isolate, stack: Stack) -> Cow<'static, str> {
     stack.push_kept(isolate.slots().sending);
     stack.get_element(-1, 2);
-    let media_type = document_type(stack.bytes(-1));
+    let media_type = stack.with_bytes(-1, document_type);
     stack.pop(2);
     media_type
 }
@@ -139,7 +139,7 @@ pub(crate) fn answer(
     }
 }
 
-/// A `get` that waits: it ends with the content, or with a stream of what is there and what follows.
+/// A `get` that waits: it ends with the content, or with a stream of the page.
 struct PendingPage {
     writing: Option<PageFiber>,
     patience: Option<Pin<Box<tokio::time::Sleep>>>,
@@ -165,7 +165,7 @@ impl Future for PendingPage {
                     let content = Content { body, ..Content::default() };
                     return Poll::Ready(Ok(Some(content.with_media_type(media_type))));
                 }
-                // Nothing to send yet: looked at again when the fiber goes on.
+                // Nothing to send yet: the buffer is read again when the fiber continues.
                 self.patience = None;
             }
         }

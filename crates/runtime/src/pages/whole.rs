@@ -1,13 +1,12 @@
 //! Pages that are complete when the program answers them.
 
 use crate::engine::stack::{Stack, Type};
-use bytes::Bytes;
 use runnel_store::{Body, Content, Text};
 use std::borrow::Cow;
 use std::os::raw::c_int;
 use std::rc::Rc;
 
-/// The media type of an element, by what the kernel says of it: nothing for HTML.
+/// The media type of an element; the kernel names none for HTML.
 pub(crate) fn document_type(media: &[u8]) -> Cow<'static, str> {
     match std::str::from_utf8(media) {
         Ok("") | Err(_) => Cow::Borrowed("text/html; charset=utf-8"),
@@ -22,14 +21,13 @@ thread_local! {
     static CLASS_NAME: Rc<str> = Rc::from(CLASS);
 }
 
-/// A page that is complete: `true` stands above it. Nothing of it is run, and nobody has to ask for
-/// its form.
+/// A complete page: `true` lies above it. None of its code is left to run.
 pub(crate) fn complete_page(stack: Stack, index: c_int) -> Option<Content> {
     if stack.top() <= index || stack.kind(index + 1) != Type::Boolean {
         return None;
     }
     let bytes = match stack.kind(index) {
-        Type::Text => Bytes::copy_from_slice(stack.bytes(index)),
+        Type::Text => stack.copied_bytes(index),
         Type::Table => super::markup::handed_over(stack, index),
         _ => return None,
     };

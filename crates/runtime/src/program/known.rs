@@ -74,7 +74,7 @@ impl KernelNames<'_> {
             while stack.next(table) {
                 stack.pop(1);
                 if stack.kind(-1) == Type::Text {
-                    keys.push(String::from_utf8_lossy(stack.bytes(-1)).into_owned());
+                    keys.push(stack.text(-1));
                 }
             }
             keys
@@ -115,7 +115,7 @@ impl Known for KernelNames<'_> {
             let table = stack.top();
             for position in 1..=stack.length(table) {
                 stack.get_element(table, position);
-                names.push(String::from_utf8_lossy(stack.bytes(-1)).into_owned());
+                names.push(stack.text(-1));
                 stack.pop(1);
             }
             names

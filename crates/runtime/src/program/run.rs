@@ -5,8 +5,7 @@ use crate::fibers::fault::Fault;
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::program::known::KernelNames;
-use crate::values::native::native_store;
-use crate::values::native::push_store;
+use crate::values::native::{native_store, push_store};
 use crate::values::push::push_value;
 use runnel_compile::compile;
 use runnel_store::{Context as Call, Store, Value};
@@ -261,7 +260,7 @@ impl Isolate {
         }
         let fault = match stack.kind(-1) {
             Type::Table => crate::values::errors::read_fault(self, stack, -1).to_string(),
-            _ => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
+            _ => stack.text(-1),
         };
         stack.pop(1);
         Err(fault)
@@ -392,6 +391,5 @@ impl Isolate {
 }
 
 fn text_at(stack: Stack, index: std::os::raw::c_int) -> Option<String> {
-    (stack.kind(index) == Type::Text)
-        .then(|| String::from_utf8_lossy(stack.bytes(index)).into_owned())
+    (stack.kind(index) == Type::Text).then(|| stack.text(index))
 }

@@ -11,7 +11,7 @@ use mlua::{Lua, LuaOptions, StdLib};
 use std::rc::Rc;
 
 impl Isolate {
-    /// Makes the isolate of this thread. A thread has one at a time.
+    /// Makes the isolate of this thread. A thread has at most one.
     ///
     /// # Errors
     /// A sentence that says why the engine could not be set up; among others when it was built
@@ -27,9 +27,10 @@ impl Isolate {
             seed: natives::seed(),
         };
         let slots = kernel::load(&lua, main, publication)?;
-        let accounts = Accounts::open(main.0, lua.used_memory(), limits.memory, watchdog::fire);
-        let watchdog = Watchdog::start(main.0).map_err(|error| error.to_string())?;
-        Ok(Isolate::of_engine(Engine { main, slots, accounts, watchdog, lua }, host))
+        let accounts =
+            Accounts::open(main.state(), lua.used_memory(), limits.memory, watchdog::fire);
+        let watchdog = Watchdog::start(main.state()).map_err(|error| error.to_string())?;
+        Ok(Isolate::of_engine(Engine { main: main.state(), slots, accounts, watchdog, lua }, host))
     }
 }
 

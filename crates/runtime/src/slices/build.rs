@@ -1,12 +1,10 @@
-//! Objects of the engine from a parsed document or from a value, as many at a time as wanted.
+//! Building objects of the engine from a parsed document or a value, slice by slice.
 
 use super::{Slice, Workspace};
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::Isolate;
-use crate::values::kind::EXACT;
-use crate::values::kind::Origin;
-use crate::values::push::push_big;
-use crate::values::push::push_value;
+use crate::values::kind::{EXACT, Origin};
+use crate::values::push::{push_big, push_value};
 use runnel_store::json::{Node, Tape, TapeSize};
 use runnel_store::{Context as Call, Error, Kind, Value};
 use std::os::raw::c_int;
@@ -60,7 +58,7 @@ pub(super) fn measure(value: &Value, size: &mut TapeSize) {
     }
 }
 
-/// Where the values come from.
+/// The source of the values.
 pub(crate) enum BuildSource {
     Tape { tape: Arc<Tape>, at: usize },
     Value(Vec<Remaining>),
@@ -85,7 +83,7 @@ impl BuildSource {
 
 /// What was pushed.
 enum Pushed {
-    /// A value of so many bytes.
+    /// A value, and its size in bytes.
     Leaf(usize),
     List(usize),
     Record(usize),
@@ -112,10 +110,9 @@ const NULL: c_int = 7;
 const KEYS_ABOVE: c_int = 2;
 const MAP_ABOVE: c_int = 4;
 
-/// Builds one object. It leaves that on its stack, above what lay there before.
+/// Builds one object on top of a stack.
 pub(crate) struct ObjectBuilder {
     isolate: Isolate,
-    stack: Stack,
     base: c_int,
     source: BuildSource,
     frames: Vec<OpenCollection>,
@@ -139,34 +136,34 @@ impl ObjectBuilder {
         stack.push_kept(isolate.slots().dictionary);
         stack.push_kept(isolate.slots().null);
         let isolate = isolate.clone();
-        ObjectBuilder { isolate, stack, base, source, frames: Vec::new(), began: false, origin }
+        ObjectBuilder { isolate, base, source, frames: Vec::new(), began: false, origin }
     }
 
-    /// Goes on until the slice is over or the object is complete; answers whether it is.
-    pub(crate) fn step(&mut self, slice: &mut Slice) -> Result<bool, Error> {
+    /// Builds until the slice is over or the object is complete; answers whether it is.
+    pub(crate) fn step(&mut self, stack: Stack, slice: &mut Slice) -> Result<bool, Error> {
         loop {
             match self.frames.last_mut() {
                 None if self.began => return Ok(true),
                 None => self.began = true,
                 Some(frame) if frame.left == 0 => {
-                    self.end();
-                    self.add();
+                    self.end(stack);
+                    self.add(stack);
                     continue;
                 }
                 Some(frame) => {
                     frame.left -= 1;
                     if frame.is_record {
-                        self.source.push_name(self.stack);
+                        self.source.push_name(stack);
                     }
                 }
             }
-            let bytes = match self.push_next() {
+            let bytes = match self.push_next(stack) {
                 Pushed::Leaf(bytes) => {
-                    self.add();
+                    self.add(stack);
                     bytes
                 }
-                Pushed::List(count) => self.begin_list(count)?,
-                Pushed::Record(count) => self.begin_record(count)?,
+                Pushed::List(count) => self.begin_list(stack, count)?,
+                Pushed::Record(count) => self.begin_record(stack, count)?,
             };
             if slice.spend(bytes) && (!self.frames.is_empty() || !self.began) {
                 return Ok(false);
@@ -175,14 +172,14 @@ impl ObjectBuilder {
     }
 
     /// Leaves only the object where the builder began.
-    pub(crate) fn finish(self) {
-        self.stack.replace(self.base + 1);
-        self.stack.set_top(self.base + 1);
+    pub(crate) fn finish(self, stack: Stack) {
+        stack.replace(self.base + 1);
+        stack.set_top(self.base + 1);
     }
 
-    fn push_next(&mut self) -> Pushed {
+    fn push_next(&mut self, stack: Stack) -> Pushed {
         let within = !self.frames.is_empty();
-        let (stack, null) = (self.stack, self.base + NULL);
+        let null = self.base + NULL;
         let nil = move || if within { stack.push_copy(null) } else { stack.push_nil() };
         match &mut self.source {
             BuildSource::Tape { tape, at } => {
@@ -217,18 +214,17 @@ impl ObjectBuilder {
         }
     }
 
-    fn begin_list(&mut self, count: usize) -> Result<usize, Error> {
-        self.reserve()?;
-        self.stack.new_table(count, 0);
-        self.push_frame(false, count);
+    fn begin_list(&mut self, stack: Stack, count: usize) -> Result<usize, Error> {
+        reserve(stack)?;
+        stack.new_table(count, 0);
+        self.push_frame(stack, false, count);
         Ok(count / 8)
     }
 
-    fn begin_record(&mut self, count: usize) -> Result<usize, Error> {
-        self.reserve()?;
-        let stack = self.stack;
+    fn begin_record(&mut self, stack: Stack, count: usize) -> Result<usize, Error> {
+        reserve(stack)?;
         stack.new_table(0, 3 + usize::from(self.origin == Origin::Client));
-        self.push_frame(true, count);
+        self.push_frame(stack, true, count);
         stack.push_copy(self.base + KEYS);
         stack.new_table(count, 0);
         stack.push_copy(self.base + MAP);
@@ -236,24 +232,17 @@ impl ObjectBuilder {
         Ok(count / 8)
     }
 
-    fn reserve(&self) -> Result<(), Error> {
-        match self.stack.reserve(24) {
-            true => Ok(()),
-            false => Err(Error::new(Kind::TooLarge, "the data are nested too deep")),
-        }
-    }
-
-    fn push_frame(&mut self, is_record: bool, left: usize) {
-        self.frames.push(OpenCollection { is_record, table: self.stack.top(), next: 1, left });
+    fn push_frame(&mut self, stack: Stack, is_record: bool, left: usize) {
+        self.frames.push(OpenCollection { is_record, table: stack.top(), next: 1, left });
     }
 
     /// Completes the innermost collection, which remains on top.
-    fn end(&mut self) {
+    fn end(&mut self, stack: Stack) {
         let Some(frame) = self.frames.pop() else { return };
         if let BuildSource::Value(remaining) = &mut self.source {
             remaining.pop();
         }
-        let (stack, table) = (self.stack, frame.table);
+        let table = frame.table;
         if frame.is_record {
             stack.set_raw(table);
             stack.set_raw(table);
@@ -271,9 +260,8 @@ impl ObjectBuilder {
     }
 
     /// Moves the value on top into the collection around it.
-    fn add(&mut self) {
+    fn add(&mut self, stack: Stack) {
         let Some(frame) = self.frames.last_mut() else { return };
-        let stack = self.stack;
         if !frame.is_record {
             stack.set_element(frame.table, frame.next);
             frame.next += 1;
@@ -290,6 +278,14 @@ impl ObjectBuilder {
             frame.next += 1;
         }
         stack.set_raw(map);
+    }
+}
+
+/// Makes room for one more level.
+fn reserve(stack: Stack) -> Result<(), Error> {
+    match stack.reserve(24) {
+        true => Ok(()),
+        false => Err(Error::new(Kind::TooLarge, "the data are nested too deep")),
     }
 }
 
@@ -354,8 +350,8 @@ pub(crate) fn build_now(
     origin: Origin,
 ) -> Result<Slot, Error> {
     let mut builder = ObjectBuilder::new(isolate, stack, source, origin);
-    builder.step(&mut Slice::endless())?;
-    builder.finish();
+    builder.step(stack, &mut Slice::endless())?;
+    builder.finish(stack);
     Ok(stack.keep())
 }
 
@@ -369,10 +365,10 @@ pub(crate) async fn build(
     let mut builder = ObjectBuilder::new(&isolate, workspace.stack(), source, origin);
     super::run(&isolate, |slice| match crate::engine::memory::is_exceeded() {
         true => Err(super::out_of_memory(&isolate)),
-        false => Ok(builder.step(slice)?.then_some(())),
+        false => Ok(builder.step(workspace.stack(), slice)?.then_some(())),
     })
     .await?;
-    builder.finish();
+    builder.finish(workspace.stack());
     Ok(workspace.stack().keep())
 }
 

@@ -4,8 +4,7 @@ use super::walk::{Leaf, Walk, WalkSink};
 use super::{Slice, Workspace};
 use crate::engine::stack::Stack;
 use crate::isolate::Isolate;
-use crate::values::kind::DEPTH;
-use crate::values::kind::number;
+use crate::values::kind::{DEPTH, number};
 use crate::values::plans::ClassPlan;
 use runnel_store::{Answer, Error, Kind, Value};
 use std::os::raw::c_int;
@@ -102,23 +101,25 @@ impl WalkSink for PlainData {
     }
 }
 
-/// The object on top of the stack, which is popped, as plain data: at once where that is soon done,
-/// in slices otherwise.
+/// The object on top of the stack, which is popped, as plain data: at once when one slice is enough,
+/// otherwise in slices.
 pub(crate) fn data_of_top(isolate: &Isolate, stack: Stack) -> Answer<Value> {
     let mut walk = Walk::new(isolate, stack, PlainData::default());
-    match walk.step(&mut Slice::first(stack)) {
+    match walk.step(stack, &mut Slice::first(stack)) {
         Ok(true) => Answer::ok(walk.sink.values.pop().unwrap_or_default()),
         Ok(false) => {
             let workspace = Workspace::new(isolate);
-            walk.move_to(&workspace);
+            walk.move_to(stack, &workspace);
             Answer::later(async move {
-                super::run(workspace.isolate(), |slice| Ok(walk.step(slice)?.then_some(())))
-                    .await?;
+                super::run(workspace.isolate(), |slice| {
+                    Ok(walk.step(workspace.stack(), slice)?.then_some(()))
+                })
+                .await?;
                 Ok(walk.sink.values.pop().unwrap_or_default())
             })
         }
         Err(error) => {
-            walk.clear();
+            walk.clear(stack);
             error.into()
         }
     }
@@ -128,7 +129,7 @@ pub(crate) fn data_of_top(isolate: &Isolate, stack: Stack) -> Answer<Value> {
 pub(crate) fn read_value(isolate: &Isolate, stack: Stack, index: c_int) -> Result<Value, Error> {
     stack.push_copy(index);
     let mut walk = Walk::new(isolate, stack, PlainData::default());
-    let outcome = walk.step(&mut Slice::endless());
-    walk.clear();
+    let outcome = walk.step(stack, &mut Slice::endless());
+    walk.clear(stack);
     outcome.map(|_| walk.sink.values.pop().unwrap_or_default())
 }

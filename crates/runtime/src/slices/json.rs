@@ -13,13 +13,13 @@ use runnel_store::{Answer, Error, Kind};
 /// Why an object was not written.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Unwritten {
-    /// The program's own code says how: it must be asked.
+    /// The class defines its own JSON: its message must be sent.
     Custom,
     /// Too deep, or within itself.
     Depth,
 }
 
-/// The JSON text, as far as it is written.
+/// The JSON text written so far.
 struct JsonText(Vec<u8>);
 
 impl WalkSink for JsonText {
@@ -99,21 +99,21 @@ impl WalkSink for JsonText {
     }
 }
 
-/// The JSON text of the object on top of the stack, which is popped: at once where that is soon done,
-/// in slices otherwise.
+/// The JSON text of the object on top of the stack, which is popped: at once when one slice is
+/// enough, otherwise in slices.
 pub(crate) fn json_of_top(
     isolate: &Isolate,
     stack: Stack,
 ) -> Result<Answer<Result<Bytes, Unwritten>>, Unwritten> {
     let mut walk = Walk::new(isolate, stack, JsonText(Vec::with_capacity(256)));
-    match walk.step(&mut Slice::first(stack)) {
+    match walk.step(stack, &mut Slice::first(stack)) {
         Ok(true) => Ok(Answer::ok(Ok(walk.sink.0.into()))),
         Ok(false) => {
             let workspace = Workspace::new(isolate);
-            walk.move_to(&workspace);
+            walk.move_to(stack, &workspace);
             Ok(Answer::later(async move {
                 let done = super::run(workspace.isolate(), |slice| {
-                    Ok(match walk.step(slice) {
+                    Ok(match walk.step(workspace.stack(), slice) {
                         Ok(done) => done.then_some(Ok(())),
                         Err(unwritten) => Some(Err(unwritten)),
                     })
@@ -122,7 +122,7 @@ pub(crate) fn json_of_top(
             }))
         }
         Err(unwritten) => {
-            walk.clear();
+            walk.clear(stack);
             Err(unwritten)
         }
     }

@@ -1,20 +1,17 @@
-//! Goes through an object of the engine and all that is in it, as far as a slice lasts.
+//! Depth-first traversal of an object of the engine, slice by slice.
 //!
-//! Between two slices the program may change what is walked through. Then some changes are seen and
-//! others are not; what is told to the sink is well formed all the same.
+//! Between two slices the program may change the object. The walk then sees some changes and misses
+//! others; the events that its sink gets are well formed all the same.
 
 use super::{Slice, Workspace};
 use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
-use crate::values::kind::DEPTH;
-use crate::values::kind::TableKind;
-use crate::values::kind::date_text;
-use crate::values::kind::table_kind;
+use crate::values::kind::{DEPTH, TableKind, date_text, table_kind};
 use crate::values::plans::ClassPlan;
 use std::os::raw::c_int;
 use std::rc::Rc;
 
-/// What a walk meets beside collections.
+/// A value that is no collection.
 pub(crate) enum Leaf<'a> {
     Nil,
     Boolean(bool),
@@ -30,7 +27,7 @@ pub(crate) enum Leaf<'a> {
     Opaque,
 }
 
-/// Receives what a walk meets, in its order.
+/// Receives the events of a walk in order.
 pub(crate) trait WalkSink {
     /// Why it stops.
     type Stop;
@@ -50,7 +47,7 @@ pub(crate) trait WalkSink {
     fn field(&mut self, plan: &ClassPlan, position: usize);
     /// Too deep, or within itself.
     fn too_deep(&mut self) -> Self::Stop;
-    /// Bytes that it has made, which are counted as work.
+    /// Bytes of its output, which count as work.
     fn size(&self) -> usize;
 }
 
@@ -73,7 +70,7 @@ enum WalkFrame {
     },
 }
 
-/// What is known of the tables with one metatable.
+/// The kind and the plan of the tables with one metatable.
 #[derive(Clone)]
 struct Known {
     metatable: usize,
@@ -84,7 +81,6 @@ struct Known {
 /// A walk through the object on top of a stack.
 pub(crate) struct Walk<S> {
     isolate: Isolate,
-    stack: Stack,
     /// The root lies above it.
     base: c_int,
     frames: Vec<WalkFrame>,
@@ -99,31 +95,31 @@ impl<S: WalkSink> Walk<S> {
     pub(crate) fn new(isolate: &Isolate, stack: Stack, sink: S) -> Walk<S> {
         let isolate = isolate.clone();
         let base = stack.top() - 1;
-        Walk { isolate, stack, base, frames: Vec::new(), began: false, last: None, sink }
+        Walk { isolate, base, frames: Vec::new(), began: false, last: None, sink }
     }
 
     /// Moves what it has on the stack to a workspace, to go on there.
-    pub(crate) fn move_to(&mut self, workspace: &Workspace) {
-        let count = self.stack.top() - self.base;
+    pub(crate) fn move_to(&mut self, stack: Stack, workspace: &Workspace) {
+        let count = stack.top() - self.base;
         workspace.stack().reserve(count + 24);
-        self.stack.move_to(workspace.stack(), count);
-        (self.stack, self.base) = (workspace.stack(), 0);
+        stack.move_to(workspace.stack(), count);
+        self.base = 0;
     }
 
     /// Pops what it has on the stack, after it has stopped.
-    pub(crate) fn clear(&self) {
-        self.stack.set_top(self.base);
+    pub(crate) fn clear(&self, stack: Stack) {
+        stack.set_top(self.base);
     }
 
-    /// Goes on until the slice is over or all was met; answers whether it was.
-    pub(crate) fn step(&mut self, slice: &mut Slice) -> Result<bool, S::Stop> {
-        self.stack.reserve(16);
+    /// Walks until the slice is over or the object is; answers whether the object is.
+    pub(crate) fn step(&mut self, stack: Stack, slice: &mut Slice) -> Result<bool, S::Stop> {
+        stack.reserve(16);
         loop {
-            if !self.push_next()? {
+            if !self.push_next(stack)? {
                 return Ok(true);
             }
             let before = self.sink.size();
-            self.value()?;
+            self.value(stack)?;
             let made = self.sink.size() - before;
             if slice.spend(made) && !self.frames.is_empty() {
                 return Ok(false);
@@ -131,9 +127,9 @@ impl<S: WalkSink> Walk<S> {
         }
     }
 
-    /// Pushes the next value; nothing when all were met.
-    fn push_next(&mut self) -> Result<bool, S::Stop> {
-        let (stack, base) = (self.stack, self.base);
+    /// Pushes the next value; answers whether there is one.
+    fn push_next(&mut self, stack: Stack) -> Result<bool, S::Stop> {
+        let base = self.base;
         loop {
             let Some(frame) = self.frames.last_mut() else {
                 // The root lies there already.
@@ -174,18 +170,21 @@ impl<S: WalkSink> Walk<S> {
         }
     }
 
-    /// Meets the value on top: pops it, or begins to walk through it.
-    fn value(&mut self) -> Result<(), S::Stop> {
-        let stack = self.stack;
+    /// Visits the value on top: pops it, or begins to walk through it.
+    fn value(&mut self, stack: Stack) -> Result<(), S::Stop> {
         let leaf = match stack.kind(-1) {
             Type::Nil => Leaf::Nil,
             Type::Boolean => Leaf::Boolean(stack.boolean(-1)),
             Type::Number => Leaf::Number(stack.number(-1)),
-            Type::Text => Leaf::Text(stack.bytes(-1)),
+            Type::Text => {
+                stack.with_bytes(-1, |text| self.sink.leaf(Leaf::Text(text)))?;
+                stack.pop(1);
+                return Ok(());
+            }
             Type::Table if self.frames.len() > DEPTH || !stack.reserve(16) => {
                 return Err(self.sink.too_deep());
             }
-            Type::Table => return self.table(),
+            Type::Table => return self.table(stack),
             Type::Function | Type::Userdata | Type::Other => Leaf::Opaque,
         };
         self.sink.leaf(leaf)?;
@@ -193,9 +192,8 @@ impl<S: WalkSink> Walk<S> {
         Ok(())
     }
 
-    fn table(&mut self) -> Result<(), S::Stop> {
-        let stack = self.stack;
-        let known = self.known();
+    fn table(&mut self, stack: Stack) -> Result<(), S::Stop> {
+        let known = self.known(stack);
         let table = stack.top() - self.base;
         match known.kind {
             TableKind::Null => self.sink.leaf(Leaf::Nil)?,
@@ -225,10 +223,9 @@ impl<S: WalkSink> Walk<S> {
             }
             TableKind::Big | TableKind::Data => {
                 stack.field(-1, "_bytes");
-                let bytes = stack.bytes(-1);
-                self.sink.leaf(match known.kind {
-                    TableKind::Big => Leaf::Big(bytes),
-                    _ => Leaf::Data(bytes),
+                let is_big = known.kind == TableKind::Big;
+                stack.with_bytes(-1, |bytes| {
+                    self.sink.leaf(if is_big { Leaf::Big(bytes) } else { Leaf::Data(bytes) })
                 })?;
                 stack.pop(1);
             }
@@ -238,10 +235,8 @@ impl<S: WalkSink> Walk<S> {
         Ok(())
     }
 
-    /// The kind and plan of the table on top: looked up again only when its class is another than
-    /// last.
-    fn known(&mut self) -> Known {
-        let stack = self.stack;
+    /// The kind and plan of the table on top: looked up only when its class differs from the last.
+    fn known(&mut self, stack: Stack) -> Known {
         if !stack.metatable(-1) {
             return Known { metatable: 0, kind: TableKind::Object, plan: None };
         }
@@ -259,7 +254,8 @@ impl<S: WalkSink> Walk<S> {
     }
 }
 
-/// Pushes the value of the next entry of a dictionary and tells its name; answers whether there is one.
+/// Passes the name of the next entry of a dictionary to the sink and pushes its value; answers whether
+/// there is one.
 fn next_entry(
     stack: Stack,
     keys: c_int,
@@ -289,7 +285,7 @@ fn next_entry(
             continue;
         }
         match stack.kind(name) {
-            Type::Text => sink.name(stack.bytes(name), *is_first),
+            Type::Text => stack.with_bytes(name, |name| sink.name(name, *is_first)),
             _ => sink
                 .name(crate::values::kind::number_text(stack.number(name)).as_bytes(), *is_first),
         }

@@ -1,4 +1,4 @@
-//! A combinator in the hands of the program: what it is made of can change while it is used.
+//! A combinator held by the program: its options and sources can change while it is used.
 
 use runnel_store::{
     Below, Cache, Confinement, Error, Kind, Layer, Reference, Relative, Result, Store, Verb,
@@ -8,7 +8,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a combinator is, and what a program may ask of it beside the verbs.
+/// A combinator, and its operations beside the verbs.
 pub(crate) struct Controls {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) cache: Option<Rc<Cache>>,
@@ -21,15 +21,15 @@ impl Controls {
     }
 }
 
-/// Stands for a combinator: whoever holds it sees when an option or a source is set later. Verbs
-/// under way end with what they began with.
+/// A handle of a combinator: all holders see an option or a source that is set later. A verb under
+/// way ends with the options it began with.
 pub(crate) struct Combined {
     current: Rc<RefCell<Controls>>,
-    /// What a confined copy is confined to.
+    /// The part that a confined copy stands for.
     confined: Option<ConfinedPart>,
 }
 
-/// The part of a store that a confined copy stands for.
+/// A part of a store to which a copy is confined.
 struct ConfinedPart {
     root: Reference,
     /// Whether links are followed.
@@ -65,7 +65,7 @@ impl Combined {
         Combined { current: Rc::new(RefCell::new(controls)), confined: None }
     }
 
-    /// From the next verb on it is this.
+    /// Replaces the combinator from the next verb on.
     pub(crate) fn replace(&self, controls: Controls) {
         let before = self.current.replace(controls);
         // Dropped after the borrow: its end may reach this store again.
@@ -80,7 +80,7 @@ impl Combined {
         self.current.borrow().write_back.clone()
     }
 
-    /// What it is now.
+    /// The present combinator.
     pub(crate) fn store(&self) -> Rc<dyn Store> {
         self.current.borrow().store.clone()
     }

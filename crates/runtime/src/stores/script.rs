@@ -20,7 +20,7 @@ use runnel_store::{
 use std::os::raw::c_int;
 use std::rc::Rc;
 
-/// From this size on a text that a program gets is charged to its request.
+/// Texts of at least this size are charged to their request.
 const COUNTED: usize = 64 << 10;
 
 /// An object of the program, as a store.
@@ -40,7 +40,7 @@ impl ScriptStore {
         self.object.isolate()
     }
 
-    /// Asks a function of the kernel about the object, at once; nothing where that fails.
+    /// The answer of a kernel function about the object, at once; `None` where that fails.
     fn ask<T>(&self, name: &str, read: impl FnOnce(Stack) -> Option<T>) -> Option<T> {
         let stack = self.isolate().stack();
         stack.reserve(12);
@@ -112,6 +112,9 @@ impl ScriptStore {
         call: &Call,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Answer<T> {
+        if let Err(error) = call.unconditional(verb, reference) {
+            return error.into();
+        }
         if !matches!(content.body, Body::Stream(..)) {
             return match typed(content) {
                 Ok(content) if is_large_content(&content) => {
@@ -165,7 +168,7 @@ impl ScriptStore {
     }
 }
 
-/// Who made the content of a call.
+/// The origin of the content of a call.
 fn origin(call: &Call) -> Origin {
     match call.from_client {
         Some(_) => Origin::Client,
@@ -173,7 +176,7 @@ fn origin(call: &Call) -> Origin {
     }
 }
 
-/// Content in the one form that its media type has for a handler: text, or bytes.
+/// Content in the form that its media type has for a handler: text, or bytes.
 fn typed(mut content: Content) -> Result<Content> {
     if content.media_type.as_deref().is_some_and(is_text_type)
         && let Body::Bytes(bytes) = content.body
@@ -188,12 +191,12 @@ fn typed(mut content: Content) -> Result<Content> {
     Ok(content)
 }
 
-/// What a handler answers to a write, and beside it the reference of the new thing, or a number
-/// where something was created at the path itself.
+/// The answer of a handler to a write. Beside it stands the reference of the new resource, or a number
+/// where one was created at the path itself.
 fn outcome(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
     let outcome = match stack.kind(index + 1) {
         Type::Text => {
-            let place = String::from_utf8_lossy(stack.bytes(index + 1)).into_owned();
+            let place = stack.text(index + 1);
             Outcome::posted(Reference::from_path(place))
         }
         Type::Number => Outcome::created(),
@@ -205,7 +208,7 @@ fn outcome(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
     }
 }
 
-/// What a handler answers to a delete; `false` says that nothing existed.
+/// The answer of a handler to a delete; `false` means that nothing existed.
 fn deletion(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
     match stack.kind(index) {
         Type::Boolean => Outcome::deleted(stack.boolean(index)),
@@ -246,23 +249,14 @@ impl Store for ScriptStore {
     }
 
     fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
-        if let Err(error) = call.unconditional(Verb::Put, reference) {
-            return error.into();
-        }
         self.run_with(Verb::Put, reference, content, call, outcome)
     }
 
     fn post(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
-        if let Err(error) = call.unconditional(Verb::Post, reference) {
-            return error.into();
-        }
         self.run_with(Verb::Post, reference, content, call, outcome)
     }
 
     fn merge(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
-        if let Err(error) = call.unconditional(Verb::Merge, reference) {
-            return error.into();
-        }
         self.run_with(Verb::Merge, reference, content, call, outcome)
     }
 
@@ -286,11 +280,10 @@ impl Store for ScriptStore {
         stack.push_bytes(reference.path().as_bytes());
         let mut verbs = Verbs::NONE;
         if stack.protected_call(2, 1) {
-            let names = stack.bytes(-1);
+            let names = stack.text(-1);
             let every = [Verb::Get, Verb::Put, Verb::Post, Verb::Merge, Verb::Delete, Verb::List];
             for verb in every {
-                let name = verb.name().as_bytes();
-                if names.split(|byte| *byte == b' ').any(|one| one == name) {
+                if names.split(' ').any(|name| name == verb.name()) {
                     verbs = verbs.with(verb);
                 }
             }
@@ -310,7 +303,7 @@ impl Store for ScriptStore {
     runnel_store::without!(keys, query, tables, conditions, escapes);
 
     fn describe(&self) -> String {
-        let text = |stack: Stack| Some(String::from_utf8_lossy(stack.bytes(-1)).into_owned());
+        let text = |stack: Stack| Some(stack.text(-1));
         self.ask("describeStore", text).unwrap_or_else(|| self.name.clone())
     }
 
@@ -332,7 +325,7 @@ pub(crate) fn stores_of_top(isolate: &Isolate, stack: Stack) -> Vec<(String, Rc<
     let mut stores = Vec::new();
     for position in (1..=stack.length(list)).step_by(2) {
         stack.get_element(list, position);
-        let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+        let name = stack.text(-1);
         stack.pop(1);
         stack.get_element(list, position + 1);
         let store = match native_store(stack, stack.top()) {

@@ -1,4 +1,4 @@
-//! What a block writes, as content: the block runs in a fiber of its own while it is read.
+//! Streaming content: a block writes it in a fiber of its own while a reader polls it.
 
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
@@ -14,22 +14,22 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Bytes that a block may have written before somebody takes them.
+/// Unread bytes at which the writer waits (backpressure).
 const WAITING: usize = 64 * 1024;
 
-/// Between the block that writes and whoever reads.
+/// The buffer between a block that writes and its reader.
 #[derive(Default)]
 pub(crate) struct Pipe {
     written: RefCell<Vec<u8>>,
-    /// Nobody reads any more.
+    /// The reader has gone away.
     closed: Cell<bool>,
-    /// Who reads.
+    /// Wakes the reader.
     reader: RefCell<Option<Waker>>,
     room: tokio::sync::Notify,
 }
 
 impl Pipe {
-    /// Takes bytes. Answers whether there is room for more.
+    /// Appends bytes. Answers whether there is room for more.
     pub(crate) fn write(&self, bytes: &[u8]) -> bool {
         if !self.closed.get() {
             self.written.borrow_mut().extend_from_slice(bytes);
@@ -40,10 +40,10 @@ impl Pipe {
         self.written.borrow().len() < WAITING
     }
 
-    /// Waits until what was written is taken.
+    /// Waits for room.
     ///
     /// # Errors
-    /// [`Kind::Cancelled`] when nobody reads any more.
+    /// [`Kind::Cancelled`] once the reader has gone away.
     pub(crate) async fn taken(&self) -> Result<()> {
         loop {
             let room = self.room.notified();
@@ -64,7 +64,7 @@ impl Pipe {
     }
 }
 
-/// What a block writes, as content that is made while it is read, each time anew.
+/// The content that a block writes: each reader runs the block anew.
 pub(crate) struct Written {
     /// The object of the program; the kernel's `runWritten` knows what to do with it.
     object: ObjectHandle,
@@ -75,7 +75,7 @@ pub(crate) struct Written {
 impl Written {
     pub(crate) fn new(object: ObjectHandle, media_type: String) -> Self {
         let mut call = object.isolate().call();
-        // It goes on for as long as somebody reads, and after any transaction around it.
+        // It lasts as long as its reader, which may be after a transaction around it.
         (call.deadline, call.transaction, call.known) = (None, None, None);
         Written { object, media_type, call }
     }
@@ -128,12 +128,12 @@ impl Lazy for Written {
     }
 }
 
-/// A block that writes, and what it has written. Dropping it cancels the block.
+/// A block that writes, as a stream of its output. Dropping it cancels the block.
 struct RunningWriter {
     isolate: Isolate,
     fiber: Option<Fiber<()>>,
     pipe: Rc<Pipe>,
-    /// What is told after what was written.
+    /// The error that follows the output.
     failed: Option<Error>,
 }
 
@@ -154,7 +154,7 @@ impl Stream for RunningWriter {
                 (bytes, None) => Poll::Ready(bytes.map(Ok)),
                 (None, Some(error)) => Poll::Ready(Some(Err(error))),
                 (Some(bytes), Some(error)) => {
-                    // What came before the error is given first.
+                    // The output before the error is given first.
                     this.failed = Some(error);
                     Poll::Ready(Some(Ok(bytes)))
                 }

@@ -1,4 +1,4 @@
-//! Telling people at a terminal how far something long is.
+//! Progress lines of long operations, for terminals.
 
 use crate::isolate::Isolate;
 use bytes::Bytes;
@@ -8,10 +8,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Between two lines.
+/// The time between two updates.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How far an insertion or a copy is. Its end takes the line away.
+/// The progress line of an insertion or a copy. Dropping it removes the line.
 pub(crate) struct ProgressLine {
     isolate: Isolate,
     done: u64,
@@ -31,7 +31,7 @@ impl ProgressLine {
         }
     }
 
-    /// So many records more.
+    /// Counts records.
     pub(crate) fn add(&mut self, records: u64) {
         self.done += records;
         let (done, expected) = (self.done, self.expected);
@@ -44,7 +44,7 @@ impl ProgressLine {
         });
     }
 
-    /// Says how far it is, unless it was just said.
+    /// Shows the progress, at most once in [`PAUSE`].
     pub(crate) fn say(&mut self, text: impl FnOnce() -> String) {
         if self.told.elapsed() >= PAUSE {
             self.told = Instant::now();
@@ -67,7 +67,7 @@ impl Drop for ProgressLine {
     }
 }
 
-/// A stream that tells how much of it has been read.
+/// A stream that shows how much of it was read.
 pub(crate) struct MeteredStream {
     stream: ByteStream,
     length: Option<u64>,

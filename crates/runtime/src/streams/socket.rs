@@ -1,4 +1,4 @@
-//! A conversation of the program: messages in both directions, with an object of its own.
+//! Sockets of a program: WebSocket messages in both directions.
 
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
@@ -15,23 +15,23 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// Messages that wait until the other side takes them.
+/// Queued messages at which the program waits (backpressure).
 const WAITING: usize = 64;
-/// The same for their bytes; one message may be larger.
+/// Bytes of queued messages at which it waits; one message may be larger.
 const WAITING_BYTES: usize = 256 * 1024;
 
-/// What the program and the other side share.
+/// The state that both directions share.
 #[derive(Default)]
 pub(crate) struct Socket {
     outgoing: RefCell<VecDeque<Message>>,
     /// Bytes of what waits there.
     waiting: Cell<usize>,
-    /// Absent before it is opened, and while somebody waits for the next message.
+    /// Absent before it is opened, and while a fiber waits for the next message.
     incoming: RefCell<Option<Messages>>,
     opened: Cell<bool>,
-    /// Nothing is sent any more: the other side is gone, or the program has closed it.
+    /// The other side is gone, or the program has closed it.
     closed: Cell<bool>,
-    /// Who sends what is there.
+    /// Wakes the sender.
     sender: RefCell<Option<Waker>>,
     room: tokio::sync::Notify,
 }
@@ -73,7 +73,7 @@ impl Socket {
     /// The next message that comes in; nothing after the last.
     ///
     /// # Errors
-    /// Two fibers wait for it, or what came was no message.
+    /// Two fibers wait for it, or the frame was no message.
     pub(crate) async fn next(&self) -> Result<Option<Message>> {
         if !self.opened.get() {
             let message = "this socket is not open yet: answer it from `get` first";
@@ -88,7 +88,7 @@ impl Socket {
         next.transpose()
     }
 
-    /// Sends what is there, and then nothing more.
+    /// Closes it after the queued messages.
     pub(crate) fn close(&self) {
         self.closed.set(true);
         self.room.notify_waiters();
@@ -111,7 +111,7 @@ impl NativePort for Socket {
     }
 }
 
-/// An object of the program that converses.
+/// An object of the program as a port.
 struct ScriptPort {
     object: ObjectHandle,
     socket: Rc<Socket>,
@@ -140,13 +140,13 @@ impl Port for ScriptPort {
 impl Drop for ScriptPort {
     fn drop(&mut self) {
         if !self.socket.opened.get() {
-            // Nobody will: who waits to send is told.
+            // It will never open: fibers that wait to send get an answer.
             self.socket.close();
         }
     }
 }
 
-/// What the program sends. Polling it runs the program's side; dropping it cancels that.
+/// The messages of the program. Polling runs the program's side; dropping cancels it.
 struct OutgoingMessages {
     isolate: Isolate,
     fiber: Option<Fiber<()>>,
@@ -169,7 +169,7 @@ impl Stream for OutgoingMessages {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        // The program's side goes on while messages are sent.
+        // The program's side runs while messages are sent.
         if let Some(fiber) = &mut this.fiber
             && let Poll::Ready(result) = Pin::new(fiber).poll(context)
         {
@@ -197,7 +197,7 @@ impl Drop for OutgoingMessages {
         self.socket.close();
         if let Some(cancelled) = self.fiber.take() {
             drop(cancelled);
-            // What its blocks for the end print is seen now.
+            // Output of its `ensure:` blocks appears now.
             self.isolate.flush_output();
         }
     }

@@ -21,7 +21,7 @@ struct Cell {
     unused: i32,
 }
 
-/// The values of so many cells, whose address the kernel has put at a place of the stack.
+/// The values of `count` cells, whose address lies on the stack.
 pub(crate) fn values(stack: Stack, address: c_int, count: usize) -> Vec<Value> {
     let address = stack.number(address) as usize;
     if count == 0 || address == 0 {

@@ -1,5 +1,5 @@
-//! Records made from columns: numbers that follow each other, and lists that are taken round and
-//! round. They never become objects of the program.
+//! Records made from columns: arithmetic sequences, and lists that repeat. They never become objects of
+//! the program.
 
 use crate::streams::progress::ProgressLine;
 use crate::values::kind::number;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 pub(crate) enum Column {
     /// A number and the step to the next.
     Sequence(f64, f64),
-    /// Values that are taken from the first to the last, and then again.
+    /// Values that repeat.
     Values(Vec<Value>),
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ColumnRecords {
 }
 
 impl ColumnRecords {
-    /// So many records, in batches of about so many values.
+    /// `count` records, in batches of about `batch` values.
     pub(crate) fn new(
         fields: Vec<String>,
         columns: Vec<Column>,

@@ -106,7 +106,8 @@ fn instantiate_top(isolate: &Isolate, stack: Stack, class: Option<Rc<str>>) {
     }
 }
 
-/// Rows as the answer of a fiber that ends with them: no object is made that nobody would look at.
+/// Pushes a stand-in for content that is the answer of the running fiber, and leaves the content with
+/// the isolate: rows and files need no object of the program.
 pub(crate) fn push_answer(isolate: &Isolate, stack: Stack, content: Content) {
     match &content.body {
         Body::Lazy(lazy)
@@ -141,7 +142,7 @@ pub(crate) fn read_content(isolate: &Isolate, stack: Stack, index: c_int) -> Con
         Type::Boolean => Content::value(Value::Bool(stack.boolean(index))),
         Type::Number => Content::value(number(stack.number(index))),
         Type::Text => {
-            let bytes = bytes::Bytes::copy_from_slice(stack.bytes(index));
+            let bytes = stack.copied_bytes(index);
             match runnel_store::Text::from_utf8(bytes) {
                 Ok(text) => Content::text(text),
                 Err(bytes) => Content::bytes(bytes),
@@ -200,7 +201,7 @@ fn read_plain(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
         let kind = table_kind(stack, index);
         if kind == TableKind::Data {
             stack.field(index, "_bytes");
-            let content = Content::bytes(bytes::Bytes::copy_from_slice(stack.bytes(-1)));
+            let content = Content::bytes(stack.copied_bytes(-1));
             stack.pop(1);
             return content;
         }

@@ -12,13 +12,13 @@ use std::os::raw::c_int;
 pub(crate) fn read_fault(isolate: &Isolate, stack: Stack, index: c_int) -> Fault {
     let index = stack.absolute(index);
     if stack.kind(index) != Type::Table || !stack.reserve(12) {
-        let text = String::from_utf8_lossy(stack.bytes(index)).into_owned();
+        let text = stack.text(index);
         return Fault::of_engine(if text.is_empty() { "an unknown error" } else { &text });
     }
     let text = |name: &str| {
         stack.field(index, name);
         let kind = stack.kind(-1);
-        let text = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+        let text = stack.text(-1);
         stack.pop(1);
         (kind == Type::Text).then_some(text)
     };
@@ -98,7 +98,7 @@ fn read_trace(stack: Stack, index: c_int) -> Vec<TraceFrame> {
             stack.get_element(trace, position);
             let frame = stack.top();
             stack.get_element(frame, 1);
-            let source = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+            let source = stack.text(-1);
             stack.get_element(frame, 2);
             let line = stack.number(-1) as u32;
             stack.pop(3);

@@ -3,6 +3,7 @@
 use crate::engine::stack::{Stack, Type};
 use runnel_store::Value;
 use runnel_store::json::write_int;
+use runnel_text::moment::{SECOND, rfc3339};
 use std::os::raw::c_int;
 
 /// Levels of arrays and dictionaries that are converted.
@@ -89,10 +90,10 @@ pub(crate) fn number_text(value: f64) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// The text of the date at an index.
+/// The date at an index in RFC 3339, rounded to the microsecond.
 pub(crate) fn date_text(stack: Stack, index: c_int) -> String {
     stack.field(index, "_time");
     let seconds = stack.number(-1);
     stack.pop(1);
-    super::date::rfc3339(seconds)
+    rfc3339((seconds * SECOND as f64 + 0.5).floor() as i64)
 }

@@ -70,8 +70,7 @@ impl ScriptObject {
         };
         let complete = is_nil("_marks") && (is_nil("_media") || !is_nil("_whole"));
         stack.field(top + 1, "_html");
-        let text = (complete && stack.kind(-1) == Type::Text)
-            .then(|| Bytes::copy_from_slice(stack.bytes(-1)));
+        let text = (complete && stack.kind(-1) == Type::Text).then(|| stack.copied_bytes(-1));
         stack.set_top(top);
         text
     }
@@ -95,7 +94,7 @@ impl ScriptObject {
                 self.object.push(stack);
                 1
             },
-            |_, stack, index| Bytes::copy_from_slice(stack.bytes(index)),
+            |_, stack, index| stack.copied_bytes(index),
         );
         Answer::later(async move { fiber.await.map_err(|fault| fault.into_error(&isolate)) })
     }
@@ -142,7 +141,7 @@ impl Lazy for ScriptObject {
         stack.reserve(8);
         self.object.push(stack);
         stack.field(-1, "_media");
-        let media_type = document_type(stack.bytes(-1));
+        let media_type = stack.with_bytes(-1, document_type);
         stack.pop(2);
         Some(media_type)
     }

@@ -73,7 +73,7 @@ impl ClassPlan {
             if stack.kind(names) == Type::Table {
                 for position in 1..=stack.length(names) {
                     stack.get_element(names, position);
-                    let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+                    let name = stack.text(-1);
                     stack.pop(1);
                     stack.push_bytes(runnel_compile::field(&name).as_bytes());
                     let key = stack.keep();

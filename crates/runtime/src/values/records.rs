@@ -1,12 +1,9 @@
-//! Objects and dictionaries of the program as rows of values: read where they lie, without making
-//! a record of each.
+//! Objects and dictionaries of the program as rows of values, read in place without a record for each.
 
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::Isolate;
 use crate::slices::data::read_value;
-use crate::values::kind::TableKind;
-use crate::values::kind::number;
-use crate::values::kind::table_kind;
+use crate::values::kind::{TableKind, number, table_kind};
 use runnel_store::{Error, Kind, RECORDS_BATCH, Value};
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -105,7 +102,7 @@ impl RecordReader {
         self.left_out.as_ref().map(|(name, _)| name.as_str())
     }
 
-    /// The values of the first elements of an array. So many records came before.
+    /// The values of the first `count` elements of an array; `before` records precede them.
     pub(crate) fn read(
         &self,
         isolate: &Isolate,
@@ -208,7 +205,7 @@ fn field(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
         Type::Nil => return Ok(Value::Nil),
         Type::Boolean => return Ok(Value::Bool(stack.boolean(-1))),
         Type::Number => return Ok(number(stack.number(-1))),
-        Type::Text => return Ok(text(stack.bytes(-1))),
+        Type::Text => return Ok(stack.with_bytes(-1, text)),
         _ => {}
     }
     let index = stack.top();

@@ -145,7 +145,7 @@ impl Writer<'_> {
         self.write("}");
     }
 
-    /// A block with at most so many parameters.
+    /// A block with at most `most` parameters.
     fn block(&mut self, parameters: usize, depth: u32) {
         self.write("{ ");
         let before = self.parameters.len();

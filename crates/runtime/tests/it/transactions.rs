@@ -248,7 +248,7 @@ fn a_cancelled_fiber_gives_it_up() {
     let lines = told(&log);
     assert_eq!(lines[..2], ["begin 1 outside", "put a in 1"]);
     assert_eq!(lines[2], "roll back 1");
-    // Nobody is left in it.
+    // No fiber is left in it.
     assert_eq!(lines.len(), 3);
 }
 

@@ -147,8 +147,8 @@ impl Catalogue {
         (0..count).map(|id| self.book(id))
     }
 
-    /// Queries of so many words, each from one book of `count`, the last word cut somewhere: what
-    /// people look at while they type. Of titles and authors only if `named`.
+    /// Queries of `words` words from one of `count` books each, the last word truncated, as while
+    /// typing. With `named` from titles and authors only.
     pub(crate) fn queries(
         &self,
         number: usize,

@@ -8,7 +8,7 @@ use crate::index::distinct_texts::{DistinctTexts, compare, first};
 use crate::index::search_index::SearchIndex;
 use crate::limits::MAX_ORDER_KEYS;
 use crate::query::filter::FilterWord;
-use crate::query::restriction::known;
+use crate::query::restriction::attributes_named;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ impl DocumentOrder {
             if keys.len() >= MAX_ORDER_KEYS {
                 return Err(RequestError::new(
                     start,
-                    format!("an order has more than {MAX_ORDER_KEYS} names; leave some out"),
+                    format!("an order must have at most {MAX_ORDER_KEYS} names"),
                 ));
             }
             keys.push((FilterWord { text: name.to_owned(), at: start }, descending));
@@ -61,7 +61,7 @@ impl DocumentOrder {
 
     /// Checks that at least one of the indexes has each attribute.
     pub(crate) fn check(&self, indexes: &[&AttributeColumns]) -> Result<(), RequestError> {
-        self.keys.iter().try_for_each(|(name, _)| known(name, indexes).map(|_| ()))
+        self.keys.iter().try_for_each(|(name, _)| attributes_named(name, indexes).map(|_| ()))
     }
 
     /// The sort keys of one index.

@@ -12,7 +12,7 @@ use crate::index::word_table::WordEntry;
 use crate::query::filter::SearchFilter;
 use crate::query::work_budget::WorkBudget;
 use crate::request::Request;
-use crate::search::{Search, read};
+use crate::search::{Search, read_index};
 use std::ops::Deref;
 
 /// Steps of work to read one value.
@@ -68,7 +68,7 @@ impl Search {
                 self.indexes().len()
             )));
         };
-        let guard = [read(index)];
+        let guard = [read_index(index)];
         let Some(number) = guard[0].category_number(category) else {
             return Ok(Vec::new());
         };
@@ -82,14 +82,14 @@ impl Search {
         let request = Request { filter, ..Request::new().ids(0).flat(true) };
         let within = match query.is_none() && filter.is_none() {
             true => Some(FacetScope::All),
-            false => self.within(&guard, number, &request, query_only.clone(), &mut work),
+            false => self.facet_scope(&guard, number, &request, query_only.clone(), &mut work),
         };
         let words = &guard[0].categories()[usize::from(number)];
         let mut values = Vec::new();
         let mut answer = SearchAnswer::new();
         for entry in words.words() {
             let count = match &within {
-                Some(within) => count(entry, within, &mut work),
+                Some(within) => count_value(entry, within, &mut work),
                 None => {
                     let request = Request { filter, ..Request::new().ids(i64::MAX).unique(true) };
                     answer.query.clone_from(&query_only.query);
@@ -116,7 +116,7 @@ impl Search {
     }
 
     /// The documents of a query, or `None` if each value needs a search of its own.
-    fn within<I: Deref<Target = SearchIndex>>(
+    fn facet_scope<I: Deref<Target = SearchIndex>>(
         &self,
         index: &[I; 1],
         category: u8,
@@ -141,7 +141,7 @@ impl Search {
 }
 
 /// The number of documents with a value, or `None` once the budget is spent.
-fn count(entry: WordEntry<'_>, within: &FacetScope, work: &mut WorkBudget) -> Option<usize> {
+fn count_value(entry: WordEntry<'_>, within: &FacetScope, work: &mut WorkBudget) -> Option<usize> {
     let posting = entry.posting();
     match within {
         FacetScope::All => work.spend(VALUE).then_some(posting.len()),

@@ -13,7 +13,7 @@ use crate::query::parsed_query::ParsedQuery;
 use crate::query::string_range::StringRange;
 use crate::text::scripts;
 use crate::text::tokenizer::Tokenizer;
-use crate::text::word_list::{TextSpan, WordList, first_characters};
+use crate::text::word_list::{TextSpan, WordList};
 use hashbrown::HashSet;
 use runnel_text::escape::html_into;
 use std::cell::Cell;
@@ -59,7 +59,7 @@ enum Matcher {
 }
 
 impl Matcher {
-    fn is(&self, words: &CategoryIndex, word: &str) -> bool {
+    fn matches_word(&self, words: &CategoryIndex, word: &str) -> bool {
         match self {
             Matcher::Word(known) => known == word,
             Matcher::Part(part) => {
@@ -103,11 +103,11 @@ impl<'a> Highlighter<'a> {
         let query = &answer.query;
         let mut terms = Vec::new();
         for record in &answer.records {
-            let Some(category) = index.category_number(record.category.of(&query.text)) else {
+            let Some(category) = index.category_number(record.category.slice(&query.text)) else {
                 continue;
             };
             let words = &index.categories()[usize::from(category)];
-            let text = record.text.of(&query.text);
+            let text = record.text.slice(&query.text);
             if let Some(matcher) = matcher(words, query, text, record.how) {
                 terms.push(Term { category, matcher });
             }
@@ -118,22 +118,22 @@ impl<'a> Highlighter<'a> {
     /// The byte ranges of the matches in a field, in order. All categories that index the field
     /// count.
     pub fn matches(&self, field: &str, text: &str) -> Vec<Range<usize>> {
-        self.words(field, text).1
+        self.find_words(field, text).1
     }
 
     /// The text of a field with its matches marked, or `None` without matches.
     pub fn mark(&self, field: &str, text: &str, markers: &Markers) -> Option<String> {
         let matches = self.matches(field, text);
-        (!matches.is_empty()).then(|| write(text, 0..text.len(), &matches, markers))
+        (!matches.is_empty()).then(|| write_marked(text, 0..text.len(), &matches, markers))
     }
 
     /// The excerpt of about this many words with the most matches, marked; an ellipsis stands for
     /// omitted text. Without matches it is the start of the text.
     pub fn snippet(&self, field: &str, text: &str, words: usize, markers: &Markers) -> String {
-        let (places, matches) = self.words(field, text);
+        let (places, matches) = self.find_words(field, text);
         let words = words.max(1);
         if places.len() <= words {
-            return write(text, 0..text.len(), &matches, markers);
+            return write_marked(text, 0..text.len(), &matches, markers);
         }
         let first = densest(&places, &matches, words);
         let place = places[first].start..places[first + words - 1].end;
@@ -144,7 +144,7 @@ impl<'a> Highlighter<'a> {
         // Punctuation before the first word belongs to the text.
         let start = if first == 0 { 0 } else { place.start };
         let end = if first + words == places.len() { text.len() } else { place.end };
-        out.push_str(&write(text, start..end, &matches, markers));
+        out.push_str(&write_marked(text, start..end, &matches, markers));
         if end < text.len() {
             out.push_str(" \u{2026}");
         }
@@ -152,7 +152,7 @@ impl<'a> Highlighter<'a> {
     }
 
     /// The places of all words of a text, and those of the matches.
-    fn words(&self, field: &str, text: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    fn find_words(&self, field: &str, text: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         let allowed = self.left.get().min(text.len());
         let looked_at = &text[..text.floor_char_boundary(allowed)];
         self.left.set(self.left.get() - looked_at.len());
@@ -176,7 +176,7 @@ impl<'a> Highlighter<'a> {
             // A field of no category is shown without matches.
             scripts::each_chunk(looked_at, |place| all.push(place));
         }
-        (all, joined(matches))
+        (all, merge_ranges(matches))
     }
 }
 
@@ -194,14 +194,14 @@ fn matcher(
         FoundBy::Others => return None,
         FoundBy::Stored { part } => word(part, text.to_owned()),
         FoundBy::Query { part, exact: true } => word(part, text.to_owned()),
-        FoundBy::Query { part, exact: false } => word(part, stored(words, text)),
+        FoundBy::Query { part, exact: false } => word(part, words.stored_form(text).into_owned()),
         FoundBy::Phrase(start, end) => {
             let spans = query.phrase_words.get(start as usize..end as usize)?;
-            let stored = |span: &TextSpan| stored(words, span.of(&query.text));
+            let stored = |span: &TextSpan| words.stored_form(span.slice(&query.text)).into_owned();
             Matcher::Phrase(spans.iter().map(stored).collect())
         }
         FoundBy::Range { from, to, part } => {
-            let (from, to) = (from.of(&query.text), to.of(&query.text));
+            let (from, to) = (from.slice(&query.text), to.slice(&query.text));
             let succession = StringRange::new(from, to);
             match succession.members() {
                 Some(_) => Matcher::Range { range: from.to_owned()..to.to_owned(), part },
@@ -209,15 +209,6 @@ fn matcher(
             }
         }
     })
-}
-
-/// The stored form of a word in a category.
-fn stored(words: &CategoryIndex, word: &str) -> String {
-    let word = first_characters(word, MAX_WORD_CHARS);
-    match words.stemmer() {
-        Some(stemmer) => stemmer.stem(word).into_owned(),
-        None => word.to_owned(),
-    }
 }
 
 /// The words of a text with their places.
@@ -238,12 +229,12 @@ fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
         && split(tokenizer, text, true, &mut made) == 1
         && made.iter().next().is_some_and(|word| word.contains(char::is_whitespace))
     {
-        let word = made.iter().next().map(|word| stored(words, word));
+        let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
         return vec![SourceWord { place: 0..text.len(), stored: word }];
     }
     for chunk in chunks {
         let count = split(tokenizer, &text[chunk.clone()], whole, &mut made);
-        let first = made.iter().next().map(|word| stored(words, word));
+        let first = made.iter().next().map(|word| words.stored_form(word).into_owned());
         if count <= 1 {
             let place = scripts::without_punctuation(text, chunk);
             let place = only_word(words, text, place, first.as_deref());
@@ -252,7 +243,7 @@ fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
         }
         scripts::each_piece(text, chunk, |place| {
             split(tokenizer, &text[place.clone()], whole, &mut made);
-            let word = made.iter().next().map(|word| stored(words, word));
+            let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
             out.push(SourceWord { place, stored: word });
         });
     }
@@ -271,7 +262,7 @@ fn only_word(
         let mut made = WordList::default();
         scripts::each_piece(text, place.clone(), |piece| {
             split(words.tokenizer(), &text[piece.clone()], false, &mut made);
-            let word = made.iter().next().map(|word| stored(words, word));
+            let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
             if found.is_none() && word.is_some() && word.as_deref() == stored_as {
                 found = Some(piece);
             }
@@ -297,7 +288,7 @@ fn add_matches(
     let indexed: Vec<(&SourceWord, &str)> =
         found.iter().filter_map(|word| Some((word, word.stored.as_deref()?))).collect();
     for (word, stored) in &indexed {
-        if matchers.iter().any(|matcher| matcher.is(words, stored)) {
+        if matchers.iter().any(|matcher| matcher.matches_word(words, stored)) {
             matches.push(word.place.clone());
         }
     }
@@ -315,7 +306,7 @@ fn add_matches(
 }
 
 /// Sorted places, overlapping ones merged.
-fn joined(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merge_ranges(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     places.sort_by_key(|place| (place.start, place.end));
     let mut out: Vec<Range<usize>> = Vec::new();
     for place in places {
@@ -361,7 +352,12 @@ fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> u
 }
 
 /// A part of a text with its matches marked.
-fn write(text: &str, part: Range<usize>, matches: &[Range<usize>], markers: &Markers) -> String {
+fn write_marked(
+    text: &str,
+    part: Range<usize>,
+    matches: &[Range<usize>],
+    markers: &Markers,
+) -> String {
     let mut out = String::with_capacity(part.len() + 16);
     let mut at = part.start;
     for found in matches {
@@ -369,17 +365,17 @@ fn write(text: &str, part: Range<usize>, matches: &[Range<usize>], markers: &Mar
         if start >= end {
             continue;
         }
-        push(&text[at..start], markers.html, &mut out);
+        push_escaped(&text[at..start], markers.html, &mut out);
         out.push_str(&markers.before);
-        push(&text[start..end], markers.html, &mut out);
+        push_escaped(&text[start..end], markers.html, &mut out);
         out.push_str(&markers.after);
         at = end;
     }
-    push(&text[at..part.end], markers.html, &mut out);
+    push_escaped(&text[at..part.end], markers.html, &mut out);
     out
 }
 
-fn push(text: &str, html: bool, out: &mut String) {
+fn push_escaped(text: &str, html: bool, out: &mut String) {
     match html {
         true => html_into(text, out),
         false => out.push_str(text),
@@ -412,9 +408,9 @@ mod tests {
         let markers = Markers::default();
         let text = "a<b> & \"c\" 'd'";
         let found = std::slice::from_ref(&(2..3));
-        let marked = write(text, 0..text.len(), found, &markers);
+        let marked = write_marked(text, 0..text.len(), found, &markers);
         assert_eq!(marked, "a&lt;<em>b</em>&gt; &amp; &quot;c&quot; &#39;d&#39;");
         let plain = Markers { before: "[".into(), after: "]".into(), html: false };
-        assert_eq!(write(text, 0..4, found, &plain), "a<[b]>");
+        assert_eq!(write_marked(text, 0..4, found, &plain), "a<[b]>");
     }
 }

@@ -21,27 +21,33 @@ pub(crate) struct Pager<'a, I> {
     pub(crate) indexes: &'a [I],
     pub(crate) lists: &'a [DocumentList<'a>],
     pub(crate) fidelity: Fidelity,
-    /// How many interpretations to evaluate after the page is full; `None` for all.
-    pub(crate) extra: Option<usize>,
     /// The lists of the current interpretation; a reused buffer.
     pub(crate) chosen: Vec<&'a PostingList>,
     /// The documents that each index may return; empty without a restriction.
     pub(crate) restrictions: &'a [Restriction],
+    pub(crate) request: &'a Request<'a>,
+    pub(crate) position: PagePosition,
 }
 
 /// The position of the page within all documents.
-struct PagePosition {
+pub(crate) struct PagePosition {
     /// Documents still to skip.
     offset: i64,
     /// Documents still to show.
     wanted: i64,
+    /// How many interpretations to evaluate after the page is full; `None` for all.
     extra: Option<usize>,
 }
 
 impl PagePosition {
+    /// The start of the page of a request; `extra` is that of [`Pager`].
+    pub(crate) fn new(request: &Request<'_>, extra: Option<usize>) -> PagePosition {
+        PagePosition { offset: request.offset, wanted: request.ids, extra }
+    }
+
     /// The part of a list of this length on the page: how many to skip and how many to show. A
     /// negative offset counts from the end; an offset outside shows nothing.
-    fn part(&self, length: usize) -> (usize, usize) {
+    fn page_range(&self, length: usize) -> (usize, usize) {
         let length = length as i64;
         let start = if self.offset < 0 { self.offset + length } else { self.offset };
         if start < 0 || start > length || self.wanted <= 0 {
@@ -50,7 +56,7 @@ impl PagePosition {
         (start as usize, self.wanted.min(length - start) as usize)
     }
 
-    fn after(&mut self, count: usize, shown: usize) {
+    fn advance(&mut self, count: usize, shown: usize) {
         if shown > 0 {
             self.wanted -= shown as i64;
             self.offset = 0;
@@ -60,7 +66,7 @@ impl PagePosition {
     }
 
     /// Whether to stop after this interpretation.
-    fn ends(&mut self) -> bool {
+    fn is_done(&mut self) -> bool {
         match &mut self.extra {
             Some(extra) if self.wanted <= 0 => {
                 let ends = *extra == 0;
@@ -79,12 +85,10 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
     pub(crate) fn run(
         &mut self,
         answer: &mut SearchAnswer,
-        request: &Request<'_>,
         work: &mut WorkBudget,
     ) -> Vec<SeenSlots> {
+        let request = self.request;
         let mut flat = request.flat.then(|| FlatCollector::new(self.indexes.len()));
-        let mut progress =
-            PagePosition { offset: request.offset, wanted: request.ids, extra: self.extra };
         let mut shown_before: Vec<SeenSlots> = Vec::new();
         if request.unique {
             shown_before.resize_with(self.indexes.len(), SeenSlots::default);
@@ -96,12 +100,12 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
             drop_hidden(answer, start);
             let first_id = answer.ids.len() as u32;
             let count = if let Some(flat) = &mut flat {
-                self.collect(answer, &interpretation, start, request, flat, work)
+                self.add_to_flat(answer, &interpretation, start, flat, work)
             } else if request.unique {
                 let before = &mut shown_before;
-                self.once(answer, &interpretation, start, request, &mut progress, before, work)
+                self.add_unique(answer, &interpretation, start, before, work)
             } else {
-                self.plain(answer, &interpretation, start, request, &mut progress, work)
+                self.add_interpretation(answer, &interpretation, start, work)
             };
             let Some(count) = count else {
                 answer.members.truncate(start);
@@ -118,7 +122,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
                 members: start as u32..answer.members.len() as u32,
                 ids: first_id..answer.ids.len() as u32,
             });
-            if progress.ends() || work.is_used_up() {
+            if self.position.is_done() || work.is_used_up() {
                 break;
             }
         }
@@ -133,19 +137,18 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
     }
 
     /// Counts an interpretation and adds its documents to the flat list.
-    fn collect(
+    fn add_to_flat(
         &mut self,
         answer: &SearchAnswer,
         interpretation: &Interpretation,
         start: usize,
-        request: &Request<'_>,
         flat: &mut FlatCollector,
         work: &mut WorkBudget,
     ) -> Option<usize> {
         let number = usize::from(interpretation.index);
-        let slots = self.all(answer, interpretation, start, work)?;
+        let slots = self.collect_slots(answer, interpretation, start, work)?;
         for slot in &slots {
-            if !self.is_before(&flat.seen, number, *slot, request) {
+            if !self.is_before(&flat.seen, number, *slot) {
                 flat.seen[number].insert(*slot);
                 flat.all.push((interpretation.index, *slot));
             }
@@ -155,7 +158,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
 
     /// All documents of an interpretation that the index may return, or `None` once the budget is
     /// spent.
-    fn all(
+    fn collect_slots(
         &mut self,
         answer: &SearchAnswer,
         interpretation: &Interpretation,
@@ -221,58 +224,54 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
     }
 
     /// Evaluates an interpretation of one word: its documents are those of its list.
-    fn single(
-        &self,
+    fn add_single_word(
+        &mut self,
         answer: &mut SearchAnswer,
         interpretation: &Interpretation,
         member: u32,
-        request: &Request<'_>,
-        progress: &mut PagePosition,
         work: &mut WorkBudget,
     ) -> Option<usize> {
         let index = &self.indexes[usize::from(interpretation.index)];
         let list = self.posting(answer, member);
         let count = list.len();
-        let (skip, limit) = progress.part(count);
+        let (skip, limit) = self.position.page_range(count);
         if limit == 0 {
             // The common case: the page is full.
-        } else if !request.is_sorted() {
+        } else if !self.request.is_sorted() {
             for part in list.parts(skip, limit) {
                 index.documents().push_ids(part, &mut answer.ids);
             }
         } else {
             let slots: Vec<u32> = list.iter().collect();
-            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+            push_page(index, &slots, skip, limit, self.request, &mut answer.ids, work)?;
         }
-        progress.after(count, limit);
+        self.position.advance(count, limit);
         Some(count)
     }
 
     /// Counts an interpretation and collects its part of the page, or returns `None` once the
     /// budget is spent.
-    fn plain(
+    fn add_interpretation(
         &mut self,
         answer: &mut SearchAnswer,
         interpretation: &Interpretation,
         start: usize,
-        request: &Request<'_>,
-        progress: &mut PagePosition,
         work: &mut WorkBudget,
     ) -> Option<usize> {
         let restriction = self.restrictions.get(usize::from(interpretation.index));
         if let [member] = answer.members[start..]
             && restriction.is_none()
         {
-            return self.single(answer, interpretation, member, request, progress, work);
+            return self.add_single_word(answer, interpretation, member, work);
         }
         let choice = answer.interpretations.choices.get(interpretation.choice as usize);
         let key = choice.map_or((0, false), |choice| (choice.lists, choice.shown > 1));
         let counted = choice.is_some() && self.lists.len() <= COMPARED_LISTS;
         let known = answer.counts.get(key).filter(|_| counted);
         if let Some(count) = known
-            && progress.part(count).1 == 0
+            && self.position.page_range(count).1 == 0
         {
-            progress.after(count, 0);
+            self.position.advance(count, 0);
             return Some(count);
         }
         let ascending = self.choose(answer, interpretation, start);
@@ -287,99 +286,91 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
                 Some(count) => count,
                 None => lists.count(work)?,
             };
-            (skip, limit) = progress.part(count);
+            (skip, limit) = self.position.page_range(count);
             if limit > 0 {
-                let all = request.is_sorted();
+                let all = self.request.is_sorted();
                 let mut slots = Vec::with_capacity(if all { count } else { limit });
                 let (from, most) = if all { (0, count) } else { (skip, limit) };
                 lists.each(from, most, |slot| slots.push(slot));
-                show(index, &slots, skip - from, limit, request, &mut answer.ids, work)?;
+                push_page(index, &slots, skip - from, limit, self.request, &mut answer.ids, work)?;
             }
         } else {
-            let slots = self.all(answer, interpretation, start, work)?;
+            let slots = self.collect_slots(answer, interpretation, start, work)?;
             count = slots.len();
-            (skip, limit) = progress.part(count);
+            (skip, limit) = self.position.page_range(count);
             let index = &self.indexes[usize::from(interpretation.index)];
-            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+            push_page(index, &slots, skip, limit, self.request, &mut answer.ids, work)?;
         }
-        progress.after(count, limit);
+        self.position.advance(count, limit);
         if counted && known.is_none() {
             answer.counts.set(key, count);
         }
         Some(count)
     }
 
-    /// [`plain`](Self::plain) without the documents of earlier interpretations.
-    #[expect(clippy::too_many_arguments, reason = "the state of one walk, nowhere else together")]
-    fn once(
+    /// [`add_interpretation`](Self::add_interpretation) without the documents of earlier interpretations.
+    fn add_unique(
         &mut self,
         answer: &mut SearchAnswer,
         interpretation: &Interpretation,
         start: usize,
-        request: &Request<'_>,
-        progress: &mut PagePosition,
         before: &mut [SeenSlots],
         work: &mut WorkBudget,
     ) -> Option<usize> {
         let number = usize::from(interpretation.index);
         let index = &self.indexes[number];
-        let mut slots = self.all(answer, interpretation, start, work)?;
+        let mut slots = self.collect_slots(answer, interpretation, start, work)?;
         if self.fidelity == Fidelity::Corrected {
             slots.retain(|slot| {
-                !self.is_before(before, number, *slot, request) && before[number].insert(*slot)
+                !self.is_before(before, number, *slot) && before[number].insert(*slot)
             });
-            let (skip, limit) = progress.part(slots.len());
-            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
-            progress.after(slots.len(), limit);
+            let (skip, limit) = self.position.page_range(slots.len());
+            push_page(index, &slots, skip, limit, self.request, &mut answer.ids, work)?;
+            self.position.advance(slots.len(), limit);
             return Some(slots.len());
         }
-        slots.retain(|slot| !self.is_before(before, number, *slot, request));
+        slots.retain(|slot| !self.is_before(before, number, *slot));
         let count = slots.len();
         if !work.spend(count * SEEN_BY_IDENTIFIER) {
             return None;
         }
-        if let Some(order) = request.order
-            && progress.wanted > 0
+        if let Some(order) = self.request.order
+            && self.position.wanted > 0
         {
             order.keys(index).sort(&mut slots, count);
         }
         let mut all: Vec<Id> =
             slots.iter().filter_map(|slot| index.documents().id(*slot)).collect();
-        if let Some(sort) = request.sort
-            && progress.wanted > 0
+        if let Some(sort) = self.request.sort
+            && self.position.wanted > 0
         {
             all.sort_by(|left, right| sort(left, right));
         }
-        let page = progress.wanted.clamp(0, count as i64) as usize;
+        let page = self.position.wanted.clamp(0, count as i64) as usize;
         for slot in all[..page].iter().filter_map(|id| index.documents().slot(id)) {
             before[number].insert(slot);
         }
-        let offset = progress.offset;
-        progress.offset = offset.saturating_sub(count as i64);
-        let skip = if progress.offset <= 0 && offset > 0 { page.min(offset as usize) } else { 0 };
+        let offset = self.position.offset;
+        self.position.offset = offset.saturating_sub(count as i64);
+        let skip =
+            if self.position.offset <= 0 && offset > 0 { page.min(offset as usize) } else { 0 };
         let shown = page - skip;
         answer.ids.extend(all[skip..page].iter().cloned());
         if shown > 0 {
-            progress.wanted -= shown as i64;
-            progress.offset = 0;
+            self.position.wanted -= shown as i64;
+            self.position.offset = 0;
         }
         Some(count)
     }
 
     /// Whether an earlier interpretation has the document, in this index or by its identifier in
     /// another.
-    fn is_before(
-        &self,
-        before: &[SeenSlots],
-        number: usize,
-        slot: u32,
-        request: &Request<'_>,
-    ) -> bool {
+    fn is_before(&self, before: &[SeenSlots], number: usize, slot: u32) -> bool {
         if before[number].contains(slot) {
             return true;
         }
         self.indexes.len() > 1
-            && !request.separate
+            && !self.request.separate
             && self.indexes[number].documents().id(slot).is_some_and(|id| {
                 let others = self.indexes.iter().zip(before);
                 others.into_iter().any(|(index, seen)| {
@@ -404,7 +395,7 @@ fn drop_hidden(answer: &mut SearchAnswer, start: usize) {
 
 /// Appends the identifiers of a part of a list, sorted if requested; `None` once the budget is
 /// spent.
-fn show(
+fn push_page(
     index: &SearchIndex,
     slots: &[u32],
     skip: usize,

@@ -122,9 +122,9 @@ impl<'a> Allocation<'a> {
         answer.members[range(&row.members)].iter().map(move |member| {
             let record = &answer.records[*member as usize];
             InterpretedWord {
-                category: record.category.of(text),
-                original: record.original.of(text),
-                text: record.text.of(text),
+                category: record.category.slice(text),
+                original: record.original.slice(text),
+                text: record.text.slice(text),
             }
         })
     }

@@ -56,7 +56,7 @@ impl Loader {
         self.progress.documents += 1;
         self.progress.bytes += record.len() as u64;
         if self.progress.documents.is_multiple_of(TOLD_EVERY) {
-            self.tell();
+            self.report_progress();
         }
         Ok(())
     }
@@ -72,11 +72,11 @@ impl Loader {
             collection.set_loading(false);
             flushed?;
         }
-        self.tell();
+        self.report_progress();
         Ok(self.progress)
     }
 
-    fn tell(&mut self) {
+    fn report_progress(&mut self) {
         if let Some(callback) = &mut self.callback {
             callback(self.progress);
         }

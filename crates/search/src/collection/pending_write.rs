@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 /// The future resolves once the write is durable. An error says why it cannot be; the collection
 /// then accepts no write until it is opened again. Dropping the future does not undo the write.
 #[derive(Debug)]
-#[must_use = "only a write whose Pending has answered survives a crash"]
+#[must_use = "a write survives a crash only once this future resolves"]
 pub struct PendingWrite {
     /// `None` for a collection in memory.
     log: Option<Arc<FlushProgress>>,
@@ -27,7 +27,7 @@ impl PendingWrite {
     }
 
     /// The write with this number.
-    pub(crate) fn of(log: Arc<FlushProgress>, write: u64) -> PendingWrite {
+    pub(crate) fn awaiting(log: Arc<FlushProgress>, write: u64) -> PendingWrite {
         PendingWrite { log: Some(log), write, waits: false }
     }
 

@@ -118,7 +118,7 @@ fn place(value: &Value, what: &str) -> Result<Vec<Category>, Error> {
 fn positive(options: &DefinitionOptions<'_>, name: &str) -> Result<f64, Error> {
     match options.number(name)? {
         Some(number) if number > 0.0 => Ok(number),
-        _ => Err(invalid(format!("`{name}` of {} must be a number above 0", options.what()))),
+        _ => Err(invalid(format!("`{name}` of {} must be a number above 0", options.owner()))),
     }
 }
 
@@ -146,7 +146,7 @@ fn class_of<'a>(
 fn partial(options: &DefinitionOptions<'_>) -> Result<Option<Partial>, Error> {
     let name = "partial";
     let Some((class, value)) = class_of(options, name) else { return Ok(None) };
-    let what = format!("`{name}` of {}", options.what());
+    let what = format!("`{name}` of {}", options.owner());
     let nothing = Value::Nil;
     let value = value.unwrap_or(&nothing);
     let length = |options: &DefinitionOptions<'_>, name: &str, usual: i32| -> Result<i32, Error> {
@@ -175,7 +175,7 @@ fn partial(options: &DefinitionOptions<'_>) -> Result<Option<Partial>, Error> {
 fn similarity(options: &DefinitionOptions<'_>) -> Result<Option<Similarity>, Error> {
     let name = "similarity";
     let Some((class, value)) = class_of(options, name) else { return Ok(None) };
-    let what = format!("`{name}` of {}", options.what());
+    let what = format!("`{name}` of {}", options.owner());
     let nothing = Value::Nil;
     let own = DefinitionOptions::new(value.unwrap_or(&nothing), &what, &[CLASS, "amount"])?;
     let amount = own.count("amount", 1, MAX_SIMILAR)?.map_or(SIMILAR, |amount| amount as usize);
@@ -201,11 +201,13 @@ fn weight(options: &DefinitionOptions<'_>) -> Result<Option<Weight>, Error> {
         return Ok(Some(Weight::Logarithmic(number)));
     }
     let (class, _) = class_of(options, name).unwrap_or_default();
-    let what = format!("`{name}` of {}", options.what());
+    let what = format!("`{name}` of {}", options.owner());
     let own = DefinitionOptions::new(value, &what, &[CLASS, "constant"])?;
     let constant = match own.get("constant") {
         None => crate::Score::integer(0),
-        Some(value) => engine_number(value).ok_or_else(|| own.wrong("constant", "a number"))?,
+        Some(value) => {
+            engine_number(value).ok_or_else(|| own.type_error("constant", "a number"))?
+        }
     };
     if same_name(&class, "Logarithmic") {
         return Ok(Some(Weight::Logarithmic(constant)));

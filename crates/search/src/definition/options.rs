@@ -41,7 +41,7 @@ impl<'a> DefinitionOptions<'a> {
     }
 
     /// The same options with another owner in messages.
-    pub(super) fn called<'b>(self, what: &'b str) -> DefinitionOptions<'b>
+    pub(super) fn with_owner<'b>(self, what: &'b str) -> DefinitionOptions<'b>
     where
         'a: 'b,
     {
@@ -49,7 +49,7 @@ impl<'a> DefinitionOptions<'a> {
     }
 
     /// The owner of the options, for messages.
-    pub(super) fn what(&self) -> &str {
+    pub(super) fn owner(&self) -> &str {
         self.what
     }
 
@@ -60,24 +60,25 @@ impl<'a> DefinitionOptions<'a> {
     }
 
     /// The error of an option of the wrong type.
-    pub(super) fn wrong(&self, name: &str, expected: &str) -> Error {
+    pub(super) fn type_error(&self, name: &str, expected: &str) -> Error {
         let found = self.get(name).map_or("nothing", Value::kind_name);
         invalid(format!("`{name}` of {} must be {expected}, not {found}", self.what))
     }
 
     /// The error of an option that the engine rejects.
-    pub(super) fn refused(&self, name: &str, error: &ConfigError) -> Error {
+    pub(super) fn engine_error(&self, name: &str, error: &ConfigError) -> Error {
         invalid(format!("`{name}` of {}: {}", self.what, error.message()))
     }
 
     pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, Error> {
         self.get(name)
-            .map(|value| value.as_str().ok_or_else(|| self.wrong(name, "a text")))
+            .map(|value| value.as_str().ok_or_else(|| self.type_error(name, "a text")))
             .transpose()
     }
 
     pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
-        let read = |value: &Value| value.as_bool().ok_or_else(|| self.wrong(name, "true or false"));
+        let read =
+            |value: &Value| value.as_bool().ok_or_else(|| self.type_error(name, "true or false"));
         self.get(name).map(read).transpose()
     }
 
@@ -86,12 +87,12 @@ impl<'a> DefinitionOptions<'a> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let whole = |number: &f64| number.fract() == 0.0 && number.abs() < 9.0e15;
         let Some(number) = value.as_f64().filter(whole) else {
-            return Err(self.wrong(name, "a whole number"));
+            return Err(self.type_error(name, "a whole number"));
         };
         let number = number as i64;
         if !(least..=most).contains(&number) {
             return Err(invalid(format!(
-                "`{name}` of {} must be from {least} to {most}, not {number}",
+                "`{name}` of {} must be between {least} and {most} (got {number})",
                 self.what
             )));
         }
@@ -102,15 +103,19 @@ impl<'a> DefinitionOptions<'a> {
     pub(super) fn number(&self, name: &str) -> Result<Option<f64>, Error> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let number = value.as_f64().filter(|number| number.is_finite());
-        number.map(Some).ok_or_else(|| self.wrong(name, "a number"))
+        number.map(Some).ok_or_else(|| self.type_error(name, "a number"))
     }
 
     /// A list of texts; a single text is a list of one.
     pub(super) fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let texts = texts_of(value).ok_or_else(|| self.wrong(name, "a text or a list of texts"))?;
+        let texts =
+            texts_of(value).ok_or_else(|| self.type_error(name, "a text or a list of texts"))?;
         if texts.len() > MAX_LIST {
-            return Err(invalid(format!("`{name}` of {} has more than {MAX_LIST}", self.what)));
+            return Err(invalid(format!(
+                "`{name}` of {} has more than {MAX_LIST} texts",
+                self.what
+            )));
         }
         Ok(Some(texts))
     }
@@ -120,7 +125,7 @@ impl<'a> DefinitionOptions<'a> {
         match self.get(name) {
             None => Ok(None),
             Some(value @ Value::Record(_)) => Ok(Some(value)),
-            Some(_) => Err(self.wrong(name, "a literal or a dictionary")),
+            Some(_) => Err(self.type_error(name, "a literal or a dictionary")),
         }
     }
 
@@ -143,7 +148,7 @@ impl<'a> DefinitionOptions<'a> {
     /// A pattern, written with slashes or as its text.
     pub(super) fn pattern(&self, name: &str) -> Result<Option<Pattern>, Error> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        Pattern::parse(text).map(Some).map_err(|error| self.refused(name, &error))
+        Pattern::parse(text).map(Some).map_err(|error| self.engine_error(name, &error))
     }
 }
 

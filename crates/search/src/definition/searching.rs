@@ -38,7 +38,7 @@ const EXCLUSIONS: &str = "-!";
 const MAX_EXCLUSIONS: usize = 4;
 
 /// Reads a search, without its tokenizer; the options may include others.
-pub(super) fn of(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error> {
+pub(super) fn read_options(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error> {
     let mut search = SearchConfig::new();
     for (categories, by) in boosts(options)? {
         search = search.boost(Boost::new(categories, by));
@@ -72,7 +72,7 @@ pub(super) fn of(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error>
     let exclusions = options.text("exclusion")?.unwrap_or(natural);
     let usable = |letter: char| letter.is_ascii_punctuation() && !"\"*~:|,".contains(letter);
     if exclusions.len() > MAX_EXCLUSIONS || !exclusions.chars().all(usable) {
-        return Err(options.wrong("exclusion", "one or a few punctuation marks such as '-!'"));
+        return Err(options.type_error("exclusion", "one or a few punctuation marks such as '-!'"));
     }
     for marker in exclusions.chars() {
         search = search.exclusion(marker);
@@ -81,7 +81,7 @@ pub(super) fn of(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error>
         let markers = Markers { before: before.clone(), after: after.clone(), html: true };
         search = search.mark_with(markers);
     } else if options.get("marks").is_some() {
-        return Err(options.wrong("marks", "two texts such as [ '<b>', '</b>' ]"));
+        return Err(options.type_error("marks", "two texts such as [ '<b>', '</b>' ]"));
     }
     Ok(search.phrases(phrases(options)?).synonyms(synonyms(options)?))
 }
@@ -96,7 +96,8 @@ pub(super) fn phrases(options: &DefinitionOptions<'_>) -> Result<bool, Error> {
 /// alone.
 fn synonyms(options: &DefinitionOptions<'_>) -> Result<Synonyms, Error> {
     let name = "synonyms";
-    let wrong = || options.wrong(name, "a list of lists of texts, or a dictionary to such lists");
+    let wrong =
+        || options.type_error(name, "a list of lists of texts, or a dictionary to such lists");
     let elements = match options.get(name) {
         None => return Ok(Synonyms::new()),
         Some(Value::List(elements)) => elements.as_slice(),
@@ -128,7 +129,7 @@ fn boosts(options: &DefinitionOptions<'_>) -> Result<Vec<(Vec<String>, crate::Sc
         .filter(|(categories, _)| categories != CLASS)
         .map(|(categories, by)| {
             let by = engine_number(by).ok_or_else(|| {
-                let what = options.what();
+                let what = options.owner();
                 invalid(format!("the boost of '{categories}' of {what} must be a number"))
             })?;
             Ok((words(categories), by))
@@ -143,7 +144,7 @@ enum CategoryList {
 
 /// Reads categories and lists of them: `'year'`, `[ 'year', 'title author', [ 'title', 'year' ] ]`.
 fn lists(options: &DefinitionOptions<'_>, name: &str) -> Result<Vec<CategoryList>, Error> {
-    let wrong = || options.wrong(name, "a list of categories, and of lists of them");
+    let wrong = || options.type_error(name, "a list of categories, and of lists of them");
     let elements = match options.get(name) {
         None => return Ok(Vec::new()),
         Some(Value::List(elements)) => elements.as_slice(),
@@ -176,7 +177,7 @@ fn bounded(options: &DefinitionOptions<'_>, name: &str, length: usize) -> Result
     if length <= MAX_LISTS {
         return Ok(());
     }
-    Err(invalid(format!("`{name}` of {} has more than {MAX_LISTS} lists", options.what())))
+    Err(invalid(format!("`{name}` of {} has more than {MAX_LISTS} lists", options.owner())))
 }
 
 fn words(text: &str) -> Vec<String> {

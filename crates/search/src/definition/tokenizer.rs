@@ -43,11 +43,11 @@ pub(super) enum TokenizerUse {
 /// Reads a `#Tokenizer{ … }`.
 pub(super) fn read(value: &Value, what: &str, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let known = [&[CLASS][..], &OPTIONS].concat();
-    of(&DefinitionOptions::new(value, what, &known)?, of_what)
+    read_options(&DefinitionOptions::new(value, what, &known)?, of_what)
 }
 
 /// Reads a tokenizer; the options may include others.
-pub(super) fn of(
+pub(super) fn read_options(
     options: &DefinitionOptions<'_>,
     of_what: TokenizerUse,
 ) -> Result<Tokenizer, Error> {
@@ -57,12 +57,12 @@ pub(super) fn of(
     }
     if let Some(text) = options.text("splits")?.filter(|text| !WORDS.contains(text)) {
         tokenizer = tokenizer.splits(if text.starts_with('/') && text.len() > 1 {
-            let refused = |error| options.refused("splits", &error);
+            let refused = |error| options.engine_error("splits", &error);
             Splitter::Pattern(Pattern::parse(text).map_err(refused)?)
         } else if text.is_empty() {
             return Err(invalid(format!(
                 "`splits` of {} is empty; write a text or a /pattern/",
-                options.what()
+                options.owner()
             )));
         } else {
             Splitter::Literal(text.to_owned())
@@ -93,7 +93,7 @@ fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tok
         Some(name) => {
             let Some(language) = Language::named(name) else {
                 let hint = name_hint(name, Language::names(), "there are none");
-                let what = options.what();
+                let what = options.owner();
                 return Err(invalid(format!("`language` of {what} is not known: {name}; {hint}")));
             };
             match of_what {
@@ -131,7 +131,7 @@ fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tok
 /// Reads `#{ '/\$(\w+)/': '\1 dollars' }`, or a list of pairs.
 fn normalizes(options: &DefinitionOptions<'_>) -> Result<Vec<(Pattern, String)>, Error> {
     let name = "normalizes";
-    let wrong = || options.wrong(name, "a dictionary from patterns to texts");
+    let wrong = || options.type_error(name, "a dictionary from patterns to texts");
     let pairs: Vec<(&str, &str)> = match options.get(name) {
         Some(Value::Record(fields)) => fields
             .iter()
@@ -148,10 +148,10 @@ fn normalizes(options: &DefinitionOptions<'_>) -> Result<Vec<(Pattern, String)>,
     }
     .ok_or_else(wrong)?;
     if pairs.len() > MAX_PAIRS {
-        let message = format!("`{name}` of {} has more than {MAX_PAIRS} pairs", options.what());
+        let message = format!("`{name}` of {} has more than {MAX_PAIRS} pairs", options.owner());
         return Err(invalid(message));
     }
-    let refused = |error| options.refused(name, &error);
+    let refused = |error| options.engine_error(name, &error);
     pairs
         .into_iter()
         .map(|(pattern, text)| Ok((Pattern::parse(pattern).map_err(refused)?, text.to_owned())))

@@ -39,7 +39,7 @@ impl DiskSteps {
         DiskSteps(Some(Arc::new(check)))
     }
 
-    pub(crate) fn take(&self, step: DiskStep) -> io::Result<()> {
+    pub(crate) fn enter(&self, step: DiskStep) -> io::Result<()> {
         self.0.as_ref().map_or(Ok(()), |check| check(step))
     }
 }

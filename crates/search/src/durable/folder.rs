@@ -109,7 +109,7 @@ impl CollectionFolder {
     pub(crate) fn clean(&self, last: u64) -> Result<(), DiskError> {
         let files = self.files()?;
         let remove = |path: PathBuf| {
-            self.steps.take(DiskStep::Remove).and_then(|()| std::fs::remove_file(&path)).or_else(
+            self.steps.enter(DiskStep::Remove).and_then(|()| std::fs::remove_file(&path)).or_else(
                 |error| match error.kind() {
                     io::ErrorKind::NotFound => Ok(()),
                     _ => Err(DiskError::of_file("removing", &path, &error)),
@@ -142,7 +142,7 @@ impl CollectionFolder {
 
     /// Makes renames and removals durable.
     pub(crate) fn sync(&self) -> Result<(), DiskError> {
-        let synced = self.steps.take(DiskStep::SyncFolder).and_then(|()| sync_folder(&self.path));
+        let synced = self.steps.enter(DiskStep::SyncFolder).and_then(|()| sync_folder(&self.path));
         synced.map_err(|error| DiskError::of_file("writing", &self.path, &error))
     }
 }

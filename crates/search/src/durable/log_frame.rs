@@ -180,7 +180,7 @@ impl<'a> LogPart<'a> {
 
     /// Whether a valid group follows anywhere after this position: then this is damage and not a
     /// torn write at the end.
-    pub(crate) fn goes_on(&self) -> bool {
+    pub(crate) fn has_later_group(&self) -> bool {
         let magic = GROUP_MAGIC.to_le_bytes();
         let left = self.bytes.get(self.at + 1..).unwrap_or_default();
         let found = left.windows(4).enumerate().filter(|(_, window)| **window == magic);
@@ -261,7 +261,7 @@ mod tests {
                 Some(())
             });
             assert_eq!(whole.count(), usize::from(place >= middle));
-            assert_eq!(part.goes_on(), place < middle);
+            assert_eq!(part.has_later_group(), place < middle);
         }
     }
 

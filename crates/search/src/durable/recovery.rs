@@ -156,7 +156,7 @@ impl CollectionLayout {
         }
         let length = part.position() as u64;
         if length < file_length {
-            if !newest || part.goes_on() {
+            if !newest || part.has_later_group() {
                 return Err(DiskError::damaged(path, length, "a group of writes is broken"));
             }
             tracing::warn!(

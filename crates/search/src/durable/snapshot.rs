@@ -66,7 +66,7 @@ impl Write for Sink<'_> {
         if self.folder.is_closing() {
             return Err(io::Error::other("the index is closed"));
         }
-        self.folder.steps().take(DiskStep::WriteSnapshot)?;
+        self.folder.steps().enter(DiskStep::WriteSnapshot)?;
         self.file.write(bytes)
     }
 
@@ -91,9 +91,9 @@ pub(crate) fn write(
     let written = write_file(index, about, &mut SectionWriter::new(&mut sink));
     let offsets = written
         .and_then(|offsets| {
-            folder.steps().take(DiskStep::SyncSnapshot)?;
+            folder.steps().enter(DiskStep::SyncSnapshot)?;
             file.sync_all()?;
-            folder.steps().take(DiskStep::Rename)?;
+            folder.steps().enter(DiskStep::Rename)?;
             std::fs::rename(&unfinished, folder.snapshot(about.last))?;
             Ok(offsets)
         })

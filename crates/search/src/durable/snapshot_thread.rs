@@ -69,14 +69,14 @@ impl SnapshotThread {
         self.work.snapshot_bytes.load(Ordering::Acquire)
     }
 
-    /// [`finished`](Self::finished), or `None` while a snapshot runs.
-    pub(crate) fn finished_one(&mut self) -> Option<(bool, u64)> {
-        if self.is_running() { None } else { self.finished() }
+    /// [`join_finished`](Self::join_finished), or `None` while a snapshot runs.
+    pub(crate) fn take_result(&mut self) -> Option<(bool, u64)> {
+        if self.is_running() { None } else { self.join_finished() }
     }
 
     /// Whether the snapshot that ended since the last call succeeded, and the bytes of the log that
     /// it replaces.
-    fn finished(&mut self) -> Option<(bool, u64)> {
+    fn join_finished(&mut self) -> Option<(bool, u64)> {
         let succeeded = self.thread.take()?.join().unwrap_or(false);
         Some((succeeded, self.covered))
     }
@@ -113,8 +113,8 @@ impl SnapshotThread {
     }
 
     /// Joins the thread, which stops early once the folder is closing.
-    pub(crate) fn end(&mut self) {
-        self.finished();
+    pub(crate) fn join(&mut self) {
+        self.join_finished();
     }
 }
 
@@ -124,7 +124,7 @@ impl SnapshotJob {
             SnapshotSource::Files(last) => (self.shape.load(&self.folder, Some(last))?.index, last),
             SnapshotSource::Copy(index, last) => (*index, last),
         };
-        index.settle();
+        index.compact();
         let about = SnapshotHeader {
             last,
             fingerprint: self.shape.fingerprint,

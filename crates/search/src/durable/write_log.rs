@@ -149,7 +149,7 @@ impl WriteLog {
         let (file, salt, length) = match opened.end {
             Some(end) => (reopen(&folder, end)?, end.salt, end.length),
             None => {
-                let (file, salt) = begin(&folder, next)?;
+                let (file, salt) = begin_part(&folder, next)?;
                 (file, salt, LOG_HEADER as u64)
             }
         };
@@ -199,7 +199,7 @@ impl WriteLog {
     }
 
     /// Whether the log accepts a write.
-    pub(crate) fn check(&self) -> Result<(), DiskError> {
+    pub(crate) fn check_writable(&self) -> Result<(), DiskError> {
         if let Some(fault) = self.shared.progress.fault() {
             return Err(fault);
         }
@@ -286,13 +286,13 @@ impl Drop for WriteLog {
 }
 
 /// Begins a part of the log.
-fn begin(folder: &CollectionFolder, first: u64) -> Result<(File, u64), DiskError> {
+fn begin_part(folder: &CollectionFolder, first: u64) -> Result<(File, u64), DiskError> {
     let path = folder.log(first);
     let failed = |error: io::Error| DiskError::of_file("beginning", &path, &error);
     // The salt is unpredictable for authors of documents.
     let salt = RandomState::new().hash_one(first);
     let begun = || {
-        folder.steps().take(DiskStep::NewLog)?;
+        folder.steps().enter(DiskStep::NewLog)?;
         let mut file = File::create(&path)?;
         file.write_all(&log_frame::log_header(first, salt))?;
         file.sync_all()?;
@@ -323,9 +323,9 @@ impl LogAppender {
                 }
                 self.shared.progress.reach(work.next - 1);
             }
-            self.renew(work);
+            self.renew_if_due(work);
         }
-        self.renewal.end();
+        self.renewal.join();
         let message = "the index is closed";
         self.shared.progress.fail(DiskError::new(Kind::Unavailable, message));
     }
@@ -355,8 +355,8 @@ impl LogAppender {
     }
 
     /// Begins a new part of the log and a snapshot of everything before it, if one is due.
-    fn renew(&mut self, work: LogBatch) {
-        if let Some((succeeded, covered)) = self.renewal.finished_one() {
+    fn renew_if_due(&mut self, work: LogBatch) {
+        if let Some((succeeded, covered)) = self.renewal.take_result() {
             match succeeded {
                 true => self.older = self.older.saturating_sub(covered),
                 false => self.next_try = self.length + self.older + MIN_LOG_BYTES,
@@ -373,7 +373,7 @@ impl LogAppender {
         state.running = true;
         drop(state);
         if self.length > LOG_HEADER as u64 {
-            match begin(&self.folder, work.next) {
+            match begin_part(&self.folder, work.next) {
                 Ok((file, salt)) => {
                     self.older += self.length;
                     (self.file, self.salt, self.length) = (file, salt, LOG_HEADER as u64);
@@ -397,10 +397,10 @@ impl LogAppender {
         let written = self
             .folder
             .steps()
-            .take(DiskStep::AppendLog)
+            .enter(DiskStep::AppendLog)
             .and_then(|()| self.file.write_all(&header))
             .and_then(|()| self.file.write_all(content))
-            .and_then(|()| self.folder.steps().take(DiskStep::SyncLog))
+            .and_then(|()| self.folder.steps().enter(DiskStep::SyncLog))
             .and_then(|()| self.file.sync_data());
         self.length += (header.len() + content.len()) as u64;
         written

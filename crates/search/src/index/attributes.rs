@@ -260,7 +260,7 @@ impl AttributeColumns {
     }
 
     /// The slots of the existing documents, in order.
-    pub(crate) fn live(&self) -> Vec<u32> {
+    pub(crate) fn live_slots(&self) -> Vec<u32> {
         let mut slots = Vec::new();
         SlotBits::each_shared(&[&self.live], 0, usize::MAX, |slot| slots.push(slot));
         slots
@@ -322,7 +322,7 @@ impl AttributeColumns {
     /// Moves every document to another slot.
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
         self.forget_passed();
-        let old = self.live();
+        let old = self.live_slots();
         let new: Vec<u32> = old.iter().map(|slot| new_slot(*slot)).collect();
         self.live = SlotBits::from_slots(new.iter().copied());
         let first = new.iter().min().copied().unwrap_or(0);
@@ -445,10 +445,16 @@ mod tests {
         columns.set(100, &document("1990", "A"));
         columns.set(98, &document("x", "B"));
         columns.set(103, &document("1992", "A"));
-        assert_eq!((columns.base(), columns.width(), columns.live()), (98, 6, vec![98, 100, 103]));
+        assert_eq!(
+            (columns.base(), columns.width(), columns.live_slots()),
+            (98, 6, vec![98, 100, 103])
+        );
         columns.clear(100);
         columns.renumber(|slot| if slot == 98 { 500 } else { 501 });
-        assert_eq!((columns.base(), columns.width(), columns.live()), (500, 2, vec![500, 501]));
+        assert_eq!(
+            (columns.base(), columns.width(), columns.live_slots()),
+            (500, 2, vec![500, 501])
+        );
         let Some((_, AttributeColumn::Numbers(years))) = columns.named("year") else { panic!() };
         assert_eq!(years[0], NO_NUMBER);
         assert_eq!(Some(years[1]), AttributeType::Integer.number("1992"));

@@ -88,6 +88,12 @@ impl CategoryIndex {
         self.tokenizer.stemmer()
     }
 
+    /// The form in which the category stores a word: cut to [`MAX_WORD_CHARS`], and stemmed.
+    pub(crate) fn stored_form<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        let word = first_characters(word, MAX_WORD_CHARS);
+        self.stemmer().map_or(Cow::Borrowed(word), |stemmer| stemmer.stem(word))
+    }
+
     pub(crate) fn similar(&self) -> &SimilarWords {
         &self.similar
     }
@@ -98,7 +104,7 @@ impl CategoryIndex {
     }
 
     /// The dictionary of partial words, or of whole words.
-    pub(crate) fn bundle(&self, partial: bool) -> &WordTable {
+    pub(crate) fn word_table(&self, partial: bool) -> &WordTable {
         match &self.partial {
             Some(bundle) if partial => bundle,
             _ => &self.exact,
@@ -123,7 +129,7 @@ impl CategoryIndex {
                 let cell = buffer.format(grid.cell(leading_float(word)));
                 self.exact.find(hasher.hash_one(cell), cell)
             }
-            None => self.bundle(partial).find(hash, word),
+            None => self.word_table(partial).find(hash, word),
         };
         match entry {
             Some(entry) => Some((entry.weight(), Some(entry.posting()))),
@@ -210,11 +216,7 @@ impl CategoryIndex {
             }
             return;
         }
-        let word = first_characters(word, MAX_WORD_CHARS);
-        let stored = match self.tokenizer.stemmer() {
-            Some(stemmer) => stemmer.stem(word),
-            None => Cow::Borrowed(word),
-        };
+        let stored = self.stored_form(word);
         if !stored.is_empty() {
             self.add_stored(hasher, slot, &stored, end, parts);
         }
@@ -307,7 +309,7 @@ impl CategoryIndex {
     }
 
     /// Releases unused memory, which [`write`](Self::write) requires.
-    pub(crate) fn settle(&mut self, hasher: &DefaultHashBuilder) {
+    pub(crate) fn compact(&mut self, hasher: &DefaultHashBuilder) {
         let numbers = self.exact.compact_now(hasher);
         self.renumber_words(&numbers);
         if let Some(bundle) = &mut self.partial {

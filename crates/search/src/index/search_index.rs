@@ -145,7 +145,7 @@ impl SearchIndex {
         }
         if config.categories.len() > MAX_CATEGORIES {
             return Err(ConfigError::new(format!(
-                "the index {name} has {} categories; {MAX_CATEGORIES} are allowed",
+                "the index {name} must have at most {MAX_CATEGORIES} categories (got {})",
                 config.categories.len()
             )));
         }
@@ -362,9 +362,9 @@ impl SearchIndex {
     }
 
     /// Releases unused memory, which [`write_section`](Self::write_section) requires.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn compact(&mut self) {
         self.renumber();
-        self.categories.iter_mut().for_each(|category| category.settle(&self.hasher));
+        self.categories.iter_mut().for_each(|category| category.compact(&self.hasher));
     }
 
     /// The number of sections in a file: the attributes, then the categories.
@@ -372,7 +372,7 @@ impl SearchIndex {
         1 + self.categories.len()
     }
 
-    /// Writes a section. [`settle`](Self::settle) must come first.
+    /// Writes a section. [`compact`](Self::compact) must come first.
     pub(crate) fn write_section(
         &self,
         number: usize,
@@ -405,7 +405,7 @@ impl SearchIndex {
 fn check_attributes(index: &str, attributes: &[Attribute]) -> Result<(), ConfigError> {
     if attributes.len() > MAX_ATTRIBUTES {
         return Err(ConfigError::new(format!(
-            "the index {index} has {} attributes; {MAX_ATTRIBUTES} are allowed",
+            "the index {index} must have at most {MAX_ATTRIBUTES} attributes (got {})",
             attributes.len()
         )));
     }

@@ -37,7 +37,7 @@ impl Similarity {
         }
     }
 
-    fn kept(self) -> usize {
+    fn capacity(self) -> usize {
         match self {
             Similarity::None => 0,
             Similarity::DoubleMetaphone(words)
@@ -80,7 +80,7 @@ impl SimilarWords {
                 levenshtein(first_characters(listed, MAX_PHONETIC_CHARS), reference)
             });
         }
-        list.truncate(self.strategy.kept());
+        list.truncate(self.strategy.capacity());
     }
 
     /// Removes a word; with `whole_code` all words of its code.

@@ -36,7 +36,7 @@ impl fmt::Debug for Weight {
 
 impl Weight {
     /// The weight of a word with `count` documents, at least 1.
-    pub(crate) fn of(&self, word: &str, count: usize) -> Score {
+    pub(crate) fn weigh(&self, word: &str, count: usize) -> Score {
         match self {
             Weight::Logarithmic(constant) => {
                 let rounded = ((count.max(1) as f64).ln() * 1000.0).round() / 1000.0;
@@ -64,9 +64,9 @@ mod tests {
     #[test]
     fn logarithms_have_three_decimals() {
         let weight = Weight::default();
-        assert_eq!(weight.of("x", 1), Score::float(0.0));
-        assert_eq!(weight.of("x", 262), Score::float(5.568));
-        assert_eq!(Weight::Logarithmic(1.into()).of("x", 25), Score::float(1.0 + 3.219));
+        assert_eq!(weight.weigh("x", 1), Score::float(0.0));
+        assert_eq!(weight.weigh("x", 262), Score::float(5.568));
+        assert_eq!(Weight::Logarithmic(1.into()).weigh("x", 25), Score::float(1.0 + 3.219));
         assert_eq!(weight.of_unknown("x"), None);
     }
 
@@ -74,7 +74,7 @@ mod tests {
     fn constants_and_functions_know_every_word() {
         assert_eq!(Weight::Constant(3.into()).of_unknown("x"), Some(Score::integer(3)));
         let length = Weight::Function(Arc::new(|word| Score::integer(word.len() as i64)));
-        assert_eq!(length.of("1988", 7), Score::integer(4));
+        assert_eq!(length.weigh("1988", 7), Score::integer(4));
         assert_eq!(length.of_unknown("ab"), Some(Score::integer(2)));
     }
 }

@@ -157,7 +157,7 @@ impl WordTable {
         if !entry.posting.add(slot, end) {
             return None;
         }
-        entry.set_weight(weight.of(entry.word(text), entry.posting.len()));
+        entry.set_weight(weight.weigh(entry.word(text), entry.posting.len()));
         Some(number)
     }
 
@@ -180,7 +180,7 @@ impl WordTable {
         let entry = &mut entries[*place.get() as usize];
         entry.posting.remove(slot);
         if !entry.posting.is_empty() {
-            entry.set_weight(weight.of(entry.word(text), entry.posting.len()));
+            entry.set_weight(weight.weigh(entry.word(text), entry.posting.len()));
             return false;
         }
         place.remove();
@@ -292,7 +292,7 @@ impl WordTable {
             if entry.posting.is_empty() {
                 return Err(DamagedFile);
             }
-            entry.set_weight(weight.of(word, count as usize));
+            entry.set_weight(weight.weigh(word, count as usize));
             entries.push(entry);
             start = end;
         }

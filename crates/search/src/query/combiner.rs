@@ -15,7 +15,7 @@ use crate::query::parsed_query::{QueryPosition, QueryToken};
 use crate::query::preferences::{CategoryNameId, Preferences};
 use crate::query::string_range::{RangeMembers, StringRange};
 use crate::query::synonyms::Synonyms;
-use crate::query::typos::nearest;
+use crate::query::typos::nearest_words;
 use crate::query::work_budget::{COMPARED, COPIED, SORTED, WorkBudget};
 use crate::text::word_list::{TextSpan, first_characters};
 use std::borrow::Cow;
@@ -34,6 +34,28 @@ pub(crate) struct Combiner<'a, 'q> {
     pub(crate) synonyms: &'a Synonyms,
 }
 
+/// An index of the search, with the name numbers of its categories.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexScope<'a> {
+    pub(crate) index: &'a SearchIndex,
+    pub(crate) names: &'a [CategoryNameId],
+}
+
+impl<'a> IndexScope<'a> {
+    fn category(self, number: usize) -> CategoryScope<'a> {
+        let IndexScope { index, names } = self;
+        CategoryScope { index, words: &index.categories()[number], name: names[number] }
+    }
+}
+
+/// A category of an index, with the number of its name.
+#[derive(Clone, Copy)]
+pub(crate) struct CategoryScope<'a> {
+    pub(crate) index: &'a SearchIndex,
+    pub(crate) words: &'a CategoryIndex,
+    name: CategoryNameId,
+}
+
 /// The texts of a combination under construction.
 #[derive(Clone, Copy)]
 pub(crate) struct CombinationTexts {
@@ -44,39 +66,33 @@ pub(crate) struct CombinationTexts {
 
 impl<'a> Combiner<'a, '_> {
     /// Adds the combinations of one position of the query in one index and returns their number.
-    pub(crate) fn place(
-        &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
-        place: QueryPosition,
-    ) -> usize {
+    pub(crate) fn add_position(&mut self, scope: IndexScope<'a>, place: QueryPosition) -> usize {
         let before = self.answer.combinations.len();
         for number in place.first..place.end {
             let token = self.answer.query.tokens[number as usize];
             if token.similar {
-                self.similar(index, names, &token);
+                self.add_similar(scope, &token);
             } else {
-                self.token(index, names, &token);
+                self.add_token(scope, &token);
             }
         }
         if place.either {
-            self.merge(before);
+            self.merge_since(before);
         }
         self.answer.combinations.truncate(before + MAX_COMBINATIONS);
         self.answer.combinations.len() - before
     }
 
     /// Adds the documents of an excluded position to `out`. The position gets no combinations.
-    pub(crate) fn excluded(
+    pub(crate) fn add_excluded(
         &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
+        scope: IndexScope<'a>,
         place: QueryPosition,
         out: &mut SlotBits,
     ) {
         let (combinations, records) = (self.answer.combinations.len(), self.answer.records.len());
         let json = self.answer.record_json.len();
-        self.place(index, names, place);
+        self.add_position(scope, place);
         for combination in &self.answer.combinations[combinations..] {
             let posting = self.lists[combination.list as usize].posting();
             match posting.bits() {
@@ -94,25 +110,25 @@ impl<'a> Combiner<'a, '_> {
         self.answer.record_json.truncate(json);
     }
 
-    fn token(&mut self, index: &'a SearchIndex, names: &[CategoryNameId], token: &QueryToken) {
+    fn add_token(&mut self, scope: IndexScope<'a>, token: &QueryToken) {
         let before = self.answer.combinations.len();
-        let hash = index.hash(self.lookup_text(token));
+        let hash = scope.index.hash(self.lookup_text(token));
         let synonyms = self.synonyms_of(token);
-        self.each_category(index, token, |combiner, category| {
+        self.each_category(scope, token, |combiner, category| {
             let before = combiner.answer.combinations.len();
             match token.phrase {
-                Some(words) => combiner.phrase(index, names, token, category, words),
-                None => combiner.in_category(index, names, token, category, hash),
+                Some(words) => combiner.add_phrase(category, token, words),
+                None => combiner.add_in_category(category, token, hash),
             }
             if !synonyms.is_empty() {
-                combiner.add_synonyms(index, names, token, category, synonyms, before);
+                combiner.add_synonyms(category, token, synonyms, before);
             }
         });
         let unknown = self.answer.combinations.len() == before;
         let meant = token.quoted || token.range.is_some() || token.phrase.is_some();
         if unknown && self.typos > 0 && !meant {
-            self.each_category(index, token, |combiner, category| {
-                combiner.nearest(index, names, token, category);
+            self.each_category(scope, token, |combiner, category| {
+                combiner.add_nearest(category, token);
             });
         }
     }
@@ -120,78 +136,60 @@ impl<'a> Combiner<'a, '_> {
     /// Calls `each` for the categories that a word may belong to, in the order of the index.
     fn each_category(
         &mut self,
-        index: &SearchIndex,
+        scope: IndexScope<'a>,
         token: &QueryToken,
-        mut each: impl FnMut(&mut Self, u8),
+        mut each: impl FnMut(&mut Self, CategoryScope<'a>),
     ) {
         if let Some(category) = token.category {
-            return each(self, category);
+            return each(self, scope.category(usize::from(category)));
         }
         let Some(qualifiers) = token.qualifiers else {
-            return (0..index.categories().len()).for_each(|category| each(self, category as u8));
+            return (0..scope.names.len()).for_each(|number| each(self, scope.category(number)));
         };
         let mut start = qualifiers.start;
         while start <= qualifiers.end {
-            let rest = TextSpan { start, end: qualifiers.end }.of(&self.answer.query.text);
+            let rest = TextSpan { start, end: qualifiers.end }.slice(&self.answer.query.text);
             let length = rest.find(',').unwrap_or(rest.len());
-            let category = index.qualified(&rest[..length]);
+            let category = scope.index.qualified(&rest[..length]);
             start += length as u32 + 1;
             if let Some(category) = category {
-                each(self, category);
+                each(self, scope.category(usize::from(category)));
             }
         }
     }
 
     /// Adds combinations with the words nearest to an unknown one.
-    fn nearest(
-        &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
-        token: &QueryToken,
-        category: u8,
-    ) {
-        let words = &index.categories()[usize::from(category)];
+    fn add_nearest(&mut self, scope: CategoryScope<'a>, token: &QueryToken) {
+        let words = scope.words;
         if words.config().grid.is_some() {
             return;
         }
         // Compare words in the form in which the category stores them.
-        let text = self.lookup_text(token);
-        let text = match words.stemmer() {
-            Some(stemmer) => stemmer.stem(text).into_owned(),
-            None => text.to_owned(),
-        };
-        let bundle = words.bundle(token.partial);
-        for entry in nearest(bundle, &text, self.typos, self.work) {
-            let text = self.store(entry.word());
+        let text = words.stored_form(self.lookup_text(token)).into_owned();
+        let bundle = words.word_table(token.partial);
+        for entry in nearest_words(bundle, &text, self.typos, self.work) {
+            let text = self.store_text(entry.word());
             let list = self.add_found(Some(entry.posting()));
             let how = FoundBy::Stored { part: token.partial };
             let texts = CombinationTexts { original: token.original, text, how };
-            self.push(words, names[usize::from(category)], entry.weight(), list, texts);
+            self.push_combination(scope, entry.weight(), list, texts);
         }
     }
 
     fn lookup_text(&self, token: &QueryToken) -> &str {
-        first_characters(token.text.of(&self.answer.query.text), MAX_WORD_CHARS)
+        first_characters(token.text.slice(&self.answer.query.text), MAX_WORD_CHARS)
     }
 
-    fn in_category(
-        &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
-        token: &QueryToken,
-        category: u8,
-        hash: u64,
-    ) {
-        let words = &index.categories()[usize::from(category)];
+    fn add_in_category(&mut self, scope: CategoryScope<'a>, token: &QueryToken, hash: u64) {
+        let CategoryScope { index, words, .. } = scope;
         let how = FoundBy::Query { part: token.partial, exact: token.exact };
         let texts = CombinationTexts { original: token.original, text: token.text, how };
-        let name = names[usize::from(category)];
         if let Some((from, to)) = token.range {
             let how = FoundBy::Range { from, to, part: token.partial };
             let texts = CombinationTexts { how, ..texts };
-            if let Some((weight, posting)) = self.range(index, words, token.partial, from, to) {
+            if let Some((weight, posting)) = self.range(scope, token.partial, from, to) {
                 let list = self.add_list(DocumentList::Made(Box::new(posting)));
-                self.push(words, name, weight, list, texts);
+                self.push_combination(scope, weight, list, texts);
             }
             return;
         }
@@ -208,19 +206,18 @@ impl<'a> Combiner<'a, '_> {
         if token.partial && words.config().exact_first {
             let exact = words.find(index.hasher(), hash, &text, false);
             drop(text);
-            return self.exact_first(words, name, exact, found, texts);
+            return self.add_exact_first(scope, exact, found, texts);
         }
         drop(text);
         if let Some((weight, posting)) = found {
             let list = self.add_found(posting);
-            self.push(words, name, weight, list, texts);
+            self.push_combination(scope, weight, list, texts);
         }
     }
 
-    fn exact_first(
+    fn add_exact_first(
         &mut self,
-        words: &CategoryIndex,
-        name: CategoryNameId,
+        scope: CategoryScope<'a>,
         exact: Option<FoundWord<'a>>,
         partial: Option<FoundWord<'a>>,
         texts: CombinationTexts,
@@ -236,11 +233,12 @@ impl<'a> Combiner<'a, '_> {
             }
         }
         let list = self.add_list(DocumentList::Made(Box::new(PostingList::without_repeats(slots))));
-        self.push(words, name, weight, list, texts);
+        self.push_combination(scope, weight, list, texts);
     }
 
-    fn similar(&mut self, index: &'a SearchIndex, names: &[CategoryNameId], token: &QueryToken) {
-        for (words, name) in index.categories().iter().zip(names) {
+    fn add_similar(&mut self, scope: IndexScope<'a>, token: &QueryToken) {
+        for scope in (0..scope.names.len()).map(|number| scope.category(number)) {
+            let CategoryScope { index, words, .. } = scope;
             let similar = words.similar();
             let Some(code) = similar.strategy().encode(self.lookup_text(token)) else {
                 continue;
@@ -250,16 +248,11 @@ impl<'a> Combiner<'a, '_> {
                 let Some((weight, posting)) = found else {
                     continue;
                 };
-                let text = self.store(word);
+                let text = self.store_text(word);
                 let list = self.add_found(posting);
                 let how = FoundBy::Stored { part: false };
-                self.push(
-                    words,
-                    *name,
-                    weight,
-                    list,
-                    CombinationTexts { original: text, text, how },
-                );
+                let texts = CombinationTexts { original: text, text, how };
+                self.push_combination(scope, weight, list, texts);
             }
         }
     }
@@ -267,19 +260,18 @@ impl<'a> Combiner<'a, '_> {
     /// The sum of the weights and all documents of the words of a range; `None` without words.
     fn range(
         &mut self,
-        index: &'a SearchIndex,
-        words: &'a CategoryIndex,
+        CategoryScope { index, words, .. }: CategoryScope<'a>,
         partial: bool,
         from: TextSpan,
         to: TextSpan,
     ) -> Option<(Score, PostingList)> {
         let text = &self.answer.query.text;
-        let succession = StringRange::new(from.of(text), to.of(text));
+        let succession = StringRange::new(from.slice(text), to.slice(text));
         let mut range = RangeSum { weight: None, slots: Vec::new() };
         let members = succession.members().filter(|_| words.config().grid.is_none());
         match members {
             Some(members) => {
-                let bundle = words.bundle(partial);
+                let bundle = words.word_table(partial);
                 if !self.work.spend(bundle.len() * COMPARED) {
                     return None;
                 }
@@ -310,7 +302,7 @@ impl<'a> Combiner<'a, '_> {
     }
 
     /// Merges the combinations added since `first` into one.
-    fn merge(&mut self, first: usize) {
+    fn merge_since(&mut self, first: usize) {
         let merged = self.answer.combinations.split_off(first);
         if merged.is_empty() {
             return;
@@ -337,15 +329,15 @@ impl<'a> Combiner<'a, '_> {
             *part = TextSpan { start: start as u32, end: self.answer.query.text.len() as u32 };
         }
         let [category, original, text] = parts;
-        let name = self.preferences.name(category.of(&self.answer.query.text));
+        let name = self.preferences.name(category.slice(&self.answer.query.text));
         let list = self.add_list(DocumentList::Made(Box::new(PostingList::without_repeats(slots))));
         self.answer.record_json.push(b'[');
-        json::write_string(category.of(&self.answer.query.text), &mut self.answer.record_json);
+        json::write_string(category.slice(&self.answer.query.text), &mut self.answer.record_json);
         let texts = CombinationTexts { original, text, how: FoundBy::Others };
         self.push_record(name, Score::float(0.0), list, category, texts);
     }
 
-    pub(crate) fn store(&mut self, word: &str) -> TextSpan {
+    pub(crate) fn store_text(&mut self, word: &str) -> TextSpan {
         let text = &mut self.answer.query.text;
         let start = text.len() as u32;
         text.push_str(word);
@@ -371,15 +363,14 @@ impl<'a> Combiner<'a, '_> {
         self.lists.len() as u32 - 1
     }
 
-    pub(crate) fn push(
+    pub(crate) fn push_combination(
         &mut self,
-        words: &CategoryIndex,
-        name: CategoryNameId,
+        CategoryScope { words, name, .. }: CategoryScope<'_>,
         weight: Score,
         list: u32,
         texts: CombinationTexts,
     ) {
-        let category = self.store(&words.config().name);
+        let category = self.store_text(&words.config().name);
         self.answer.record_json.push(b'[');
         self.answer.record_json.extend_from_slice(words.name_json());
         self.push_record(name, weight, list, category, texts);
@@ -398,7 +389,7 @@ impl<'a> Combiner<'a, '_> {
         let start = records.last().map_or(0, |record| record.json.end);
         for span in [texts.original, texts.text] {
             record_json.push(b',');
-            json::write_string(span.of(&query.text), record_json);
+            json::write_string(span.slice(&query.text), record_json);
         }
         record_json.push(b']');
         combinations.push(Combination {
@@ -415,7 +406,7 @@ impl<'a> Combiner<'a, '_> {
 
     /// Adds a match that answers do not show, for highlighting.
     pub(crate) fn push_hidden(&mut self, words: &CategoryIndex, text: TextSpan, how: FoundBy) {
-        let category = self.store(&words.config().name);
+        let category = self.store_text(&words.config().name);
         let records = &mut self.answer.records;
         let end = records.last().map_or(0, |record| record.json.end);
         let json = TextSpan { start: end, end };

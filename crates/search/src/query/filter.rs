@@ -102,17 +102,14 @@ impl SearchFilter {
         if length > MAX_FILTER_CHARS {
             return Err(RequestError::new(
                 MAX_FILTER_CHARS + 1,
-                format!("a filter has {length} characters; {MAX_FILTER_CHARS} are allowed"),
+                format!("a filter must have at most {MAX_FILTER_CHARS} characters (got {length})"),
             ));
         }
         let mut parser = FilterParser { tokens: tokens(text)?, next: 0, tests: 0 };
-        let condition = parser.any(0)?;
+        let condition = parser.parse_any(0)?;
         match parser.peek() {
             FilterToken::End => Ok(SearchFilter { condition }),
-            found => Err(parser.error(format!(
-                "{} is not expected in a filter; write and or or between two conditions",
-                found.shown()
-            ))),
+            _ => Err(parser.expected("`and` or `or` between two conditions")),
         }
     }
 
@@ -178,7 +175,7 @@ fn tokens(text: &str) -> Result<Vec<(FilterToken, usize)>, RequestError> {
             tokens.push((FilterToken::Sign(sign), at));
         } else if matches!(character, '\'' | '"') {
             let (text, end) = quoted(rest, character).ok_or_else(|| {
-                RequestError::new(at, format!("a text has no end; write {character} after it"))
+                RequestError::new(at, format!("unterminated text; close it with {character}"))
             })?;
             length = end;
             tokens.push((FilterToken::Text(text), at));
@@ -187,7 +184,7 @@ fn tokens(text: &str) -> Result<Vec<(FilterToken, usize)>, RequestError> {
             if length == 0 {
                 return Err(RequestError::new(
                     at,
-                    format!("{character} means nothing in a filter; put texts between quotes"),
+                    format!("unexpected character {character}; put texts between quotes"),
                 ));
             }
             tokens.push((FilterToken::Word(rest[..length].to_owned()), at));
@@ -237,12 +234,16 @@ impl FilterParser {
         self.tokens.get(self.next).map_or(&FilterToken::End, |(token, _)| token)
     }
 
-    fn at(&self) -> usize {
+    fn position(&self) -> usize {
         self.tokens.get(self.next).map_or(1, |(_, at)| *at)
     }
 
     fn error(&self, message: String) -> RequestError {
-        RequestError::new(self.at(), message)
+        RequestError::new(self.position(), message)
+    }
+
+    fn expected(&self, what: &str) -> RequestError {
+        self.error(format!("expected {what}, found {}", self.peek().shown()))
     }
 
     fn takes_word(&mut self, word: &str) -> bool {
@@ -261,51 +262,50 @@ impl FilterParser {
         if self.takes_sign(sign) {
             return Ok(());
         }
-        Err(self.error(format!("{} stands where {sign} has to; write it", self.peek().shown())))
+        Err(self.expected(sign))
     }
 
-    fn count(&mut self) -> Result<(), RequestError> {
+    fn count_test(&mut self) -> Result<(), RequestError> {
         self.tests += 1;
         if self.tests > MAX_FILTER_TESTS {
             return Err(self.error(format!(
-                "a filter has more than {MAX_FILTER_TESTS} values and conditions; leave some out"
+                "a filter must have at most {MAX_FILTER_TESTS} values and conditions"
             )));
         }
         Ok(())
     }
 
-    fn any(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
-        let mut conditions = vec![self.all(depth)?];
+    fn parse_any(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
+        let mut conditions = vec![self.parse_all(depth)?];
         while self.takes_word("or") {
-            conditions.push(self.all(depth)?);
+            conditions.push(self.parse_all(depth)?);
         }
         Ok(one_or(conditions, FilterCondition::Any))
     }
 
-    fn all(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
-        let mut conditions = vec![self.single(depth)?];
+    fn parse_all(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
+        let mut conditions = vec![self.parse_single(depth)?];
         while self.takes_word("and") {
-            conditions.push(self.single(depth)?);
+            conditions.push(self.parse_single(depth)?);
         }
         Ok(one_or(conditions, FilterCondition::All))
     }
 
-    fn single(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
+    fn parse_single(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
         if depth >= MAX_FILTER_DEPTH {
             return Err(self.error(format!(
-                "the parts of a filter are more than {MAX_FILTER_DEPTH} deep; \
-                 write it with fewer parentheses"
+                "a filter must have at most {MAX_FILTER_DEPTH} levels of parentheses and `not`"
             )));
         }
         if self.takes_word("not") {
-            return Ok(FilterCondition::Not(Box::new(self.single(depth + 1)?)));
+            return Ok(FilterCondition::Not(Box::new(self.parse_single(depth + 1)?)));
         }
         if self.takes_sign("(") {
-            let inner = self.any(depth + 1)?;
+            let inner = self.parse_any(depth + 1)?;
             self.expect_sign(")")?;
             return Ok(inner);
         }
-        self.count()?;
+        self.count_test()?;
         if self.takes_word("has") {
             let name = self.name()?;
             return Ok(FilterCondition::Test(AttributeTest { name, how: AttributeCheck::Has }));
@@ -322,15 +322,11 @@ impl FilterParser {
             FilterToken::Word(word)
                 if !["and", "or", "in"].iter().any(|known| self.peek().is_word(known)) =>
             {
-                let word = FilterWord { text: word.clone(), at: self.at() };
+                let word = FilterWord { text: word.clone(), at: self.position() };
                 self.next += 1;
                 Ok(word)
             }
-            found => Err(self.error(format!(
-                "{} stands where the name of an attribute has to; \
-                 write conditions like year >= 1990",
-                found.shown()
-            ))),
+            _ => Err(self.expected("the name of an attribute, as in year >= 1990")),
         }
     }
 
@@ -339,7 +335,7 @@ impl FilterParser {
             self.expect_sign("(")?;
             let mut ranges = vec![self.range()?];
             while self.takes_sign(",") {
-                self.count()?;
+                self.count_test()?;
                 ranges.push(self.range()?);
             }
             self.expect_sign(")")?;
@@ -402,14 +398,11 @@ impl FilterParser {
     fn value(&mut self) -> Result<FilterWord, RequestError> {
         match self.peek() {
             FilterToken::Word(text) | FilterToken::Text(text) => {
-                let word = FilterWord { text: text.clone(), at: self.at() };
+                let word = FilterWord { text: text.clone(), at: self.position() };
                 self.next += 1;
                 Ok(word)
             }
-            found => Err(self.error(format!(
-                "{} stands where a value has to; write a number, a date, or a text in quotes",
-                found.shown()
-            ))),
+            _ => Err(self.expected("a value: a number, a date, or a text in quotes")),
         }
     }
 
@@ -425,13 +418,7 @@ impl FilterParser {
         self.expect_sign(")")?;
         let sign = match self.peek() {
             FilterToken::Sign(sign @ ("<" | "<=" | ">" | ">=")) => *sign,
-            found => {
-                return Err(self.error(format!(
-                    "{} stands where the comparison of a distance has to; \
-                     write < and kilometres after it",
-                    found.shown()
-                )));
-            }
+            _ => return Err(self.expected("a comparison with kilometres, as in < 10")),
         };
         self.next += 1;
         let distance = self.number("a number of kilometres", f64::MAX)?;
@@ -531,19 +518,19 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place() {
+    fn errors_have_a_position_and_a_fix() {
         for (text, place, part) in [
             ("", 1, "the name of an attribute"),
-            ("year >= ", 9, "where a value has to"),
-            ("year = 'x", 8, "no end"),
-            ("a b", 3, "write and or or"),
-            ("(a", 3, "write it"),
+            ("year >= ", 9, "expected a value"),
+            ("year = 'x", 8, "unterminated"),
+            ("a b", 3, "`and` or `or`"),
+            ("(a", 3, "expected ), found the end"),
             ("a and", 6, "the end"),
-            ("\u{fc} = 1 & b", 7, "& means nothing"),
-            ("year in 1990", 9, "where ( has to"),
+            ("\u{fc} = 1 & b", 7, "unexpected character &"),
+            ("year in 1990", 9, "expected (, found 1990"),
             ("distance(a, b, 91, 0) < 1", 16, "latitude"),
             ("distance(a, b, 9, 0) = 1", 22, "kilometres"),
-            ("and", 1, "and stands"),
+            ("and", 1, "found and"),
         ] {
             let error = SearchFilter::parse(text).unwrap_err();
             assert_eq!(error.place(), place, "{text}: {error}");

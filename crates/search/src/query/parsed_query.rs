@@ -6,7 +6,7 @@
 //! words"` is a phrase, and `-word`, `!word` or `-"two words"` excludes.
 
 use crate::limits::{MAX_ALTERNATIVES, MAX_QUERY_CHARS, MAX_QUERY_TOKENS};
-use crate::query::query_parts::{JoinedWords, QueryPart, pieces};
+use crate::query::query_parts::{JoinedWords, QueryPart, split_query};
 use crate::text::tokenizer::Tokenizer;
 use crate::text::word_list::{TextSpan, WordList, first_characters};
 
@@ -87,7 +87,7 @@ impl ParsedQuery {
         }
         let phrases = reading.phrases;
         let runs = phrases && tokenizer.splits_queries();
-        let all = pieces(query, reading.exclusions, phrases, runs);
+        let all = split_query(query, reading.exclusions, phrases, runs);
         let count = all.len();
         for (number, piece) in all.into_iter().enumerate() {
             let last = reading.last_partial && number + 1 == count;
@@ -149,7 +149,7 @@ impl ParsedQuery {
             let word = self.store_plain(word);
             if word.len() > 0 {
                 text.push_str(if text.is_empty() { "" } else { " " });
-                text.push_str(word.of(&self.text));
+                text.push_str(word.slice(&self.text));
                 self.phrase_words.push(word);
             }
         }
@@ -291,8 +291,8 @@ mod tests {
             ("*", "", true, false, false),
         ] {
             let (query, token) = only(word);
-            assert_eq!(token.text.of(&query.text), text, "{word}");
-            assert_eq!(token.original.of(&query.text), word, "{word}");
+            assert_eq!(token.text.slice(&query.text), text, "{word}");
+            assert_eq!(token.original.slice(&query.text), word, "{word}");
             assert_eq!((token.partial, token.similar, token.quoted), (partial, similar, quoted));
         }
         let query = parse("a b* c");
@@ -303,10 +303,10 @@ mod tests {
     #[test]
     fn qualifiers_end_at_the_first_colon() {
         let (query, token) = only("a,b:c:d");
-        assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), Some("a,b"));
-        assert_eq!(token.text.of(&query.text), "c:d");
+        assert_eq!(token.qualifiers.map(|span| span.slice(&query.text)), Some("a,b"));
+        assert_eq!(token.text.slice(&query.text), "c:d");
         let (query, token) = only(":x");
-        assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), Some(""));
+        assert_eq!(token.qualifiers.map(|span| span.slice(&query.text)), Some(""));
         assert_eq!(only("x").1.qualifiers, None);
     }
 
@@ -320,7 +320,7 @@ mod tests {
             assert_eq!((place.end - place.first, place.either), (alternatives, either), "{word}");
         }
         let (query, token) = only("a||");
-        assert_eq!(token.original.of(&query.text), "a||");
+        assert_eq!(token.original.slice(&query.text), "a||");
         assert!(parse("|| |").places.is_empty());
         assert!(parse("a|b").tokens.iter().all(|token| token.partial));
     }
@@ -328,9 +328,9 @@ mod tests {
     #[test]
     fn ranges_keep_their_markers() {
         let (query, token) = only("year:a\u{2026}c\"");
-        let range = token.range.map(|(from, to)| (from.of(&query.text), to.of(&query.text)));
+        let range = token.range.map(|(from, to)| (from.slice(&query.text), to.slice(&query.text)));
         assert_eq!(range, Some(("a", "c\"")));
-        assert_eq!(token.text.of(&query.text), "a\u{2026}c");
+        assert_eq!(token.text.slice(&query.text), "a\u{2026}c");
     }
 
     #[test]
@@ -350,12 +350,12 @@ mod tests {
             ("title,author:\"a b* c~\"", "a b c", Some("title,author")),
         ] {
             let (query, token) = only(text);
-            assert_eq!(token.text.of(&query.text), words, "{text}");
-            assert_eq!(token.original.of(&query.text), text.to_lowercase());
-            assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), qualifiers);
+            assert_eq!(token.text.slice(&query.text), words, "{text}");
+            assert_eq!(token.original.slice(&query.text), text.to_lowercase());
+            assert_eq!(token.qualifiers.map(|span| span.slice(&query.text)), qualifiers);
             let (start, end) = token.phrase.unwrap_or_default();
             let phrase = &query.phrase_words[start as usize..end as usize];
-            let phrase: Vec<&str> = phrase.iter().map(|word| word.of(&query.text)).collect();
+            let phrase: Vec<&str> = phrase.iter().map(|word| word.slice(&query.text)).collect();
             assert_eq!(phrase.join(" "), words);
         }
         assert!(only("\"alan\"").1.quoted && only("\" alan \"").1.quoted);
@@ -370,7 +370,7 @@ mod tests {
     fn long_queries_are_cut() {
         assert_eq!(parse(&"a ".repeat(400)).places.len(), MAX_QUERY_TOKENS);
         let (query, token) = only(&"\u{fc}".repeat(5_000));
-        assert_eq!(token.text.of(&query.text).chars().count(), MAX_QUERY_CHARS);
+        assert_eq!(token.text.slice(&query.text).chars().count(), MAX_QUERY_CHARS);
         assert_eq!(parse(&"a|".repeat(400)).tokens.len(), MAX_ALTERNATIVES);
     }
 }

@@ -8,16 +8,11 @@ use crate::index::category_index::CategoryIndex;
 use crate::index::document_words::occurs;
 use crate::index::intersection::intersect;
 use crate::index::posting_list::PostingList;
-use crate::index::search_index::SearchIndex;
-use crate::limits::MAX_WORD_CHARS;
 use crate::query::combination::{DocumentList, FoundBy};
-use crate::query::combiner::{CombinationTexts, Combiner};
+use crate::query::combiner::{CategoryScope, CombinationTexts, Combiner};
 use crate::query::parsed_query::QueryToken;
-use crate::query::preferences::CategoryNameId;
 use crate::query::work_budget::WorkBudget;
-use crate::text::word_list::first_characters;
 use hashbrown::DefaultHashBuilder;
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 /// Words compared in one step of work.
@@ -32,15 +27,11 @@ impl CategoryIndex {
         words: impl Iterator<Item = &'w str>,
         work: &mut WorkBudget,
     ) -> Option<PostingList> {
-        let exact = self.bundle(false);
+        let exact = self.word_table(false);
         let mut lists: Vec<&PostingList> = Vec::new();
         let mut numbers = Vec::new();
         for word in words {
-            let word = first_characters(word, MAX_WORD_CHARS);
-            let word = match self.stemmer() {
-                Some(stemmer) => stemmer.stem(word),
-                None => Cow::Borrowed(word),
-            };
+            let word = self.stored_form(word);
             let hash = hasher.hash_one(&*word);
             let list = exact.find(hash, &word)?.posting();
             numbers.push(exact.number(hash, &word)?);
@@ -62,28 +53,26 @@ impl CategoryIndex {
 impl<'a> Combiner<'a, '_> {
     /// Adds the combination of a phrase with a category. Its weight is that of a word with as many
     /// documents.
-    pub(crate) fn phrase(
+    pub(crate) fn add_phrase(
         &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
+        scope: CategoryScope<'a>,
         token: &QueryToken,
-        category: u8,
         (start, end): (u32, u32),
     ) {
-        let words = &index.categories()[usize::from(category)];
+        let words = scope.words;
         if words.config().grid.is_some() {
             return;
         }
         let query = &self.answer.query;
         let spans = &query.phrase_words[start as usize..end as usize];
-        let phrase = spans.iter().map(|span| span.of(&query.text));
-        let Some(posting) = words.phrase(index.hasher(), phrase, self.work) else {
+        let phrase = spans.iter().map(|span| span.slice(&query.text));
+        let Some(posting) = words.phrase(scope.index.hasher(), phrase, self.work) else {
             return;
         };
-        let weight = words.config().weight.of(token.text.of(&query.text), posting.len());
+        let weight = words.config().weight.weigh(token.text.slice(&query.text), posting.len());
         let list = self.add_list(DocumentList::Made(Box::new(posting)));
         let how = FoundBy::Phrase(start, end);
         let texts = CombinationTexts { original: token.original, text: token.text, how };
-        self.push(words, names[usize::from(category)], weight, list, texts);
+        self.push_combination(scope, weight, list, texts);
     }
 }

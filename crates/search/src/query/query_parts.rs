@@ -26,7 +26,7 @@ pub(crate) struct JoinedWords<'a> {
 
 /// Splits a query into parts. `exclusions` are the markers of excluded words; `phrases` says
 /// whether quotes make phrases; `runs` makes phrases of runs in scripts without spaces.
-pub(crate) fn pieces<'a>(
+pub(crate) fn split_query<'a>(
     query: &'a str,
     exclusions: &[char],
     phrases: bool,
@@ -42,7 +42,7 @@ pub(crate) fn pieces<'a>(
             at += space;
             continue;
         }
-        let (excluded, written) = excluded(rest, exclusions);
+        let (excluded, written) = strip_exclusion(rest, exclusions);
         let joined = match quoted(written).filter(|_| phrases) {
             Some(quoted) => Some(quoted),
             None => Some(unquoted(written))
@@ -70,7 +70,7 @@ fn push_plain<'a>(text: &'a str, found: &mut Vec<QueryPart<'a>>) {
 
 /// Whether a text is excluded, and the text after the marker. A marker alone, or before another
 /// one, excludes nothing.
-fn excluded<'a>(text: &'a str, exclusions: &[char]) -> (bool, &'a str) {
+fn strip_exclusion<'a>(text: &'a str, exclusions: &[char]) -> (bool, &'a str) {
     match text.strip_prefix(exclusions) {
         Some(rest)
             if !rest
@@ -128,7 +128,7 @@ mod tests {
                 format!("{marks}<{qualifiers}|{words}>")
             }
         };
-        pieces(query, &['!', '-'], true, true).into_iter().map(piece).collect()
+        split_query(query, &['!', '-'], true, true).into_iter().map(piece).collect()
     }
 
     #[test]
@@ -150,13 +150,13 @@ mod tests {
         ] {
             assert_eq!(shown(query), expected, "{query}");
         }
-        assert_eq!(pieces("-a \"b c\"", &[], false, false), [QueryPart::Plain("-a \"b c\"")]);
+        assert_eq!(split_query("-a \"b c\"", &[], false, false), [QueryPart::Plain("-a \"b c\"")]);
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_taken_apart(query in "\\PC{0,40}|[ab:\"!| -]{0,30}") {
-            let all = pieces(&query, &['!', '-'], true, true);
+            let all = split_query(&query, &['!', '-'], true, true);
             proptest::prop_assert!(all.len() <= query.chars().count());
         }
     }

@@ -49,8 +49,8 @@ impl Restriction {
         }
         let list = columns.width() / LISTED_PER_STEP;
         let passing = match filter {
-            Some(filter) => passing(filter, columns, work),
-            None if work.spend(list) => Arc::new(PostingList::from_slots(columns.live())),
+            Some(filter) => passing_documents(filter, columns, work),
+            None if work.spend(list) => Arc::new(PostingList::from_slots(columns.live_slots())),
             None => Arc::default(),
         };
         let allowed = match excluded {
@@ -72,7 +72,7 @@ impl Restriction {
 }
 
 /// The documents that pass a filter, in order; none once the budget is spent.
-fn passing(
+fn passing_documents(
     filter: &SearchFilter,
     columns: &AttributeColumns,
     work: &mut WorkBudget,
@@ -88,7 +88,7 @@ fn passing(
     }
     let passes = evaluate(&filter.condition, columns);
     let place = |slot: &u32| (*slot - columns.base()) as usize;
-    let mut slots = columns.live();
+    let mut slots = columns.live_slots();
     slots.retain(|slot| passes[place(slot) / 64] >> (place(slot) % 64) & 1 == 1);
     let posting = Arc::new(PostingList::from_slots(slots));
     columns.keep_passed(filter, &posting);
@@ -259,7 +259,7 @@ impl NearTest<'_> {
 ///
 /// # Errors
 /// An attribute that no index has, or a value of another type than its attribute.
-pub(crate) fn check(
+pub(crate) fn check_filter(
     filter: &SearchFilter,
     indexes: &[&AttributeColumns],
 ) -> Result<(), RequestError> {
@@ -280,11 +280,11 @@ fn check_condition(
 }
 
 fn check_test(test: &AttributeTest, indexes: &[&AttributeColumns]) -> Result<(), RequestError> {
-    for attribute in known(&test.name, indexes)? {
+    for attribute in attributes_named(&test.name, indexes)? {
         match &test.how {
             AttributeCheck::Has | AttributeCheck::Holds => {}
             AttributeCheck::Near(near) => {
-                let others = known(&near.longitude, indexes)?;
+                let others = attributes_named(&near.longitude, indexes)?;
                 for (name, kind) in [(&test.name, attribute.kind())]
                     .into_iter()
                     .chain(others.iter().map(|other| (&near.longitude, other.kind())))
@@ -310,7 +310,7 @@ fn check_test(test: &AttributeTest, indexes: &[&AttributeColumns]) -> Result<(),
 }
 
 /// The attributes of a name, one for each index that has it.
-pub(crate) fn known<'a>(
+pub(crate) fn attributes_named<'a>(
     name: &FilterWord,
     indexes: &[&'a AttributeColumns],
 ) -> Result<Vec<&'a Attribute>, RequestError> {

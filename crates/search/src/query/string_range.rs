@@ -52,7 +52,7 @@ impl StringRange {
         let class = match self.kind {
             RangeKind::Characters => return None,
             RangeKind::Numbers => LetterClass::Digits,
-            RangeKind::Successors => LetterClass::of(from)?,
+            RangeKind::Successors => LetterClass::of_text(from)?,
         };
         Some(RangeMembers { from, to: &self.to, class, padded: self.kind == RangeKind::Numbers })
     }
@@ -131,7 +131,7 @@ enum LetterClass {
 }
 
 impl LetterClass {
-    fn of(text: &str) -> Option<LetterClass> {
+    fn of_text(text: &str) -> Option<LetterClass> {
         [LetterClass::Digits, LetterClass::Lower, LetterClass::Upper]
             .into_iter()
             .find(|class| class.covers(text))

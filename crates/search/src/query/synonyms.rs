@@ -51,7 +51,7 @@ impl Synonyms {
         let count: usize = self.given.iter().map(|(_, finds)| 1 + finds.len()).sum();
         if count > MAX_SYNONYMS {
             return Err(ConfigError::new(format!(
-                "a search has {count} synonyms; {MAX_SYNONYMS} are allowed"
+                "a search must have at most {MAX_SYNONYMS} synonyms (got {count})"
             )));
         }
         let mut of: HashMap<String, Vec<Vec<String>>> = HashMap::new();

@@ -39,7 +39,7 @@ fn letters_of(word: &str) -> u64 {
 ///
 /// The length and the letters reject most words before the edit distance is computed: a typo
 /// removes at most one letter from a word and adds at most one.
-pub(crate) fn nearest<'a>(
+pub(crate) fn nearest_words<'a>(
     bundle: &'a WordTable,
     word: &str,
     most: usize,
@@ -104,7 +104,7 @@ mod tests {
         }
         bundle.add(&hasher, "historia", 90, ListEnd::Back, &Weight::default());
         let near = |word, most| {
-            let found = nearest(&bundle, word, most, &mut WorkBudget::new());
+            let found = nearest_words(&bundle, word, most, &mut WorkBudget::new());
             found.iter().map(|entry| entry.word()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(near("histroy", 2), "history");
@@ -130,14 +130,14 @@ mod tests {
             let most = allowed(letters(&word).len(), 2);
             let typos = |other: &String| edit_distance::typos(&letters(&word), &letters(other), most);
             let fewest = words.iter().filter_map(typos).min();
-            let nearest_words: BTreeSet<&str> = words
+            let nearest: BTreeSet<&str> = words
                 .iter()
                 .filter(|other| fewest.is_some() && typos(other) == fewest)
                 .map(String::as_str)
                 .collect();
-            let found = nearest(&bundle, &word, 2, &mut WorkBudget::new());
-            proptest::prop_assert_eq!(found.len(), nearest_words.len().min(WORDS_TAKEN));
-            proptest::prop_assert!(found.iter().all(|entry| nearest_words.contains(entry.word())));
+            let found = nearest_words(&bundle, &word, 2, &mut WorkBudget::new());
+            proptest::prop_assert_eq!(found.len(), nearest.len().min(WORDS_TAKEN));
+            proptest::prop_assert!(found.iter().all(|entry| nearest.contains(entry.word())));
         }
     }
 }

@@ -139,7 +139,7 @@ impl Excluded {
         for place in &answer.query.excluded {
             let token = answer.query.tokens.get(place.first as usize);
             let Some(token) = token else { continue };
-            let original = token.original.of(&answer.query.text);
+            let original = token.original.slice(&answer.query.text);
             let word = original.trim_matches('"');
             // The marker is what stands before it.
             let found = typed.match_indices(word).find_map(|(at, _)| {

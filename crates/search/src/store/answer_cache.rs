@@ -35,31 +35,31 @@ impl AnswerCache {
         if let Some(tag) = self.tag.as_ref().filter(|_| self.version == version) {
             return tag.clone();
         }
-        self.give_up();
+        self.clear();
         self.version = version;
         let tag = EntityTag { text: format!("{version:x}").into(), weak: true };
         self.tag.insert(tag).clone()
     }
 
     /// The cached answer of these parameters, in the current version.
-    pub(super) fn answer(&self, asked: &str) -> Option<Bytes> {
+    pub(super) fn get(&self, asked: &str) -> Option<Bytes> {
         self.answers.get(asked).cloned()
     }
 
     /// Caches an answer of `version`, unless the version has changed since.
-    pub(super) fn keep(&mut self, version: u64, asked: &str, answer: &Bytes) {
+    pub(super) fn insert(&mut self, version: u64, asked: &str, answer: &Bytes) {
         let size = asked.len() + answer.len();
         if version != self.version || asked.len() > LONGEST_ASKED || answer.len() > LONGEST_ANSWER {
             return;
         }
         if self.answers.len() >= MAX_KEPT_ANSWERS || self.bytes + size > MAX_KEPT_BYTES {
-            self.give_up();
+            self.clear();
         }
         self.bytes += size;
         self.answers.insert(asked.into(), answer.clone());
     }
 
-    fn give_up(&mut self) {
+    fn clear(&mut self) {
         self.answers.clear();
         self.bytes = 0;
     }
@@ -74,19 +74,19 @@ mod tests {
         let mut kept = AnswerCache::default();
         let tag = kept.tag(7);
         assert!(tag.weak && tag == kept.tag(7));
-        kept.keep(7, "query=a", &Bytes::from_static(b"{}"));
-        assert!(kept.answer("query=a").is_some() && kept.answer("query=b").is_none());
+        kept.insert(7, "query=a", &Bytes::from_static(b"{}"));
+        assert!(kept.get("query=a").is_some() && kept.get("query=b").is_none());
         assert_ne!(kept.tag(8), tag);
-        assert!(kept.answer("query=a").is_none());
+        assert!(kept.get("query=a").is_none());
         // Searched for in the last version, done in this one.
-        kept.keep(7, "query=a", &Bytes::from_static(b"{}"));
-        assert!(kept.answer("query=a").is_none());
+        kept.insert(7, "query=a", &Bytes::from_static(b"{}"));
+        assert!(kept.get("query=a").is_none());
         let large = Bytes::from(vec![b' '; LONGEST_ANSWER]);
         for number in 0..10_000 {
-            kept.keep(8, &number.to_string(), &large);
-            assert!(kept.bytes <= MAX_KEPT_BYTES && kept.answer(&number.to_string()).is_some());
+            kept.insert(8, &number.to_string(), &large);
+            assert!(kept.bytes <= MAX_KEPT_BYTES && kept.get(&number.to_string()).is_some());
         }
-        kept.keep(8, "query=a", &Bytes::from(vec![b' '; LONGEST_ANSWER + 1]));
-        assert!(kept.answer("query=a").is_none());
+        kept.insert(8, "query=a", &Bytes::from(vec![b' '; LONGEST_ANSWER + 1]));
+        assert!(kept.get("query=a").is_none());
     }
 }

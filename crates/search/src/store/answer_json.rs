@@ -15,16 +15,16 @@ const ROOM: usize = 1_024;
 
 impl SearchStore {
     /// Searches and writes the answer.
-    pub(super) fn found(
+    pub(super) fn search_json(
         &self,
         asked: &SearchParameters<'_>,
         found: &mut SearchAnswer,
     ) -> Result<Vec<u8>> {
         let search = self.searching();
         let filter = asked.filter.as_deref().map(|text| search.filter(text)).transpose();
-        let filter = filter.map_err(|error| refused("filter", &error))?;
+        let filter = filter.map_err(|error| invalid_parameter("filter", &error))?;
         let order = asked.sort.as_deref().map(|text| search.order(text)).transpose();
-        let order = order.map_err(|error| refused("sort", &error))?;
+        let order = order.map_err(|error| invalid_parameter("sort", &error))?;
         let mut request = Request::new()
             .ids(asked.ids)
             .offset(asked.offset)
@@ -63,7 +63,7 @@ impl SearchStore {
                 let query = Some(&*asked.query).filter(|query| !query.trim().is_empty());
                 let values = search
                     .facets_passing(category, query, filter.as_ref(), asked.at_least)
-                    .map_err(|error| unwanted(&error))?;
+                    .map_err(|error| invalid_config(&error))?;
                 for (number, (value, count)) in values.iter().enumerate() {
                     if number > 0 {
                         out.push(b',');
@@ -112,10 +112,10 @@ impl SearchStore {
     }
 }
 
-fn refused(name: &str, error: &RequestError) -> Error {
+fn invalid_parameter(name: &str, error: &RequestError) -> Error {
     Error::new(Kind::Invalid, format!("the parameter `{name}`, {error}"))
 }
 
-fn unwanted(error: &ConfigError) -> Error {
+fn invalid_config(error: &ConfigError) -> Error {
     Error::new(Kind::Invalid, error.message())
 }

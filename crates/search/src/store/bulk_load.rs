@@ -47,10 +47,10 @@ pub(super) fn post(
             return list(member, &text).await;
         }
         let record = record_of(&text)?;
-        let id = member.keys.of_record(&record)?;
+        let id = member.keys.id_of_record(&record)?;
         let pending = {
             let _writing = member.shared.write_lock();
-            member.shared.check()?;
+            member.shared.check_writable()?;
             member.collection().put(id.clone(), &text)?
         };
         pending.await?;
@@ -59,31 +59,35 @@ pub(super) fn post(
 }
 
 /// The outcome of a post: the number of records.
-fn posted(count: u64) -> Outcome {
+fn count_outcome(count: u64) -> Outcome {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     Outcome::changed().with_content(Content::value(Value::Int(count)))
 }
 
 async fn list(member: SearchMember, text: &[u8]) -> Result<Outcome> {
-    let Value::List(records) = json::parse(text)? else { return Ok(posted(0)) };
+    let Value::List(records) = json::parse(text)? else { return Ok(count_outcome(0)) };
     let mut bulk = BulkLoad::new(member);
     for (number, record) in (1..).zip(records) {
-        let id =
-            bulk.member.keys.of_record(&record).map_err(|error| at("record", number, error))?;
+        let id = bulk
+            .member
+            .keys
+            .id_of_record(&record)
+            .map_err(|error| with_position("record", number, error))?;
         bulk.add(id, json::text(&record).into(), ("record", number)).await?;
     }
-    bulk.finish().await.map(posted)
+    bulk.finish().await.map(count_outcome)
 }
 
 async fn table(member: SearchMember, mut incoming: RecordReader) -> Result<Outcome> {
     let mut bulk = BulkLoad::new(member);
     while let Some(records) = incoming.next().await? {
         for (line, text) in records {
-            let id = record_of(&text).and_then(|record| bulk.member.keys.of_record(&record));
-            bulk.add(id.map_err(|error| at("line", line, error))?, text, ("line", line)).await?;
+            let id = record_of(&text).and_then(|record| bulk.member.keys.id_of_record(&record));
+            bulk.add(id.map_err(|error| with_position("line", line, error))?, text, ("line", line))
+                .await?;
         }
     }
-    bulk.finish().await.map(posted)
+    bulk.finish().await.map(count_outcome)
 }
 
 /// Adds records that arrive in batches.
@@ -91,14 +95,14 @@ pub(super) fn insert(member: SearchMember, mut records: Box<dyn Records>) -> Ans
     Answer::later(async move {
         let fields = records.fields();
         let key = fields.iter().position(|field| field == member.keys.field());
-        let Some(key) = key else { return Err(member.keys.missing()) };
+        let Some(key) = key else { return Err(member.keys.missing_key_error()) };
         let mut bulk = BulkLoad::new(member);
         let mut number = 0;
         while let Some(values) = records.next().await? {
             for row in values.chunks(fields.len()) {
                 number += 1;
-                let id = bulk.member.keys.of_value(row.get(key).unwrap_or(&Value::Nil));
-                let id = id.map_err(|error| at("record", number, error))?;
+                let id = bulk.member.keys.id_of_value(row.get(key).unwrap_or(&Value::Nil));
+                let id = id.map_err(|error| with_position("record", number, error))?;
                 let mut text = vec![b'{'];
                 let there = fields.iter().zip(row).filter(|(_, value)| !value.is_nil());
                 for (place, (name, value)) in there.enumerate() {
@@ -118,7 +122,7 @@ pub(super) fn insert(member: SearchMember, mut records: Box<dyn Records>) -> Ans
 }
 
 /// Adds the position of a record to its error.
-fn at(what: &str, number: u64, error: Error) -> Error {
+fn with_position(what: &str, number: u64, error: Error) -> Error {
     Error { message: format!("{what} {number}: {}", error.message), ..error }
 }
 
@@ -156,18 +160,18 @@ impl BulkLoad {
         let shared = self.member.shared.clone();
         let Some(mut loader) = self.loader.take() else { return Ok(()) };
         // An error of a store is not `Send`: its kind and message cross threads.
-        let (loader, failure) = elsewhere(move || {
+        let (loader, failure) = run_blocking(move || {
             for (id, text, (what, number)) in waiting {
                 // Wait for the disk before the lock, while others can write.
                 let collection = shared.collection();
                 let ready = collection.wait_for_room();
                 let _writing = shared.write_lock();
-                let ready = ready.and_then(|()| shared.check());
+                let ready = ready.and_then(|()| shared.check_writable());
                 // An identical document stays in its place, which makes loading twice cheap.
                 let known = collection.document(&id).is_some_and(|there| there == text);
                 let put = || if known { Ok(()) } else { loader.put(id, &text) };
                 if let Err(error) = ready.and_then(|()| put()) {
-                    let error = at(what, number, error);
+                    let error = with_position(what, number, error);
                     return (loader, Some((error.kind, error.message)));
                 }
             }
@@ -185,7 +189,7 @@ impl BulkLoad {
     async fn finish(mut self) -> Result<u64> {
         self.flush().await?;
         let Some(loader) = self.loader.take() else { return Ok(0) };
-        let finished = elsewhere(move || {
+        let finished = run_blocking(move || {
             loader.finish().map_err(|error| (error.kind, error.message, error.detail))
         });
         match finished.await? {
@@ -196,7 +200,7 @@ impl BulkLoad {
 }
 
 /// Runs blocking work on another thread.
-async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| Error::new(Kind::Failed, "indexing failed").with_detail(error.to_string()))

@@ -85,7 +85,7 @@ impl CollectionHandle {
     ///
     /// # Errors
     /// [`Kind::Unavailable`] once another process has the folder.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check_writable(&self) -> Result<()> {
         if self.left.load(Ordering::Acquire) {
             let message = "a new version of the program has the index now; try again";
             return Err(Error::new(Kind::Unavailable, message));
@@ -94,7 +94,7 @@ impl CollectionHandle {
     }
 
     /// Releases the folder, with all writes in it. Searches and reads continue in memory.
-    pub(super) fn leave(&self) -> Result<()> {
+    pub(super) fn release_folder(&self) -> Result<()> {
         let _writing = self.write_lock();
         if self.left.swap(true, Ordering::AcqRel) {
             return Ok(());
@@ -109,12 +109,12 @@ impl CollectionHandle {
     }
 
     /// Opens the folder again, with its current content.
-    pub(super) fn come_back(&self) -> Result<()> {
+    pub(super) fn reopen_folder(&self) -> Result<()> {
         let _writing = self.write_lock();
         if !self.left.load(Ordering::Acquire) {
             return Ok(());
         }
-        let again = self.collection().again(self.definition.clone())?;
+        let again = self.collection().reopen(self.definition.clone())?;
         *self.collection.write().unwrap_or_else(PoisonError::into_inner) = again;
         self.left.store(false, Ordering::Release);
         Ok(())
@@ -128,7 +128,7 @@ impl CollectionHandle {
 }
 
 /// The open collections that are in folders.
-pub(super) fn in_folders() -> Vec<(PathBuf, Arc<CollectionHandle>)> {
+pub(super) fn collections_in_folders() -> Vec<(PathBuf, Arc<CollectionHandle>)> {
     let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let folders = open.iter().filter_map(|(place, shared)| match place {
         CollectionLocation::Folder(folder) => Some((folder.clone(), shared.upgrade()?)),
@@ -146,7 +146,7 @@ pub(super) struct FollowedSource {
 
 impl FollowedSource {
     /// Registers the source, unless another worker has.
-    pub(super) fn begin(shared: &Arc<CollectionHandle>, source: &str) -> Result<FollowedSource> {
+    pub(super) fn register(shared: &Arc<CollectionHandle>, source: &str) -> Result<FollowedSource> {
         let mut followed = shared.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.len() >= MAX_FOLLOWED {
             let message = format!("an index follows at most {MAX_FOLLOWED} sources");

@@ -34,7 +34,7 @@ impl DocumentKeys {
     }
 
     /// The identifier of a path; `None` if it cannot be one.
-    pub(crate) fn of_path(&self, path: &str) -> Option<Id> {
+    pub(crate) fn id_of_path(&self, path: &str) -> Option<Id> {
         let path = path.trim_end_matches('/');
         match self.format {
             KeyFormat::Integer => path.parse().ok().map(Id::Integer),
@@ -44,7 +44,7 @@ impl DocumentKeys {
     }
 
     /// The error of a path that cannot be an identifier.
-    pub(crate) fn wrong(&self, path: &str) -> Error {
+    pub(crate) fn invalid_path_error(&self, path: &str) -> Error {
         let shown: String = path.chars().take(80).collect();
         let message = match self.format {
             KeyFormat::Integer => format!(
@@ -59,7 +59,7 @@ impl DocumentKeys {
 
     /// The identifier of a key of a record. With integer identifiers, texts of digits are accepted,
     /// also with white space around them.
-    pub(crate) fn of_value(&self, value: &Value) -> Result<Id> {
+    pub(crate) fn id_of_value(&self, value: &Value) -> Result<Id> {
         let id = match (self.format, value) {
             (KeyFormat::Integer, Value::Int(number)) => Some(Id::Integer(*number)),
             (KeyFormat::Integer, Value::Float(number))
@@ -67,20 +67,20 @@ impl DocumentKeys {
             {
                 Some(Id::Integer(*number as i64))
             }
-            (KeyFormat::Integer, Value::Text(text)) => self.of_path(text.trim()),
-            (KeyFormat::Text, Value::Text(text)) => self.of_path(text),
+            (KeyFormat::Integer, Value::Text(text)) => self.id_of_path(text.trim()),
+            (KeyFormat::Text, Value::Text(text)) => self.id_of_path(text),
             (KeyFormat::Text, Value::Int(number)) => Some(Id::from(number.to_string())),
             _ => None,
         };
         id.ok_or_else(|| match value {
-            Value::Nil => self.missing(),
-            Value::Text(text) => self.wrong(text),
-            other => self.wrong(other.kind_name()),
+            Value::Nil => self.missing_key_error(),
+            Value::Text(text) => self.invalid_path_error(text),
+            other => self.invalid_path_error(other.kind_name()),
         })
     }
 
     /// The error of a record without a key.
-    pub(crate) fn missing(&self) -> Error {
+    pub(crate) fn missing_key_error(&self) -> Error {
         let (field, index) = (&self.field, &self.index);
         let message = format!(
             "the record has no `{field}`, which identifies documents of the index {index}; \
@@ -90,18 +90,18 @@ impl DocumentKeys {
     }
 
     /// The identifier of a record.
-    pub(crate) fn of_record(&self, record: &Value) -> Result<Id> {
+    pub(crate) fn id_of_record(&self, record: &Value) -> Result<Id> {
         match record.get(&self.field) {
-            Some(value) => self.of_value(value),
-            None => Err(self.missing()),
+            Some(value) => self.id_of_value(value),
+            None => Err(self.missing_key_error()),
         }
     }
 
     /// Checks that a record put under an identifier has no other key.
-    pub(crate) fn agrees(&self, record: &Value, id: &Id) -> Result<()> {
+    pub(crate) fn check_key(&self, record: &Value, id: &Id) -> Result<()> {
         match record.get(&self.field) {
             None | Some(Value::Nil) => Ok(()),
-            Some(value) if self.of_value(value).is_ok_and(|own| own == *id) => Ok(()),
+            Some(value) if self.id_of_value(value).is_ok_and(|own| own == *id) => Ok(()),
             Some(_) => Err(Error::new(
                 Kind::Invalid,
                 format!("the record's `{}` is not {id}, which it is put under", self.field),

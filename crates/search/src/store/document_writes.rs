@@ -25,13 +25,13 @@ pub(super) fn put(
     text_of(content).and_then(move |text| {
         let written = (|| {
             let record = record_of(&text)?;
-            member.keys.agrees(&record, &id)?;
+            member.keys.check_key(&record, &id)?;
             let _writing = member.shared.write_lock();
-            member.shared.check()?;
-            let there = check(&member, &id, only_if.as_ref())?;
+            member.shared.check_writable()?;
+            let there = check_condition(&member, &id, only_if.as_ref())?;
             Ok((!there, member.collection().put(id.clone(), &text)?))
         })();
-        durable(written)
+        answer_when_durable(written)
     })
 }
 
@@ -46,14 +46,14 @@ pub(super) fn merge(
     text_of(content).and_then(move |text| {
         let written = (|| {
             let changes = record_of(&text)?;
-            member.keys.agrees(&changes, &id)?;
+            member.keys.check_key(&changes, &id)?;
             let _writing = member.shared.write_lock();
-            member.shared.check()?;
-            check(&member, &id, only_if.as_ref())?;
+            member.shared.check_writable()?;
+            check_condition(&member, &id, only_if.as_ref())?;
             let document = member.collection().document(&id).ok_or_else(|| {
                 match member.collection().contains(&id) {
-                    true => not_kept(),
-                    false => missing(),
+                    true => not_stored_error(),
+                    false => missing_error(),
                 }
             })?;
             let mut record = record_of(&document)?;
@@ -64,7 +64,7 @@ pub(super) fn merge(
             }
             Ok(((), member.collection().put(id.clone(), &json::text(&record))?))
         })();
-        durable(written)
+        answer_when_durable(written)
     })
 }
 
@@ -72,25 +72,25 @@ pub(super) fn merge(
 pub(super) fn delete(member: &SearchMember, id: &Id, context: &Context) -> Answer<bool> {
     let removed = (|| {
         let _writing = member.shared.write_lock();
-        member.shared.check()?;
-        check(member, id, context.only_if.as_ref())?;
+        member.shared.check_writable()?;
+        check_condition(member, id, context.only_if.as_ref())?;
         member.collection().remove(id)
     })();
-    durable(removed)
+    answer_when_durable(removed)
 }
 
 /// The error of a merge into a missing document.
-pub(super) fn missing() -> Error {
+pub(super) fn missing_error() -> Error {
     Error::new(Kind::NotFound, "there is no such document; put it first")
 }
 
-fn not_kept() -> Error {
+fn not_stored_error() -> Error {
     let message = "the index does not keep documents (`stored: false`); put the whole document";
     Error::new(Kind::Conflict, message)
 }
 
 /// Checks the condition of a write and returns whether the document exists.
-fn check(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<bool> {
+fn check_condition(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<bool> {
     let there = member.collection().contains(id);
     if let Some(condition) = only_if {
         let tag = member.collection().document(id).map(|document| tag_of(&document));
@@ -100,7 +100,7 @@ fn check(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<
 }
 
 /// Answers once a write is durable.
-fn durable<T: 'static>(written: Result<(T, PendingWrite)>) -> Answer<T> {
+fn answer_when_durable<T: 'static>(written: Result<(T, PendingWrite)>) -> Answer<T> {
     match written {
         Ok((answer, pending)) => Answer::later(async move { pending.await.map(|()| answer) }),
         Err(error) => error.into(),

@@ -11,7 +11,7 @@
 //! old:             poll: `wanted`? flush, unlock, read-only --- unlocked for 2 s? open again
 //! ```
 
-use super::collection_registry::{CollectionHandle, in_folders};
+use super::collection_registry::{CollectionHandle, collections_in_folders};
 use super::folder_takeover::{GROUP, WANTED, is_locked};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,10 +49,10 @@ fn watch() {
     let mut forsaken: BTreeMap<PathBuf, Instant> = BTreeMap::new();
     loop {
         thread::sleep(LOOK_AROUND);
-        for (folder, shared) in in_folders() {
-            if shared.check().is_ok() {
+        for (folder, shared) in collections_in_folders() {
+            if shared.check_writable().is_ok() {
                 if is_wanted(&folder, group) {
-                    let_go(&folder, &shared);
+                    hand_over(&folder, &shared);
                 }
             } else if is_locked(&folder) {
                 forsaken.remove(&folder);
@@ -66,21 +66,21 @@ fn watch() {
     }
 }
 
-fn let_go(folder: &Path, shared: &CollectionHandle) {
-    match shared.leave() {
-        Ok(()) => tracing::info!("{} goes to another process", folder.display()),
-        Err(error) => tracing::error!(%error, "{} is kept", folder.display()),
+fn hand_over(folder: &Path, shared: &CollectionHandle) {
+    match shared.release_folder() {
+        Ok(()) => tracing::info!("handed {} over to another process", folder.display()),
+        Err(error) => tracing::error!(%error, "cannot hand {} over", folder.display()),
     }
 }
 
 fn take_back(folder: &Path, shared: &CollectionHandle) {
     let _ = std::fs::remove_file(folder.join(WANTED));
-    match shared.come_back() {
+    match shared.reopen_folder() {
         Ok(()) => tracing::warn!(
-            "{} is ours again: the process that wanted it does not have it",
+            "took {} back: the process that requested it has not opened it",
             folder.display()
         ),
-        Err(error) => tracing::error!(%error, "{} cannot be taken back", folder.display()),
+        Err(error) => tracing::error!(%error, "cannot take {} back", folder.display()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::collection::id::{self, Id};
 use crate::collection::json_record;
 use crate::format::json::write_string;
 use crate::limits::MAX_HIGHLIGHTED_DOCUMENTS;
-use crate::search::{SharedIndex, read};
+use crate::search::{SharedIndex, read_index};
 use crate::site::PageSource;
 
 impl SearchStore {
@@ -32,7 +32,7 @@ impl SearchStore {
             of_rows.chain(flat).take(MAX_HIGHLIGHTED_DOCUMENTS).collect();
         let indexes: Vec<SharedIndex> =
             self.members.iter().map(|member| member.collection().index().clone()).collect();
-        let guards: Vec<_> = indexes.iter().map(read).collect();
+        let guards: Vec<_> = indexes.iter().map(read_index).collect();
         let highlighters: Vec<_> =
             guards.iter().map(|index| Highlighter::new(index, found)).collect();
         out.push(b'[');

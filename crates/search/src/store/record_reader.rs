@@ -48,7 +48,7 @@ impl RecordReader {
     fn csv(&self, part: &[u8], first: u64) -> Result<Vec<(u64, Bytes)>> {
         let text = [self.header.as_deref().unwrap_or_default(), part].concat();
         let rows = parse_csv(&text).map_err(|error| {
-            let message = format!("line {first}: here or below it, {}", error.message);
+            let message = format!("line {first} or below: {}", error.message);
             Error::new(Kind::Invalid, message)
         })?;
         let Value::List(rows) = rows else { return Ok(Vec::new()) };

@@ -34,7 +34,7 @@ impl SearchScheme {
     /// Those of [`SearchStore::open`].
     pub fn define(&self, definition: &Value) -> Result<Rc<SearchStore>> {
         let store = Rc::new(SearchStore::open(definition)?);
-        self.keep(&store)?;
+        self.register(&store)?;
         Ok(store)
     }
 
@@ -49,11 +49,11 @@ impl SearchScheme {
     ) -> Result<Rc<SearchStore>> {
         let definition = SearchesDefinition::read(definition)?;
         let searches: Vec<&SearchStore> =
-            stores.iter().map(|store| index_of(store)).collect::<Result<_>>()?;
+            stores.iter().map(|store| as_index(store)).collect::<Result<_>>()?;
         let named = definition.name.is_some();
         let store = Rc::new(SearchStore::together(definition, &searches)?);
         if named {
-            self.keep(&store)?;
+            self.register(&store)?;
         }
         Ok(store)
     }
@@ -66,11 +66,11 @@ impl SearchScheme {
     pub fn follow(&self, options: &Value, stores: &[Rc<dyn Store>]) -> Result<Rc<dyn Store>> {
         let source = options.get("source").and_then(Value::as_str).unwrap_or_default();
         let member = match stores {
-            [store] => index_of(store)?.members.first(),
+            [store] => as_index(store)?.members.first(),
             _ => None,
         };
-        let missing = || Error::new(Kind::Invalid, "only an index follows something");
-        let following = FollowedSource::begin(&member.ok_or_else(missing)?.shared, source)?;
+        let missing = || Error::new(Kind::Invalid, "only an index can follow a source");
+        let following = FollowedSource::register(&member.ok_or_else(missing)?.shared, source)?;
         Ok(Rc::new(following))
     }
 
@@ -88,7 +88,7 @@ impl SearchScheme {
         })
     }
 
-    fn keep(&self, store: &Rc<SearchStore>) -> Result<()> {
+    fn register(&self, store: &Rc<SearchStore>) -> Result<()> {
         let mut stores = self.stores.borrow_mut();
         if stores.len() >= MAX_SEARCHES && !stores.contains_key(store.name()) {
             let message = format!("a program has at most {MAX_SEARCHES} indexes");
@@ -102,7 +102,7 @@ impl SearchScheme {
 }
 
 /// The index behind a store.
-fn index_of(store: &Rc<dyn Store>) -> Result<&SearchStore> {
+fn as_index(store: &Rc<dyn Store>) -> Result<&SearchStore> {
     let search = store.as_any().and_then(|any| any.downcast_ref::<SearchStore>());
     search.ok_or_else(|| Error::new(Kind::Invalid, format!("{} is no index", store.describe())))
 }

@@ -97,7 +97,7 @@ impl Language {
         if let Some(stemmer) = self.stemmer() {
             tokenizer = tokenizer.stems(stemmer);
         }
-        tokenizer.stop_words(stop_words(self))
+        tokenizer.stop_words(stop_words(self.name()))
     }
 
     fn substitution(self) -> Option<Substitution> {
@@ -115,8 +115,11 @@ impl Language {
 
     /// The stemmer, if there is one for the language.
     pub fn stemmer(self) -> Option<Stemmer> {
-        let (name, ..) = NAMES.iter().find(|(_, _, language)| *language == self)?;
-        Stemmer::named(name)
+        Stemmer::named(self.name())
+    }
+
+    fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, _, language)| *language == self).map_or("", |(name, ..)| *name)
     }
 }
 
@@ -137,8 +140,8 @@ mod tests {
 
     #[test]
     fn stop_words_are_in_order_and_as_substituted() {
-        for (_, code, language) in NAMES {
-            let words = stop_words(language);
+        for (name, code, language) in NAMES {
+            let words = stop_words(name);
             assert!(words.is_sorted_by(|left, right| left < right), "{code}");
             for word in words {
                 // A stop word alone stays, and stays what it is.

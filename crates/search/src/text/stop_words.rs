@@ -3,11 +3,10 @@
 //! The lists are short on purpose, because rarer words help to tell texts apart. A file has one word
 //! a line, in lower case, sorted by their UTF-8 bytes for a binary search.
 
-use crate::text::language::Language;
 use std::sync::LazyLock;
 
-/// The stop words of a language; empty for a language without a list.
-pub(crate) fn stop_words(language: Language) -> &'static [&'static str] {
+/// The stop words of a language by its English name; empty for a language without a list.
+pub(crate) fn stop_words(language: &str) -> &'static [&'static str] {
     macro_rules! list {
         ($file:literal) => {{
             static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
@@ -17,18 +16,18 @@ pub(crate) fn stop_words(language: Language) -> &'static [&'static str] {
         }};
     }
     match language {
-        Language::Danish => list!("danish"),
-        Language::Dutch => list!("dutch"),
-        Language::English => list!("english"),
-        Language::Finnish => list!("finnish"),
-        Language::French => list!("french"),
-        Language::German => list!("german"),
-        Language::Italian => list!("italian"),
-        Language::Norwegian => list!("norwegian"),
-        Language::Portuguese => list!("portuguese"),
-        Language::Russian => list!("russian"),
-        Language::Spanish => list!("spanish"),
-        Language::Swedish => list!("swedish"),
+        "danish" => list!("danish"),
+        "dutch" => list!("dutch"),
+        "english" => list!("english"),
+        "finnish" => list!("finnish"),
+        "french" => list!("french"),
+        "german" => list!("german"),
+        "italian" => list!("italian"),
+        "norwegian" => list!("norwegian"),
+        "portuguese" => list!("portuguese"),
+        "russian" => list!("russian"),
+        "spanish" => list!("spanish"),
+        "swedish" => list!("swedish"),
         _ => &[],
     }
 }

@@ -8,7 +8,7 @@ pub(crate) struct TextSpan {
 }
 
 impl TextSpan {
-    pub(crate) fn of(self, text: &str) -> &str {
+    pub(crate) fn slice(self, text: &str) -> &str {
         &text[self.start as usize..self.end as usize]
     }
 
@@ -55,7 +55,7 @@ impl WordList {
         let mut number = 0;
         spans.retain(|span| {
             number += 1;
-            number <= start || wanted(span.of(text))
+            number <= start || wanted(span.slice(text))
         });
     }
 
@@ -64,7 +64,7 @@ impl WordList {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.spans.iter().map(|span| span.of(&self.text))
+        self.spans.iter().map(|span| span.slice(&self.text))
     }
 }
 

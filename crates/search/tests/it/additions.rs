@@ -1,4 +1,4 @@
-//! What the original has nothing like: typos and excluded words.
+//! Additions to the original: typo tolerance and excluded words.
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{

@@ -1,4 +1,4 @@
-//! What searches can be asked for beyond the recorded cases, and what limits them.
+//! Behaviour beyond the recorded cases, and the limits of searches.
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{

@@ -1,4 +1,4 @@
-//! No search does more than its share of work, and what facets count is what searches find.
+//! The work budget of searches, and the agreement of facets with searches.
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{

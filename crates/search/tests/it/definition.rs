@@ -1,5 +1,4 @@
-//! Definitions of every kind: what can be defined can be filled and searched, and what cannot says
-//! so.
+//! Random definitions: a valid one is filled and searched, an invalid one has an error.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Collections in folders: killed while they write, read while they are written.
+//! Durability: collections that are killed while they write and read while they are written.
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{
@@ -14,16 +14,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Tells the child process what to do in which folder.
+/// The variable that gives the child process its folder.
 const FOLDER: &str = "RUNNEL_SEARCH_TEST_FOLDER";
 
-/// How often a process is killed.
+/// Rounds of starting and killing a process.
 const KILLS: u64 = 100;
 
-/// Identifiers that are used.
+/// The number of identifiers.
 const IDS: u64 = 60;
 
-/// Writes that a process has not waited for.
+/// The number of unacknowledged writes of a process.
 const AHEAD: usize = 8;
 
 fn definition(folder: &Path) -> CollectionDefinition {
@@ -41,7 +41,7 @@ fn mixed(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// What write number `number` does: the identifier, and the record unless it removes.
+/// The write of a number: the identifier, and the record unless it removes.
 fn write(number: u64) -> (i64, Option<String>) {
     let random = mixed(number);
     let id = (random % IDS) as i64;
@@ -58,8 +58,8 @@ fn apply(number: u64, model: &mut Model) {
     };
 }
 
-/// The child process: writes for ever, says which write it begins and up to which all are
-/// acknowledged, and makes snapshots meanwhile. Without its variable it does nothing.
+/// The child process: writes forever, prints the number of each write and the last acknowledged
+/// one, and takes snapshots meanwhile. Without its variable it does nothing.
 #[test]
 fn child_that_writes_until_it_is_killed() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -107,8 +107,7 @@ fn child(folder: &Path, start: u64) -> Child {
         .unwrap()
 }
 
-/// Starts a child, kills it, and answers the last write that was acknowledged and the last that
-/// was begun.
+/// Starts a child, kills it, and returns the last acknowledged write and the last one begun.
 fn killed(folder: &Path, start: u64, round: u64) -> (u64, u64) {
     let mut child = child(folder, start);
     let (mut acknowledged, mut begun) = (start - 1, start - 1);
@@ -153,7 +152,7 @@ fn killed_a_hundred_times_it_holds_every_acknowledged_document() {
             .collect();
         (next..=acknowledged).for_each(|number| apply(number, &mut model));
         next = acknowledged + 1;
-        // What was begun and not acknowledged may be there, in its order.
+        // Writes begun and not acknowledged may be there, in their order.
         while now != model {
             assert!(next <= begun, "round {round}: {now:?} is not {model:?}");
             apply(next, &mut model);
@@ -295,7 +294,7 @@ fn everything(folder: &Path) -> CollectionDefinition {
     CollectionDefinition { folder, search, ..CollectionDefinition::new(index) }
 }
 
-/// What a collection answers to many questions, without the time that it takes.
+/// The answers of a collection to many queries, without their durations.
 fn answers(books: &Collection) -> Vec<String> {
     let search = books.searching();
     let filters = ["year > 1905", "author = peter and lent = true"];

@@ -1,4 +1,4 @@
-//! Everything at once, at random: whatever is asked for, answers are valid and their numbers add up.
+//! All features at once, at random: answers are valid and their numbers agree.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Matches in the texts of documents.
+//! Highlighting of matches in the texts of documents.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

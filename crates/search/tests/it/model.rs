@@ -1,5 +1,4 @@
-//! The engine against a plain reading of what it does: every interpretation of random queries, by
-//! looking through all documents.
+//! The engine against a model: a scan of all documents for every interpretation of random queries.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

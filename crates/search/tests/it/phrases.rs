@@ -1,4 +1,4 @@
-//! Phrases and synonyms: what a plain reading of the documents finds.
+//! Phrases and synonyms against a scan of all documents.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -245,7 +245,7 @@ fn too_many_synonyms_are_refused() {
         SearchConfig::new().tokenizer(Tokenizer::new()).synonyms(Synonyms::new().set(words));
     let index = SearchIndex::new(IndexConfig::new("x").category(Category::new("a"))).unwrap();
     let error = Search::over(index, config).unwrap_err();
-    assert!(error.message().contains("40000 synonyms"), "{error}");
+    assert!(error.message().contains("at most 20000 synonyms"), "{error}");
 }
 
 #[test]

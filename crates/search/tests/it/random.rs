@@ -1,4 +1,4 @@
-//! Random documents, changes and queries: nothing panics, and changed indexes are like new ones.
+//! Random documents, changes and queries: no panic, and a changed index equals a new one.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -89,8 +89,8 @@ fn change() -> impl Strategy<Value = Change> {
     })
 }
 
-/// What a query finds, without the order of documents and without what depends on the history of
-/// the index: which similar words are kept.
+/// The answer of a query, without the order of documents and without similar words, which depend
+/// on the history of the index.
 fn found(search: &Search, query: &str) -> Vec<(String, f64, usize, Vec<Id>)> {
     let answer = search.search(query, &Request::new().ids(10_000));
     let mut rows: Vec<_> = answer

@@ -1,4 +1,4 @@
-//! Indexes that change: where documents go, and what is forgotten with them.
+//! Changes of an index: the order of documents, and the removal of their words.
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{

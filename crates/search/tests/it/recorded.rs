@@ -1,4 +1,4 @@
-//! The answers of the original engine, recorded, against those of this one, character by character.
+//! Recorded answers of the original engine against those of this one, character by character.
 //!
 //! The cases are in `tests/cases` at the root. Most of them search a library of 540 books that is
 //! not part of the repository: without it they are left out, with a line that says how many. The
@@ -70,8 +70,8 @@ fn apply(search: &Search, change: &Value) {
     }
 }
 
-/// The documents that the index of changes starts with where a selection of the cases does not
-/// include the first one, which puts them in. Later answers tell what they are.
+/// The initial documents of the index of changes, for a selection of cases without the first one,
+/// which adds them.
 fn start(search: &Search) {
     for change in [
         serde_json::json!(["add", 1, "Florian Hanke", "melbourne"]),

@@ -1,4 +1,4 @@
-//! Filters, orders, excluded words and one list of all, against a plain reading of what they do.
+//! Filters, orders, excluded words and flat lists against a scan of all documents.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

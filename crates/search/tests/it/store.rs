@@ -1,5 +1,4 @@
-//! An index as a store: the suite that every store has to pass, as far as documents are JSON
-//! records; searching by a query; writing, loading and watching.
+//! The search store: the conformance suite for JSON records, searches, writes, loads and watches.
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{SearchScheme, SearchStore};

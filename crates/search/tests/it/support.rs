@@ -1,4 +1,4 @@
-//! Where recorded cases lie, and the configurations that they were recorded with.
+//! The recorded cases, and the configurations of their recording.
 #![allow(clippy::unwrap_used, clippy::print_stderr, dead_code, clippy::approx_constant)]
 
 use runnel_search::Fidelity::Original;

@@ -97,7 +97,7 @@ impl<'s> Builder<'s> {
         self.comments.first().filter(|comment| comment.span.start < until)
     }
 
-    /// The same, and goes on to the one after it.
+    /// The same, and advances to the next.
     pub(super) fn take_comment(&mut self, until: u32) -> Option<&'s Comment> {
         let comment = self.comment_before(until)?;
         self.comments = &self.comments[1..];

@@ -27,7 +27,7 @@ impl Builder<'_> {
     }
 
     /// Adds statements and comments up to the end. The last statement has a period where the
-    /// block is broken, and otherwise when `last_period` says so.
+    /// block is broken, and otherwise with `last_period`.
     fn statements(
         &mut self,
         list: &mut ListLayout,

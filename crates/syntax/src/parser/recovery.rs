@@ -119,7 +119,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether a statement begins with the next token, as far as that can be told after a fault.
+    /// Whether a statement probably begins with the next token after an error.
     fn begins_statement(&self, outermost: bool) -> bool {
         let ends_here = outermost && self.mode.newline_ends && !self.continues(&self.next, true);
         self.next.newline && (ends_here || self.begins_anew(&self.next))

@@ -1,4 +1,4 @@
-//! Faults: each is reported once, at its place, with a suggestion, and reading goes on.
+//! Faults: each is reported once, at its place, with a suggestion, and parsing resumes.
 #![allow(clippy::unwrap_used)]
 
 use runnel_syntax::{LineIndex, is_incomplete, limits, outline, parse};

@@ -19,7 +19,7 @@ fn the_scripts_of_the_cases_parse_and_format() {
         };
         let script = unescape(script);
         let parsed = runnel_syntax::parse(&script);
-        // The only one that is wrong by its syntax: the argument of `+` is missing.
+        // The only syntax error: the argument of `+` is missing.
         if *id == "167" {
             assert_eq!(parsed.diagnostics.len(), 1, "{script}");
         } else {

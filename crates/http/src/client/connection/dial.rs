@@ -54,7 +54,7 @@ impl Connector {
             }
         };
         if !is_secure {
-            return Ok(ClientConnection::new(NetworkStream::Plain(stream), counters.clone()));
+            return Ok(ClientConnection::new(NetworkStream::Left(stream), counters.clone()));
         }
         let name = ServerName::try_from(host.to_string()).map_err(|error| {
             RoundTripFailure::Name(io::Error::new(io::ErrorKind::InvalidInput, error))
@@ -63,7 +63,7 @@ impl Connector {
             |error: &rustls::Error| RoundTripFailure::Connect(io::Error::other(error.clone()));
         let tls = self.tls.as_ref().map_err(broken)?;
         let secure = tls.connect(name, stream).await.map_err(RoundTripFailure::Connect)?;
-        Ok(ClientConnection::new(NetworkStream::Secure(Box::new(secure.into())), counters.clone()))
+        Ok(ClientConnection::new(NetworkStream::Right(Box::new(secure.into())), counters.clone()))
     }
 
     async fn socket(&self, path: &Path) -> io::Result<TcpStream> {

@@ -51,7 +51,7 @@ impl ClientConnection {
 
 impl Drop for ClientConnection {
     fn drop(&mut self) {
-        if let NetworkStream::Secure(_) = self.wire {
+        if let NetworkStream::Right(_) = self.wire {
             // Sends close_notify (RFC 8446 section 6.1) if there is room; nothing waits for it.
             let _ = self.wire().poll_shutdown(&mut Context::from_waker(Waker::noop()));
         }

@@ -134,7 +134,7 @@ impl Drop for Sweeper {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::network::wire::NetworkStream;
+    use crate::network::wire::{NetworkStream, tcp_stream};
     use runnel_store::{Counters, Level};
     use tokio::net::{TcpListener, TcpStream};
 
@@ -143,7 +143,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (other, _) = listener.accept().await.unwrap();
-        (ClientConnection::new(NetworkStream::Plain(stream), counters.clone()), other)
+        (ClientConnection::new(NetworkStream::Left(stream), counters.clone()), other)
     }
 
     async fn until_open(counters: &Counters, count: u64) {
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(counters.level(Level::Open), 3);
         let mut context = Context::from_waker(Waker::noop());
         let mut last = pool.take(&mut context).unwrap();
-        assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
+        assert_eq!(tcp_stream(&last.wire()).local_addr().unwrap(), others[2].peer_addr().unwrap());
         // The sweep after the next one finds those that stayed.
         pool.idle().round += 2;
         pool.put(last);
@@ -175,7 +175,7 @@ mod tests {
         sweeper.wake();
         until_open(&counters, 1).await;
         let mut last = pool.take(&mut context).unwrap();
-        assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
+        assert_eq!(tcp_stream(&last.wire()).local_addr().unwrap(), others[2].peer_addr().unwrap());
         assert!(pool.take(&mut context).is_none());
         pool.put(last);
         drop(pool);

@@ -39,10 +39,10 @@ impl ReceivedHead {
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(RoundTripFailure::Malformed("it has too many headers"));
             }
-            Err(_) => return Err(RoundTripFailure::Malformed("it does not begin as HTTP")),
+            Err(_) => return Err(RoundTripFailure::Malformed("it is not HTTP")),
         };
         let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
-        let status = status.ok_or(RoundTripFailure::Malformed("its status is none"))?;
+        let status = status.ok_or(RoundTripFailure::Malformed("its status is malformed"))?;
         let version = if head.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
         let copied = Copied::new(&bytes[..length], Bytes::copy_from_slice(&bytes[..length]));
         let mut headers = HeaderMap::with_capacity(head.headers.len());
@@ -51,7 +51,7 @@ impl ReceivedHead {
                 HeaderName::from_bytes(field.name.as_bytes()),
                 HeaderValue::from_maybe_shared(copied.part(field.value)),
             ) else {
-                return Err(RoundTripFailure::Malformed("it has a header that is none"));
+                return Err(RoundTripFailure::Malformed("it has a malformed header"));
             };
             headers.append(name, value);
         }

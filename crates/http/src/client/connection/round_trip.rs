@@ -132,9 +132,7 @@ where
             };
             rest = &rest[length..];
             if head.status == hyper::StatusCode::SWITCHING_PROTOCOLS {
-                return Err(RoundTripFailure::Malformed(
-                    "it is another protocol that nobody asked for",
-                ));
+                return Err(RoundTripFailure::Malformed("it switches to an unrequested protocol"));
             }
             if !head.status.is_informational() {
                 (self.framing, self.persists) = head.framing(self.answers_head)?;
@@ -144,7 +142,7 @@ where
             }
             self.interim += 1;
             if self.interim > INTERIM {
-                return Err(RoundTripFailure::Malformed("it never comes to an end"));
+                return Err(RoundTripFailure::Malformed("it has too many interim responses"));
             }
         }
     }

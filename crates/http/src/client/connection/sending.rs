@@ -150,5 +150,5 @@ fn written_bytes(count: usize) -> io::Result<usize> {
 }
 
 fn wrong_length(how: &str) -> RoundTripFailure {
-    RoundTripFailure::Content(format!("the content is {how} than it was said to be").into())
+    RoundTripFailure::Content(format!("the content is {how} than announced").into())
 }

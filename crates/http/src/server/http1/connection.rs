@@ -433,7 +433,7 @@ impl Http1Connection {
                 Poll::Ready(Some(Ok(piece))) => {
                     if let BodyExtent::Length(left) = extent {
                         let Some(rest) = left.checked_sub(piece.length()) else {
-                            self.break_off("its content is longer than was said");
+                            self.break_off("its content is longer than announced");
                             continue;
                         };
                         *left = rest;
@@ -446,7 +446,7 @@ impl Http1Connection {
                 Poll::Ready(None) => {
                     match extent {
                         BodyExtent::Length(_) => {
-                            self.break_off("its content is shorter than was said");
+                            self.break_off("its content is shorter than announced");
                             continue;
                         }
                         BodyExtent::Chunked => self.output.push_last_chunk(),
@@ -464,7 +464,7 @@ impl Http1Connection {
     /// The response cannot be completed. The part so far is still sent: the early end tells the
     /// client that it is incomplete.
     fn break_off(&mut self, reason: &'static str) {
-        tracing::debug!(reason, "an answer broke off");
+        tracing::debug!(reason, "a response ended early");
         self.state = Http1State::Ending(ConnectionEnd::Parting { sends: true });
     }
 

@@ -66,12 +66,11 @@ const LATER_MINOR: HeadRefusal = HeadRefusal {
 const BARE_LINE_FEED: HeadRefusal = bad("a line ends without a carriage return");
 const FRAGMENT: HeadRefusal = bad("the target has a fragment, which is never sent");
 const TWO_LENGTHS: HeadRefusal = bad("there is more than one Content-Length");
-const NO_LENGTH: HeadRefusal = bad("the Content-Length is no number");
+const NO_LENGTH: HeadRefusal = bad("the Content-Length must be a number");
 const LENGTH_AND_CHUNKS: HeadRefusal =
     bad("there are a Content-Length and a Transfer-Encoding: send one of them");
 const CHUNKS_OF_OLD: HeadRefusal = bad("HTTP/1.0 has no transfer codings");
-const CHUNKS_WITHIN: HeadRefusal =
-    bad("chunked is not the last transfer coding, so that the end cannot be told");
+const CHUNKS_WITHIN: HeadRefusal = bad("chunked must be the last transfer coding");
 const TWO_CODINGS: HeadRefusal = bad("there is more than one transfer coding");
 
 impl RequestHead {
@@ -168,7 +167,7 @@ fn parse_into<'a>(
         return Err(LONG_HEAD);
     }
     let Some(length) = length else { return Ok(None) };
-    let none = || bad("this is no request");
+    let none = || bad("the request line is malformed");
     let method = request.method.and_then(|name| Method::from_bytes(name.as_bytes()).ok());
     let method = method.ok_or_else(none)?;
     let version = if request.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
@@ -219,8 +218,8 @@ fn of_syntax(error: httparse::Error) -> HeadRefusal {
     bad(match error {
         httparse::Error::HeaderName => "the name of a header field is malformed",
         httparse::Error::HeaderValue => "the value of a header field is malformed",
-        httparse::Error::NewLine => "a line is not ended by a carriage return and a line feed",
-        _ => "this is no request",
+        httparse::Error::NewLine => "a line must end with a carriage return and a line feed",
+        _ => "the request line is malformed",
     })
 }
 

@@ -53,7 +53,7 @@ impl ResponseOverrides {
             Ok(status) if (200..600).contains(&number) => Ok(Some(status)),
             _ => Err(Error::new(
                 Kind::Failed,
-                format!("{number} is not the status of an answer: it lies between 200 and 599"),
+                format!("the status of a response must be between 200 and 599 (got {number})"),
             )),
         }
     }
@@ -265,7 +265,7 @@ impl Exchange for HttpExchange {
         }
         let mut headers = self.overrides.headers.borrow_mut();
         if headers.len() >= MOST_HEADERS {
-            return wrong("no answer has so many headers: there is no room");
+            return wrong("a response has at most 100 headers: no room for the value");
         }
         // Set-Cookie is the one header that cannot be joined into a list (RFC 6265 section 3).
         if key != header::SET_COOKIE {

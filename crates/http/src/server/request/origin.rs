@@ -1,7 +1,7 @@
 //! Served hosts, cross-origin reads (CORS, Fetch standard section 3.2), and protection against
 //! cross-site request forgery.
 
-use crate::server::options::Limits;
+use crate::server::options::AccessPolicy;
 use hyper::Method;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -74,7 +74,7 @@ pub(crate) fn is_foreign_write(
     method: &Method,
     headers: &HeaderMap,
     host: Option<&[u8]>,
-    limits: &Limits,
+    access: &AccessPolicy,
 ) -> bool {
     if method.is_safe() {
         return false;
@@ -87,7 +87,7 @@ pub(crate) fn is_foreign_write(
         Some(_) => origin.is_some_and(|origin| is_own(origin, host)),
         None => origin.is_none_or(|origin| is_own(origin, host)),
     };
-    !is_own && !may_write(&limits.origins, origin, headers)
+    !is_own && !may_write(&access.allowed_origins, origin, headers)
 }
 
 /// Whether pages of an origin may write: when listed, or when `*` covers it and the request has no
@@ -125,14 +125,14 @@ impl CrossOriginRequest {
     pub(crate) fn by(
         method: &Method,
         headers: &HeaderMap,
-        limits: &Limits,
+        access: &AccessPolicy,
     ) -> Option<CrossOriginRequest> {
-        if limits.origins.is_empty() {
+        if access.allowed_origins.is_empty() {
             return None;
         }
         let origin = headers.get(header::ORIGIN);
-        let named = origin.filter(|origin| is_named(&limits.origins, origin.as_bytes()));
-        let any = limits.origins.iter().any(|origin| origin == "*");
+        let named = origin.filter(|origin| is_named(&access.allowed_origins, origin.as_bytes()));
+        let any = access.allowed_origins.iter().any(|origin| origin == "*");
         let allowed = match (named, origin) {
             (Some(named), _) => Some(named.clone()),
             (None, Some(_)) if any => Some(HeaderValue::from_static("*")),
@@ -142,7 +142,7 @@ impl CrossOriginRequest {
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let wanted = || headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
         Some(CrossOriginRequest {
-            trusted: named.is_some() && limits.credentials,
+            trusted: named.is_some() && access.allow_credentials,
             allowed,
             before: is_before.then(wanted),
         })
@@ -206,10 +206,10 @@ mod tests {
         credentials: bool,
         fields: &[(&'static str, &'static str)],
     ) -> HeaderMap {
-        let limits = Limits {
-            origins: origins.iter().map(ToString::to_string).collect(),
-            credentials,
-            ..Limits::default()
+        let access = AccessPolicy {
+            allowed_origins: origins.iter().map(ToString::to_string).collect(),
+            allow_credentials: credentials,
+            ..AccessPolicy::default()
         };
         let is_before = fields.iter().any(|(name, _)| name.starts_with("access-control"));
         let method = if is_before { Method::OPTIONS } else { Method::GET };
@@ -219,7 +219,7 @@ mod tests {
         }
         let mut answered = HeaderMap::new();
         answered.insert(header::ALLOW, HeaderValue::from_static("GET, PUT"));
-        if let Some(asked) = CrossOriginRequest::by(&method, &headers, &limits) {
+        if let Some(asked) = CrossOriginRequest::by(&method, &headers, &access) {
             asked.answer(&mut answered);
         }
         answered
@@ -260,13 +260,13 @@ mod tests {
 
     fn is_refused(origins: &[&str], fields: &[(&'static str, &'static str)]) -> bool {
         let origins = origins.iter().map(ToString::to_string).collect();
-        let limits = Limits { origins, ..Limits::default() };
+        let access = AccessPolicy { allowed_origins: origins, ..AccessPolicy::default() };
         let mut headers = HeaderMap::new();
         for (name, value) in fields {
             headers.insert(*name, HeaderValue::from_static(value));
         }
         let refused =
-            |method| is_foreign_write(&method, &headers, Some(b"a.example:8080"), &limits);
+            |method| is_foreign_write(&method, &headers, Some(b"a.example:8080"), &access);
         for safe in [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE] {
             assert!(!refused(safe), "{fields:?}");
         }

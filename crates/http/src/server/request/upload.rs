@@ -255,8 +255,8 @@ impl Stream for UploadReader {
                 self.fail(UploadFault::TooLarge, Kind::TooLarge, "the body is too large")
             }
             Some(Err(error)) => {
-                tracing::debug!(%error, "the body of a request broke off");
-                self.fail(UploadFault::Broken, Kind::Invalid, "the body broke off")
+                tracing::debug!(%error, "the body of a request ended early");
+                self.fail(UploadFault::Broken, Kind::Invalid, "the request body ended early")
             }
             Some(Ok(piece)) if piece.len() as u64 > self.left => {
                 self.fail(UploadFault::TooLarge, Kind::TooLarge, "the body is too large")

@@ -277,7 +277,7 @@ pub(crate) struct BrokenOff;
 
 impl fmt::Display for BrokenOff {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("an answer broke off")
+        out.write_str("a response ended early")
     }
 }
 

@@ -112,7 +112,7 @@ pub(crate) fn poll_send(
     let left = usize::try_from(part.length()).unwrap_or(usize::MAX);
     let count = ready!(poll_now(stream, context, || send(stream, part, part.from(), left)))?;
     if count == 0 {
-        tracing::error!("an answer broke off: its file became shorter while it was sent");
+        tracing::error!("a response ended early: its file became shorter during sending");
         return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
     }
     Poll::Ready(Ok(count as u64))

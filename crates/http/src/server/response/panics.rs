@@ -42,7 +42,7 @@ pub(crate) fn guard_now<T>(call: impl FnOnce() -> T) -> Result<T> {
 }
 
 fn broken<T>(panic: &(dyn Any + Send)) -> Result<T> {
-    Err(Error::new(Kind::Failed, "a store broke down").with_detail(reason(panic)))
+    Err(Error::new(Kind::Failed, "a store panicked").with_detail(reason(panic)))
 }
 
 /// The message of a panic.
@@ -62,14 +62,14 @@ pub(crate) fn poll_stream(
 ) -> Poll<Option<Result<Bytes>>> {
     let guarded = catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
     let polled = guarded.unwrap_or_else(|panic| {
-        let error = Error::new(Kind::Failed, "a stream of an answer broke down");
+        let error = Error::new(Kind::Failed, "the stream of a response panicked");
         Poll::Ready(Some(Err(error.with_detail(reason(&*panic)))))
     });
     if let Poll::Ready(Some(Err(error))) = &polled {
         tracing::error!(
             error = %error,
             detail = error.detail.as_deref().unwrap_or_default(),
-            "an answer broke off"
+            "a response ended early"
         );
     }
     polled

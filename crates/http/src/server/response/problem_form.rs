@@ -1,8 +1,8 @@
 //! The body of an error response: RFC 9457 problem details, an HTML page, or plain text, by
 //! `Accept`.
 
-use crate::protocol::negotiation::Quality;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use crate::protocol::negotiation::{Quality, accepted};
+use hyper::header::{HeaderMap, HeaderValue};
 use runnel_store::{FieldProblem, Value, json};
 use runnel_text::escape::html;
 use std::fmt::Write;
@@ -36,55 +36,28 @@ impl ProblemForm {
     /// The form with the highest quality in `Accept`. JSON wins over a page of the same quality
     /// unless the page is named first, and `*/*` alone means JSON.
     pub(crate) fn of(headers: &HeaderMap) -> ProblemForm {
-        let (mut details, mut page, mut plain) =
-            (Quality::default(), Quality::default(), Quality::default());
-        let mut first = ProblemForm::Details;
-        let mut named = false;
-        for line in headers.get_all(header::ACCEPT) {
-            for range in line.to_str().unwrap_or_default().split(',') {
-                let mut parts = range.split(';');
-                let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-                let quality = parts.find_map(crate::protocol::negotiation::quality).unwrap_or(1.0);
-                let mut name = |form| {
-                    if !named {
-                        (first, named) = (form, true);
-                    }
-                };
-                match essence.as_str() {
-                    "application/problem+json" | "application/json" => {
-                        name(ProblemForm::Details);
-                        details.set(3, quality);
-                    }
-                    "text/html" | "application/xhtml+xml" => {
-                        name(ProblemForm::Page);
-                        page.set(3, quality);
-                    }
-                    "text/plain" => {
-                        name(ProblemForm::Plain);
-                        plain.set(3, quality);
-                    }
-                    "application/*" => details.set(2, quality),
-                    "text/*" => {
-                        page.set(2, quality);
-                        plain.set(2, quality);
-                    }
-                    "*/*" => {
-                        details.set(1, quality);
-                        page.set(1, quality);
-                        plain.set(1, quality);
-                    }
-                    _ => {}
-                }
+        use ProblemForm::{Details, Page, Plain};
+        let mut qualities = [Quality::default(); 3];
+        let mut first = None;
+        for (range, quality) in accepted(headers) {
+            let (forms, rank): (&[ProblemForm], u8) = match range.as_str() {
+                "application/problem+json" | "application/json" => (&[Details], 3),
+                "text/html" | "application/xhtml+xml" => (&[Page], 3),
+                "text/plain" => (&[Plain], 3),
+                "application/*" => (&[Details], 2),
+                "text/*" => (&[Page, Plain], 2),
+                "*/*" => (&[Details, Page, Plain], 1),
+                _ => continue,
+            };
+            if rank == 3 {
+                first = first.or(Some(forms[0]));
             }
+            forms.iter().for_each(|form| qualities[*form as usize].set(rank, quality));
         }
-        let value = |form| match form {
-            ProblemForm::Details => details.value,
-            ProblemForm::Page => page.value,
-            ProblemForm::Plain => plain.value,
-        };
-        let mut best = ProblemForm::Plain;
+        let value = |form: ProblemForm| qualities[form as usize].value;
+        let mut best = Plain;
         // Among equals the last one wins: what the client named first.
-        for form in [ProblemForm::Page, ProblemForm::Details, first] {
+        for form in [Page, Details, first.unwrap_or(Details)] {
             let good = value(form);
             if good > 0.0 && good >= value(best) {
                 best = form;
@@ -213,7 +186,7 @@ mod tests {
             ("text/html;q=0", Plain),
         ] {
             let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT, accept.parse().unwrap());
+            headers.insert(hyper::header::ACCEPT, accept.parse().unwrap());
             assert_eq!(ProblemForm::of(&headers), form, "{accept}");
         }
         assert_eq!(ProblemForm::of(&HeaderMap::new()), Plain);

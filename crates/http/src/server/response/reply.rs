@@ -165,7 +165,7 @@ impl TimedResponse {
     fn too_late(&mut self) -> Response<ResponseBody> {
         if let Some(left_out) = log_permit(StatusCode::GATEWAY_TIMEOUT) {
             let limit = self.patience.limit;
-            tracing::error!(?limit, left_out, "a request took longer than it may");
+            tracing::error!(?limit, left_out, "a request exceeded the request timeout");
         }
         let unread = self.patience.upload.take().is_some_and(|upload| !upload.is_over());
         let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT);

@@ -357,7 +357,8 @@ impl RequestCycle {
         }
         // A 304 carries the same `Vary` as the full response.
         let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
-        let packing = compression::packing(headers, kind.as_ref(), None, self.limits.pack_from);
+        let packing =
+            compression::packing(headers, kind.as_ref(), None, self.limits.min_compress_size);
         let body = ResponseBody::empty(&self.state);
         let mut response = self.respond(StatusCode::NOT_MODIFIED, None, facts, body);
         if packing != Compression::Never {
@@ -390,7 +391,7 @@ impl RequestCycle {
                 &self.exchange.headers,
                 kind.as_ref(),
                 length,
-                self.limits.pack_from,
+                self.limits.min_compress_size,
             ),
         };
         let wished = self.exchange.overrides.take_headers();

@@ -10,7 +10,7 @@ local DONE = 1
 -- LuaJIT's own messages, in words about programs.
 local friends = {
   { "stack overflow", "recursion", "the recursion is too deep", "does the method that calls itself come to an end?" },
-  { "not enough memory", "memory", "the program used up the memory it may have", "work on parts, or on a stream" },
+  { K.memoryMessage, "memory", K.memoryExplanation, "work on parts, or on a stream" },
   { "string length overflow", "memory", "a text became too long", "work on parts, or on a stream" },
   { "attempt to compare", "typeError", "these two cannot be compared", "compare numbers with numbers and texts with texts" },
   { "attempt to perform arithmetic", "typeError", "arithmetic needs numbers", nil },

@@ -1,4 +1,4 @@
-//! What goes on while somebody reads or listens: blocks that write, and sockets.
+//! Natives on streaming responses and WebSockets.
 
 use crate::engine::stack::Type;
 use crate::isolate::Isolate;
@@ -29,11 +29,9 @@ fn written(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Native(Rc::new(NativeLazy { lazy: Rc::new(written), tag: None })))
 }
 
-/// `(pipe, bytes)`: waits while there is no room.
+/// `(pipe, bytes)`: writes, with backpressure.
 fn pipe_write(_: &Isolate, arguments: Arguments) -> Reply {
-    let Some(pipe) = arguments.native(1).and_then(|native| native.downcast::<Pipe>().ok()) else {
-        return Reply::Failed(Error::new(Kind::Invalid, "a stream is expected here"));
-    };
+    let pipe = attempt!(arguments.held::<Pipe>("a stream"));
     if pipe.write(arguments.bytes(2)) {
         return Reply::Now(Given::Nil);
     }
@@ -65,7 +63,7 @@ fn message_of(arguments: Arguments) -> Result<Message, Error> {
     Ok(Text::from_utf8(bytes).map_or_else(Message::Bytes, Message::Text))
 }
 
-/// Waits for room. Answers whether it was taken.
+/// Sends a message, with backpressure. Answers whether it was sent.
 fn socket_send(_: &Isolate, arguments: Arguments) -> Reply {
     let socket = attempt!(socket_of(arguments));
     match socket.offer(attempt!(message_of(arguments))) {
@@ -75,7 +73,7 @@ fn socket_send(_: &Isolate, arguments: Arguments) -> Reply {
     }
 }
 
-/// Answers whether it was taken: there was room.
+/// Sends a message if there is room. Answers whether it was sent.
 fn socket_offer(_: &Isolate, arguments: Arguments) -> Reply {
     let socket = attempt!(socket_of(arguments));
     let message = attempt!(message_of(arguments));

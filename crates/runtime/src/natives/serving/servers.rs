@@ -4,7 +4,7 @@ use crate::host::RunningServer;
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::any_store;
-use runnel_store::{Error, Kind, Store};
+use runnel_store::{Error, Kind};
 use std::rc::Rc;
 
 pub(crate) const NATIVES: [(&str, Native); 6] = [
@@ -29,7 +29,7 @@ fn database(isolate: &Isolate, arguments: Arguments) -> Reply {
     let options = attempt!(arguments.value(isolate, 3));
     match isolate.host().database(&arguments.text(1), &arguments.text(2), &options) {
         None => Reply::Now(Given::Nil),
-        Some(answer) => Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given)),
+        Some(answer) => Reply::answer(answer, Given::Store),
     }
 }
 
@@ -46,14 +46,11 @@ fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
     let options = attempt!(arguments.value(isolate, 2));
     let give: fn(Rc<dyn RunningServer>) -> Given =
         |server| Given::Native(Rc::new(NativeServer(server)));
-    Reply::from((isolate.host().serve(store, &options), give))
+    Reply::answer(isolate.host().serve(store, &options), give)
 }
 
 pub(super) fn server(arguments: Arguments) -> Result<Rc<dyn RunningServer>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| native.downcast_ref::<NativeServer>().map(|server| server.0.clone()))
-        .ok_or_else(|| Error::new(Kind::Invalid, "a running server is expected here"))
+    arguments.held::<NativeServer>("a running server").map(|server| server.0.clone())
 }
 
 fn port(_: &Isolate, arguments: Arguments) -> Reply {
@@ -69,6 +66,5 @@ fn set_root(isolate: &Isolate, arguments: Arguments) -> Reply {
 
 fn stop(_: &Isolate, arguments: Arguments) -> Reply {
     let server = attempt!(server(arguments));
-    let give: fn(()) -> Given = |()| Given::Nil;
-    Reply::from((server.stop(), give))
+    Reply::done(server.stop())
 }

@@ -3,8 +3,7 @@
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
-use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Store, Value, Verb};
-use std::rc::Rc;
+use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Value, Verb};
 
 pub(crate) const NATIVES: [(&str, Native); 3] =
     [("define", define), ("migrate", migrate), ("fieldType", field_type)];
@@ -36,7 +35,7 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Define, &on)).define(&on, &shape);
-    Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given))
+    Reply::answer(answer, Given::Store)
 }
 
 fn lists(value: Value) -> Vec<Vec<Value>> {
@@ -76,7 +75,7 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
     let call = crate::natives::stores::inner_call(isolate);
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, steps, &call);
-    Reply::from((answer, Given::Names as fn(Vec<String>) -> Given))
+    Reply::answer(answer, Given::Names)
 }
 
 /// `(type)`: the name of the type that a word in a program means; nil where it means none.

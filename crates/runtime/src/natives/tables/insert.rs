@@ -33,7 +33,7 @@ pub(crate) const NATIVES: [(&str, Native); 9] = [
 /// Batches that wait for the store; a producer that is ahead of it waits.
 const WAITING: usize = 1;
 
-/// What is on its way from the program to the store.
+/// Batches on their way from the program to the store.
 #[derive(Default)]
 struct BatchQueue {
     batches: VecDeque<Vec<Value>>,
@@ -153,16 +153,9 @@ fn later(answer: Answer<u64>) -> InsertionWork {
     }
 }
 
-fn insertion(arguments: Arguments) -> Result<Rc<Insertion>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| native.downcast::<Insertion>().ok())
-        .ok_or_else(|| Error::new(Kind::Invalid, "an insertion is expected here"))
-}
-
 /// `(insertion)`: the fields of its records, and the key where it is left out.
 fn fields(_: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     let reader = &insertion.reader;
     let names = reader.fields().iter().cloned().map(Value::Text).collect();
     let left_out = reader.left_out().map_or(Value::Nil, Value::from);
@@ -172,22 +165,22 @@ fn fields(_: &Isolate, arguments: Arguments) -> Reply {
 /// `(insertion, array, number, number before)`: the first elements of the array, at most a batch, and
 /// how many records came before them.
 fn batch(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     let (count, before) = (arguments.number(3) as usize, arguments.number(4) as usize);
     let values = attempt!(insertion.reader.read(isolate, arguments.0, 2, count, before));
     deliver(insertion, values, count)
 }
 
-/// `(insertion, address, number)`: so many records in cells.
+/// `(insertion, address, count)`: appends records from cells.
 fn cells(_: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     let count = arguments.number(3) as usize;
     let width = insertion.reader.fields().len();
     let values = crate::values::cells::values(arguments.0, 2, count * width);
     deliver(insertion, values, count)
 }
 
-/// Passes a batch on.
+/// Queues a batch for the store.
 fn deliver(insertion: Rc<Insertion>, values: Vec<Value>, records: usize) -> Reply {
     insertion.progress.borrow_mut().add(records as u64);
     {
@@ -210,7 +203,7 @@ fn deliver(insertion: Rc<Insertion>, values: Vec<Value>, records: usize) -> Repl
 
 /// `(insertion)`: there are no more records; answers how many were inserted.
 fn end(_: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     {
         let mut queue = insertion.queue.borrow_mut();
         queue.ended = true;
@@ -228,7 +221,7 @@ fn end(_: &Isolate, arguments: Arguments) -> Reply {
 
 /// `(insertion)`: gives it up; nothing of it stays.
 fn abort(_: &Isolate, arguments: Arguments) -> Reply {
-    let insertion = attempt!(insertion(arguments));
+    let insertion = attempt!(arguments.held::<Insertion>("an insertion"));
     insertion.progress.borrow_mut().end();
     drop(insertion.outcome.take());
     Reply::Now(Given::Nil)
@@ -258,7 +251,7 @@ fn columns(isolate: &Isolate, arguments: Arguments) -> Reply {
     let records = ColumnRecords::new(fields, list, count, RECORDS_BATCH, progress);
     let tables = attempt!(store.tables_for(Verb::Post, &to));
     let answer = tables.insert(&to, Box::new(records), &inner_call(isolate));
-    Reply::from((answer, (|count| Given::Number(count as f64)) as fn(u64) -> Given))
+    Reply::answer(answer, |count| Given::Number(count as f64))
 }
 
 /// `(store to, its path, its scheme or nil, store from, its path, its scheme or nil, media type or

@@ -49,7 +49,7 @@ fn ask(isolate: &Isolate, arguments: Arguments, give: fn(Content) -> Given) -> R
     };
     let path = reference_at(arguments, 2, 3);
     let answer = store.query(&path, &query, &inner_call(isolate));
-    Reply::from((answer, give))
+    Reply::answer(answer, give)
 }
 
 /// `(store, path, scheme or nil, statement, list of parameters)`: rows, or how many rows a
@@ -114,7 +114,7 @@ fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result
         stack.get_element(index, position);
         stack.top()
     };
-    let operator = String::from_utf8_lossy(stack.bytes(item(1))).into_owned();
+    let operator = stack.text(item(1));
     stack.pop(1);
     let inner = |position| {
         let at = item(position);
@@ -128,7 +128,7 @@ fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result
         "not" => return Ok(Filter::Not(Box::new(inner(2)?))),
         _ => {}
     }
-    let field = String::from_utf8_lossy(stack.bytes(item(2))).into_owned();
+    let field = stack.text(item(2));
     stack.pop(1);
     let value = read_value(isolate, stack, item(3));
     stack.pop(1);

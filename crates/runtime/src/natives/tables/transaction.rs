@@ -1,4 +1,4 @@
-//! Transactions: which one the verbs of a fiber are part of.
+//! Natives on transactions of a fiber.
 
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
@@ -15,11 +15,11 @@ pub(crate) const NATIVES: [(&str, Native); 5] = [
     ("rollBack", roll_back),
 ];
 
-/// A transaction in the hands of the program, until it is committed or given up: the engine frees
-/// what a program no longer needs at some later time, and a transaction must end now.
+/// A transaction held by the program until it commits or rolls back: the collector frees handles at
+/// some later time, and a transaction must end now.
 struct HeldTransaction {
     transaction: RefCell<Option<Rc<dyn Transaction>>>,
-    /// What the fiber was in before it entered this one.
+    /// The transaction of the fiber before it entered this one.
     before: RefCell<Option<Rc<dyn Transaction>>>,
 }
 
@@ -28,42 +28,34 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Begin, &on)).begin(&on, &inner_call(isolate));
-    let give: fn(Rc<dyn Transaction>) -> Given = |transaction| {
+    Reply::answer(answer, |transaction| {
         let transaction = RefCell::new(Some(transaction));
         Given::Native(Rc::new(HeldTransaction { transaction, before: RefCell::default() }))
-    };
-    Reply::from((answer, give))
-}
-
-fn held(arguments: Arguments) -> Result<Rc<HeldTransaction>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| native.downcast::<HeldTransaction>().ok())
-        .ok_or_else(|| Error::new(Kind::Invalid, "a transaction is expected here"))
+    })
 }
 
 fn over() -> Error {
     Error::new(Kind::Failed, "this transaction has ended already")
 }
 
-/// From now on the verbs of this fiber are part of the transaction.
+/// Makes the following verbs of this fiber part of the transaction.
 fn enter(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let held = attempt!(held(arguments));
+    let held = attempt!(arguments.held::<HeldTransaction>("a transaction"));
     let transaction = attempt!(held.transaction.borrow().clone().ok_or_else(over));
     held.before.replace(isolate.call().transaction);
     isolate.set_transaction(Some(transaction));
     Reply::Now(Given::Nil)
 }
 
-/// The verbs of this fiber are part of what was around the transaction again.
+/// Restores the transaction around this one.
 fn leave(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let held = attempt!(held(arguments));
+    let held = attempt!(arguments.held::<HeldTransaction>("a transaction"));
     isolate.set_transaction(held.before.take());
     Reply::Now(Given::Nil)
 }
 
 fn commit(_: &Isolate, arguments: Arguments) -> Reply {
-    let held = attempt!(held(arguments));
+    let held = attempt!(arguments.held::<HeldTransaction>("a transaction"));
     let transaction = attempt!(held.transaction.take().ok_or_else(over));
     let answer = transaction.commit();
     Reply::later(async move {
@@ -73,9 +65,9 @@ fn commit(_: &Isolate, arguments: Arguments) -> Reply {
     })
 }
 
-/// Gives the transaction up; one that has ended already is left alone.
+/// Rolls the transaction back, unless it has ended already.
 fn roll_back(_: &Isolate, arguments: Arguments) -> Reply {
-    let held = attempt!(held(arguments));
+    let held = attempt!(arguments.held::<HeldTransaction>("a transaction"));
     let Some(transaction) = held.transaction.take() else { return Reply::Now(Given::Nil) };
     let answer = transaction.roll_back();
     Reply::later(async move {

@@ -41,29 +41,17 @@ const LONGEST_HASH: usize = 512;
 static PASSWORD_POOL: Pool = Pool::new("password hashes", QUEUE);
 
 /// Computes on a thread of a pool; only the fiber waits. The work's error is a message.
-fn on_pool(
+fn on_pool<T: Send + 'static>(
     pool: &'static Pool,
-    work: impl FnOnce() -> Result<Computed, String> + Send + 'static,
+    give: fn(T) -> Given,
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Reply {
     let work = move || work().map_err(|message| failed(&message));
-    Reply::later(async move { pool.attempt(work).await.map(Computed::given) })
+    Reply::later(async move { pool.attempt(work).await.map(give) })
 }
 
-/// What a thread of the pool answers.
-enum Computed {
-    Bytes(Vec<u8>),
-    Text(String),
-    Boolean(bool),
-}
-
-impl Computed {
-    fn given(self) -> Given {
-        match self {
-            Computed::Bytes(bytes) => Given::Bytes(bytes.into()),
-            Computed::Text(text) => Given::Text(text),
-            Computed::Boolean(value) => Given::Boolean(value),
-        }
-    }
+fn given_bytes(bytes: Vec<u8>) -> Given {
+    Given::Bytes(bytes.into())
 }
 
 fn failed(message: &str) -> Error {
@@ -149,7 +137,7 @@ fn digest(_: &Isolate, arguments: Arguments) -> Reply {
         return Reply::Now(Given::Bytes(hash.digest(bytes).into()));
     }
     let bytes = bytes.to_vec();
-    on_pool(&DATA_POOL, move || Ok(Computed::Bytes(hash.digest(&bytes))))
+    on_pool(&DATA_POOL, given_bytes, move || Ok(hash.digest(&bytes)))
 }
 
 /// `(hash function, bytes, key)`: an HMAC.
@@ -164,7 +152,7 @@ fn authenticate(_: &Isolate, arguments: Arguments) -> Reply {
         return Reply::Now(Given::Bytes(code.into()));
     }
     let (bytes, key) = (bytes.to_vec(), key.to_vec());
-    on_pool(&DATA_POOL, move || hash.authenticate(&key, &bytes).map(Computed::Bytes))
+    on_pool(&DATA_POOL, given_bytes, move || hash.authenticate(&key, &bytes))
 }
 
 /// `(bytes, bytes)`: whether they are the same and not empty. How long it takes says nothing about
@@ -198,9 +186,10 @@ fn password_hash(_: &Isolate, arguments: Arguments) -> Reply {
     }
     let mut salt = [0; SALT];
     attempt!(fill(&mut salt));
-    on_pool(&PASSWORD_POOL, move || match hasher().hash_password_with_salt(&password, &salt) {
-        Ok(hash) => Ok(Computed::Text(hash.to_string())),
-        Err(error) => Err(format!("the password cannot be hashed: {error}")),
+    on_pool(&PASSWORD_POOL, Given::Text, move || {
+        let hash = hasher().hash_password_with_salt(&password, &salt);
+        hash.map(|hash| hash.to_string())
+            .map_err(|error| format!("the password cannot be hashed: {error}"))
     })
 }
 
@@ -209,9 +198,9 @@ fn password_hash(_: &Isolate, arguments: Arguments) -> Reply {
 fn matches_password_hash(_: &Isolate, arguments: Arguments) -> Reply {
     let password = attempt!(password(arguments));
     if arguments.is_nil(2) || arguments.bytes(2).is_empty() {
-        return on_pool(&PASSWORD_POOL, move || {
+        return on_pool(&PASSWORD_POOL, Given::Boolean, move || {
             let _ = hasher().hash_password_with_salt(&password, &[0; SALT]);
-            Ok(Computed::Boolean(false))
+            Ok(false)
         });
     }
     if arguments.bytes(2).len() > LONGEST_HASH {
@@ -221,9 +210,9 @@ fn matches_password_hash(_: &Isolate, arguments: Arguments) -> Reply {
         unknown_hash("it is not of the form $argon2id$v=19$m=…,t=…,p=…$salt$hash")
     }));
     attempt!(admit(&hash));
-    on_pool(&PASSWORD_POOL, move || {
+    on_pool(&PASSWORD_POOL, Given::Boolean, move || {
         let matches = hasher().verify_password(&password, &hash).is_ok();
-        Ok(Computed::Boolean(matches && !password.is_empty()))
+        Ok(matches && !password.is_empty())
     })
 }
 

@@ -3,7 +3,9 @@
 
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply};
-use bytes::Bytes;
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use memchr::memmem;
 use runnel_store::{Error, Kind};
 use std::os::raw::c_int;
@@ -23,10 +25,15 @@ pub(crate) const NATIVES: [(&str, Native); 12] = [
     ("base64Decoded", base64_decoded),
 ];
 
-/// Bytes that `utf8Until` looks at in one call.
+/// Bytes that `utf8Until` checks in one call.
 const LOOKED_AT: usize = 256 * 1024;
 
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Base 64 (RFC 4648 section 4). A text to decode may be without padding.
+const BASE64: GeneralPurpose = {
+    let padding = DecodePaddingMode::Indifferent;
+    let lenient = GeneralPurposeConfig::new().with_decode_padding_mode(padding);
+    GeneralPurpose::new(&STANDARD, lenient.with_decode_allow_trailing_bits(true))
+};
 
 fn uppercase(_: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Text(arguments.text(1).to_uppercase()))
@@ -43,7 +50,7 @@ fn join_texts(_: &Isolate, arguments: Arguments) -> Reply {
     let each = |act: &mut dyn FnMut(&[u8])| {
         for position in 1..=count {
             stack.get_element(1, position);
-            act(stack.bytes(-1));
+            stack.with_bytes(-1, &mut *act);
             stack.pop(1);
         }
     };
@@ -69,7 +76,7 @@ fn offset(arguments: Arguments, at: c_int) -> usize {
 }
 
 /// The bytes of the first argument between two positions, the second one included.
-fn range<'a>(arguments: Arguments, from: c_int, to: c_int) -> &'a [u8] {
+fn range<'a>(arguments: Arguments<'a>, from: c_int, to: c_int) -> &'a [u8] {
     let bytes = arguments.bytes(1);
     let to = (arguments.number(to) as usize).min(bytes.len());
     bytes.get(offset(arguments, from)..to).unwrap_or_default()
@@ -87,7 +94,7 @@ fn utf8_until(_: &Isolate, arguments: Arguments) -> Reply {
     let piece = bytes.get(from..to).unwrap_or_default();
     position(match std::str::from_utf8(piece) {
         Ok(_) => to,
-        // A character that goes on in the next piece.
+        // A character that continues in the next piece.
         Err(error) if error.error_len().is_none() && to < bytes.len() => from + error.valid_up_to(),
         Err(_) => from,
     })
@@ -116,12 +123,12 @@ fn begins_character(byte: u8) -> bool {
     byte & 0xc0 != 0x80
 }
 
-/// `(text, from, count)`: the position after so many characters, at most one past the end.
+/// `(text, from, count)`: the position after `count` characters, at most one past the end.
 fn characters_on(_: &Isolate, arguments: Arguments) -> Reply {
     let (text, from) = (arguments.bytes(1), offset(arguments, 2));
     let mut left = arguments.number(3) as usize;
     let rest = text.get(from..).unwrap_or_default();
-    // The next character after so many ends the last of them.
+    // The last of them ends where the next character begins.
     let end = rest.iter().enumerate().position(|(at, byte)| {
         if at > 0 && begins_character(*byte) || at == 0 {
             left = left.wrapping_sub(1);
@@ -152,57 +159,16 @@ fn hex(_: &Isolate, arguments: Arguments) -> Reply {
 /// `(bytes, from, to)`: base 64 (RFC 4648 section 4). A piece that others follow has a multiple of
 /// three bytes.
 fn base64(_: &Isolate, arguments: Arguments) -> Reply {
-    Reply::Now(Given::Bytes(encode_base64(range(arguments, 2, 3))))
-}
-
-fn encode_base64(bytes: &[u8]) -> Bytes {
-    let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| usize::from(group.get(at).copied().unwrap_or_default());
-        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
-        let digit = |shift: usize| BASE64[word >> shift & 63];
-        out.extend([digit(18), digit(12)]);
-        out.push(if group.len() > 1 { digit(6) } else { b'=' });
-        out.push(if group.len() > 2 { digit(0) } else { b'=' });
-    }
-    out.into()
+    Reply::Now(Given::Text(BASE64.encode(range(arguments, 2, 3))))
 }
 
 /// `(text, from, to)`: the bytes of base 64 without white space and padding. A piece that others
 /// follow has a multiple of four digits.
 fn base64_decoded(_: &Isolate, arguments: Arguments) -> Reply {
-    match decode_base64(range(arguments, 2, 3)) {
-        Some(bytes) => Reply::Now(Given::Bytes(bytes)),
-        None => Reply::Failed(Error::new(Kind::Invalid, "this is not base 64")),
+    match BASE64.decode(range(arguments, 2, 3)) {
+        Ok(bytes) => Reply::Now(Given::Bytes(bytes.into())),
+        Err(_) => Reply::Failed(Error::new(Kind::Invalid, "this is not base 64")),
     }
-}
-
-fn decode_base64(text: &[u8]) -> Option<Bytes> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3 + 3);
-    for group in text.chunks(4) {
-        let mut word = 0;
-        for digit in group {
-            word = word << 6 | u32::from(base64_value(*digit)?);
-        }
-        if group.len() == 1 {
-            return None;
-        }
-        // Of the last group fewer bytes are whole.
-        let word = word << (6 * (4 - group.len()));
-        out.extend_from_slice(&word.to_be_bytes()[1..group.len()]);
-    }
-    Some(out.into())
-}
-
-fn base64_value(digit: u8) -> Option<u8> {
-    Some(match digit {
-        b'A'..=b'Z' => digit - b'A',
-        b'a'..=b'z' => digit - b'a' + 26,
-        b'0'..=b'9' => digit - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
@@ -210,24 +176,12 @@ fn base64_value(digit: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
-    proptest::proptest! {
-        #[test]
-        fn base64_comes_back(bytes: Vec<u8>) {
-            let text = encode_base64(&bytes);
-            proptest::prop_assert_eq!(text.len() % 4, 0);
-            let digits = text.split(|byte| *byte == b'=').next().unwrap();
-            proptest::prop_assert_eq!(decode_base64(digits).unwrap(), bytes);
-        }
-    }
-
     #[test]
-    fn base64_of_rfc_4648() {
-        for (bytes, text) in
-            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
-        {
-            assert_eq!(encode_base64(bytes.as_bytes()), text);
-        }
-        assert_eq!(decode_base64(b"Z"), None);
-        assert_eq!(decode_base64(b"Zg?w"), None);
+    fn base64_is_decoded_in_pieces_and_without_padding() {
+        assert_eq!(BASE64.encode("foob"), "Zm9vYg==");
+        assert_eq!(BASE64.decode("Zm9vYg").unwrap(), b"foob");
+        assert_eq!(BASE64.decode("Zm9vYh").unwrap(), b"foob");
+        assert!(BASE64.decode("Z").is_err());
+        assert!(BASE64.decode("Zg?w").is_err());
     }
 }

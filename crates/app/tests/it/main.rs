@@ -1,0 +1,44 @@
+//! The built command from outside: real processes on free ports, real clients, one test binary.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
+
+mod answers;
+mod browser;
+mod clients;
+mod command_line;
+mod contracts;
+mod crowded;
+mod database;
+mod examples;
+mod fairness;
+mod fibers;
+mod handlers;
+mod http_cases;
+mod http_client;
+mod idle;
+mod judges;
+mod language_cases;
+mod live;
+mod machines;
+mod memory_attacks;
+mod native_work;
+mod nginx;
+mod observing;
+mod overload;
+mod pages;
+mod prompt;
+mod references;
+mod reload;
+mod robustness;
+mod routes;
+mod search;
+mod search_page;
+mod secrets;
+mod seed_server;
+mod sockets;
+mod spec;
+mod stopping;
+mod supervise;
+mod support;
+mod tasks;
+mod websocket_load;
+mod workers;
