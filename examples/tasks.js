@@ -1,32 +1,26 @@
-// The page of tasks.st: shows the tasks, adds, ticks off and removes them.
-const list = document.getElementById('tasks');
-const api = (method, path, body) =>
-  fetch(path, { method, body: body && JSON.stringify(body),
+// The page of tasks.st: sends what people do to the backend, and shows the page that it answers.
+async function send(method, path, body) {
+  const answer = await fetch(path, { method, body: body && JSON.stringify(body),
     headers: { 'content-type': 'application/json' } });
-
-function row(task) {
-  const item = document.createElement('li');
-  item.className = task.done ? 'done' : '';
-  const tick = Object.assign(document.createElement('input'), { type: 'checkbox', checked: task.done });
-  tick.setAttribute('aria-label', 'done');
-  tick.onchange = () => api('PATCH', `/tasks/${task.id}`, { done: tick.checked }).then(show);
-  const remove = Object.assign(document.createElement('button'), { textContent: 'Remove' });
-  remove.onclick = () => api('DELETE', `/tasks/${task.id}`).then(show);
-  item.append(tick, ' ', task.title, ' ', remove);
-  return item;
+  const problem = answer.ok ? null : await answer.json();
+  document.getElementById('problem').textContent = problem ? problem.detail ?? problem.title : '';
+  const page = new DOMParser().parseFromString(await (await fetch('/')).text(), 'text/html');
+  const focused = document.activeElement.id;
+  document.querySelector('main').replaceWith(page.querySelector('main'));
+  if (focused) document.getElementById(focused)?.focus();
+  return answer.ok;
 }
 
-async function show() {
-  const tasks = await (await fetch('/tasks')).json();
-  list.replaceChildren(...tasks.map(row));
-  document.getElementById('open').textContent = tasks.filter((task) => !task.done).length;
-}
+const task = (element) => `/tasks/${element.closest('li').dataset.task}`;
 
 document.getElementById('new').onsubmit = async (event) => {
   event.preventDefault();
-  await api('POST', '/tasks', { title: event.target.title.value, done: false });
-  event.target.reset();
-  show();
+  const form = event.target;
+  if (await send('POST', '/tasks', { title: form.title.value, done: false })) form.reset();
 };
-
-show();
+document.onchange = ({ target }) => {
+  if (target.type === 'checkbox') send('PATCH', task(target), { done: target.checked });
+};
+document.onclick = ({ target }) => {
+  if (target.matches('#tasks button')) send('DELETE', task(target));
+};

@@ -3,6 +3,7 @@
 mod banned;
 mod contents;
 mod dependencies;
+mod kernel;
 mod links;
 mod proofs;
 mod purity;
@@ -16,7 +17,7 @@ use crate::{Finding, Tree};
 /// A rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     dependencies::check,
     purity::check,
     unsafe_code::check,
@@ -24,6 +25,7 @@ const RULES: [Rule; 10] = [
     shape::check,
     banned::check,
     contents::check,
+    kernel::check,
     words::check,
     links::check,
     proofs::check,

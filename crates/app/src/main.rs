@@ -24,6 +24,7 @@ mod schemes;
 mod search_pages;
 mod server_options;
 mod signals;
+mod standard;
 mod supervise;
 mod test;
 mod workers;

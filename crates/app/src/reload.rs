@@ -8,7 +8,7 @@
 mod page;
 mod reads;
 
-pub(crate) use page::Watched;
+pub(crate) use page::{Watched, set_page};
 pub(crate) use reads::{MOST, Reads, end_of_start};
 
 use crate::supervise::Event;

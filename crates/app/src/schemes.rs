@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The built-in schemes.
-pub(crate) const SCHEMES: [&str; 14] = [
+pub(crate) const SCHEMES: [&str; 15] = [
     "env",
     "file",
     "http",
@@ -23,6 +23,7 @@ pub(crate) const SCHEMES: [&str; 14] = [
     "search",
     "sh",
     "sqlite",
+    "std",
 ];
 
 /// The stores of the schemes, each made when it is first used.
@@ -74,6 +75,7 @@ impl Schemes {
             }),
             "search" => self.search.clone(),
             "sh" => Rc::new(CommandStore::new(self.environment.clone())),
+            "std" => crate::standard::files(),
             "sqlite" => self.sqlite.clone(),
             _ => return None,
         })

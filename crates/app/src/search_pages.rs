@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use runnel_search::{
-    Highlighter, Id, PageOptions, PageSource, PageTemplate, Request, SearchAnswer, SearchPage,
-    SearchStore,
+    Highlighter, Id, PageFile, PageOptions, PageSource, PageViews, Request, SearchAnswer,
+    SearchPage, SearchStore,
 };
-use runnel_store::{Answer, Body, Context, Error, Kind, Reference, Store, Value};
+use runnel_store::{Answer, Body, Content, Context, Error, Kind, Reference, Store, Value};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Bytes of markup that a program makes of one document at most.
-const RESULT_BYTES: usize = 1 << 20;
+/// Bytes of HTML of one page at most: 100 results of 1 MiB are far below.
+const PAGE_BYTES: usize = 64 << 20;
 
 /// The store of a kind, over the stores that are named.
 pub(crate) fn make(
@@ -25,11 +25,12 @@ pub(crate) fn make(
     match kind {
         "searchPage" => {
             let index = Rc::new(IndexOf::of(named("index"))?);
-            let mut options = PageOptions::read(options)?;
-            if let Some(result) = named("result") {
-                options = options.template(template(result));
-            }
-            Ok(Rc::new(SearchPage::new(index, options)?))
+            let options = PageOptions::read(options)?;
+            let Some(views) = named("views") else {
+                return Err(Error::new(Kind::Failed, "a search page has no views"));
+            };
+            let views = page_views(views, named("result"));
+            Ok(Rc::new(SearchPage::new(index, options, views)?))
         }
         "searchStatistics" => {
             let page = named("page");
@@ -96,17 +97,31 @@ impl PageSource for IndexOf {
     }
 }
 
-/// The block of a program that shows a document, as a store that answers what is posted.
-fn template(result: Rc<dyn Store>) -> PageTemplate {
-    Rc::new(move |document: Value, context: &Context| {
-        let content = runnel_store::Content::value(document);
-        let posted = result.post(&Reference::from_path(""), content, context);
-        posted.and_then(|posted| match posted.content {
-            Some(content) if !matches!(content.body, Body::Empty) => Answer::later(async move {
-                let bytes = content.read(RESULT_BYTES).await?;
-                Ok(String::from_utf8_lossy(&bytes).into_owned())
-            }),
-            _ => Answer::ok(String::new()),
-        })
+/// The views of the standard program, and the block of the user's program that renders a document.
+fn page_views(views: Rc<dyn Store>, result: Option<Rc<dyn Store>>) -> PageViews {
+    let text = |name: &str| runnel_runtime::standard_file(name).unwrap_or_default().into_owned();
+    let style = text("design.css") + &text("search/search.css");
+    PageViews {
+        render: Rc::new(move |view, model, context| post(&views, view, model, context)),
+        result: result.map(|result| -> runnel_search::PageTemplate {
+            Rc::new(move |document, context| post(&result, "", document, context))
+        }),
+        files: vec![
+            PageFile::new("search.js", "text/javascript; charset=utf-8", text("search/search.js")),
+            PageFile::new("search.css", "text/css; charset=utf-8", style),
+            PageFile::new("icon.svg", "image/svg+xml", text("search/icon.svg")),
+        ],
+    }
+}
+
+/// The text that a store answers to a post of a value.
+fn post(store: &Rc<dyn Store>, path: &str, value: Value, context: &Context) -> Answer<String> {
+    let posted = store.post(&Reference::from_path(path), Content::value(value), context);
+    posted.and_then(|posted| match posted.content {
+        Some(content) if !matches!(content.body, Body::Empty) => Answer::later(async move {
+            let bytes = content.read(PAGE_BYTES).await?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }),
+        _ => Answer::ok(String::new()),
     })
 }

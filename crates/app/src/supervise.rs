@@ -204,6 +204,8 @@ impl Supervisor {
         tracing::info!(process, "the program serves");
         self.has_served = true;
         if let Some(old) = self.serving.replace(child) {
+            // Pages that show its error reload.
+            old.say("fault \"\"");
             old.say("leave");
             self.later(LEAVING, Event::Overdue(old.process()));
             self.leaving.push(old);

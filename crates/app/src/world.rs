@@ -177,6 +177,7 @@ impl Host for World {
         let (environment, place) = (self.environment.clone(), self.place.clone());
         let servers = self.servers.clone();
         Answer::later(async move {
+            crate::standard::render_pages().await;
             let observing = observing::begin(settings, &environment, &mut options).await?;
             let (server, held) = place.serve(Watched::of(store), options).await?;
             let server = Rc::new(WatchedServer::new(server, held, observing));

@@ -17,6 +17,7 @@ mod server_observer;
 mod settings;
 mod traces;
 
+pub use admin::dashboard::set_dashboard;
 pub use admin::token::AdminToken;
 pub use observing::{Observing, Surroundings, observe};
 pub use settings::{

@@ -43,6 +43,7 @@ pub(crate) fn load(
     let kernel = lua.create_table().map_err(text)?;
     lua.globals().raw_set("KERNEL", &kernel).map_err(text)?;
     publish(stack, &publication);
+    kernel.raw_set("combinators", combinators(lua).map_err(text)?).map_err(text)?;
     // Nothing of the kernel is garbage yet, and code that runs once is not worth compiling.
     lua.gc_stop();
     let jit = |on: bool| lua.load(if on { "jit.on()" } else { "jit.off()" }).exec().map_err(text);
@@ -53,6 +54,7 @@ pub(crate) fn load(
             .call::<()>(&kernel)
             .map_err(|error| format!("kernel/{name}: {error}"))?;
     }
+    lua.load("KERNEL.seal()").exec().map_err(text)?;
     jit(true)?;
     lua.gc_restart();
     let slots = slots(stack)?;
@@ -115,6 +117,28 @@ fn publish(stack: Stack, publication: &Publication) {
     }
     stack.set_field(kernel, "escapeMarkup");
     stack.pop(1);
+}
+
+/// The definitions of combinators: names, options by the kind of their values, former options.
+fn combinators(lua: &Lua) -> mlua::Result<mlua::Table> {
+    let list = lua.create_table()?;
+    for definition in runnel_store::combinators() {
+        let (options, former) = (lua.create_table()?, lua.create_table()?);
+        for info in definition.infos() {
+            options.raw_set(info.name, info.kind.name())?;
+            for name in info.former {
+                former.raw_set(*name, info.name)?;
+            }
+        }
+        let row = lua.create_table()?;
+        row.raw_set("name", definition.class)?;
+        row.raw_set("kind", definition.class)?;
+        row.raw_set("aliases", definition.aliases)?;
+        row.raw_set("options", options)?;
+        row.raw_set("former", former)?;
+        list.raw_push(row)?;
+    }
+    Ok(list)
 }
 
 fn push_global(stack: Stack) {

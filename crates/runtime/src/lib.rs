@@ -3,7 +3,7 @@
 //! An [`Isolate`] belongs to one thread. It runs source texts ([`Isolate::run`]); the command
 //! around it is its [`Host`]. The library of built-in classes is in `kernel/`, in Lua.
 //!
-//! Reading order: `isolate`, `fibers/fiber`, `natives/call`, `values`, then `kernel/core/core.lua`.
+//! Reading order: `isolate`, `fibers/fiber`, `natives/call`, `values`, then `kernel/core/class.lua`.
 
 mod engine;
 mod fibers;
@@ -23,4 +23,5 @@ pub use fibers::load::{Load, load};
 pub use host::{Host, Output, RunningServer};
 pub use isolate::{Isolate, Limits};
 pub use program::run::{Argument, Failure, ProgramOutcome, TestCase};
+pub use program::standard::{standard_file, standard_names, standard_views};
 pub use runnel_compile as compile;

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod call;
-mod combinators;
 mod combine;
 mod copy;
 mod serving;

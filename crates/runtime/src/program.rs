@@ -1,5 +1,7 @@
-//! Programs: what the compiler may assume about the kernel, and running source texts.
+//! Programs: what the compiler may assume about the kernel, running source texts, and the standard
+//! programs (`std/`).
 
 pub(crate) mod known;
 pub(crate) mod run;
+pub(crate) mod standard;
 pub(crate) mod startup;

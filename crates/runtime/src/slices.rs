@@ -43,14 +43,14 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    fn of(time: Duration) -> Slice {
+    fn lasting(time: Duration) -> Slice {
         Slice { until: Some(Instant::now() + time), units: UNITS }
     }
 
     /// The first slice of an operation. Where the program cannot wait it is the only one, and endless.
     pub(crate) fn first(stack: Stack) -> Slice {
         match stack.can_wait() {
-            true => Slice::of(AT_ONCE),
+            true => Slice::lasting(AT_ONCE),
             false => Slice::endless(),
         }
     }
@@ -82,7 +82,7 @@ pub(crate) async fn run<T>(
         room(isolate).await?;
         turn(isolate.scheduler(), ran).await;
         let began = isolate.scheduler().begin();
-        let outcome = step(&mut Slice::of(SLICE));
+        let outcome = step(&mut Slice::lasting(SLICE));
         ran += Scheduler::end(isolate.scheduler(), began);
         tidying::after_run(isolate);
         if let Some(value) = outcome? {

@@ -33,8 +33,7 @@ fn chain(source: Rc<dyn Store>) -> Rc<dyn Store> {
     let relative = Rc::new(Relative::new(source, Reference::from_path("some")));
     let log = Rc::new(Log::new(relative, |_, _| {}));
     let timeout = Rc::new(Timeout::new(Rc::new(ReadOnly::new(log)), Duration::from_secs(5)));
-    let options =
-        LimitOptions { per_second: Some(1e9), burst: 1_000_000, ..LimitOptions::default() };
+    let options = LimitOptions { rate: Some(1e9), burst: 1_000_000, ..LimitOptions::default() };
     Rc::new(Limit::new(timeout, options))
 }
 

@@ -26,6 +26,7 @@
 
 mod answers;
 mod caching;
+mod definition;
 mod formats;
 mod layer;
 mod network;
@@ -35,6 +36,7 @@ mod writes;
 pub use caching::cache::{CACHED_BYTES, CACHED_ENTRIES, Cache};
 pub use caching::static_files::{Links, StaticFiles, StaticOptions};
 pub use caching::write_back::{WriteBack, WriteBackOptions, flush_all};
+pub use definition::{Combinator, CombinatorParts, CombinedStore};
 pub use formats::codec::{Csv, TextCodec};
 pub use formats::compressed::{Compressed, EXPANDED_BYTES};
 pub use formats::json::Json;
@@ -53,3 +55,15 @@ pub use writes::ensure::Ensure;
 pub use writes::log::Log;
 pub use writes::merge::Merge;
 pub use writes::readonly::ReadOnly;
+
+/// Every combinator that programs can use.
+pub fn combinators() -> impl Iterator<Item = &'static Combinator> {
+    let rooms = [
+        paths::COMBINATORS,
+        caching::COMBINATORS,
+        writes::COMBINATORS,
+        formats::COMBINATORS,
+        network::COMBINATORS,
+    ];
+    rooms.into_iter().flatten()
+}

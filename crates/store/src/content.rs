@@ -9,16 +9,12 @@ pub(crate) mod port;
 pub(crate) mod seekable;
 pub(crate) mod text;
 
-use crate::{Answer, Chunks, Value};
+use crate::{Answer, ByteStream, FilePart, Seekable, Value};
 use bytes::Bytes;
 use std::any::Any;
 use std::borrow::Cow;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::time::SystemTime;
-
-/// A stream of chunks; the consumer's pace is the producer's (each poll asks for one chunk).
-pub type ByteStream = Pin<Box<dyn Chunks>>;
 
 /// Content with what is known about it.
 #[derive(Default)]
@@ -58,6 +54,21 @@ pub enum Body {
     /// Something that is encoded when it is wanted and not before: rows of a query, an object of
     /// the program.
     Lazy(Rc<dyn Lazy>),
+}
+
+impl Seekable {
+    /// Content of a length in bytes. `open` answers so many bytes from a position on, and is only
+    /// asked for what lies within the content.
+    pub fn body(length: u64, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
+        Body::Stream(Seekable::stream(length, None, open), Some(length))
+    }
+
+    /// Content that is a part of an open file: who can have the system send it need not read it.
+    /// `open` is as for [`Seekable::body`], its positions count from the beginning of the part.
+    pub fn of_file(file: FilePart, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
+        let length = file.length();
+        Body::Stream(Seekable::stream(length, Some(file), open), Some(length))
+    }
 }
 
 /// The form in which lazy content is wanted.

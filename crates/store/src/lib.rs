@@ -20,6 +20,7 @@ mod graph;
 mod query;
 mod reference;
 mod resources;
+mod settings;
 mod store;
 mod value;
 
@@ -27,11 +28,11 @@ pub use builtin::disk::{Disk, WATCHED_DIRECTORIES};
 pub use builtin::environment::Environment;
 pub use builtin::memory::{Memory, NAMED_MEMORIES};
 pub use combine::{
-    Below, CACHED_BYTES, CACHED_ENTRIES, Cache, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension,
-    Json, Layer, Limit, LimitOptions, Links, Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH,
-    POLLED_REFERENCES, PathUp, Polling, ReadOnly, Relative, Rename, Retry, RetryOptions, Route,
-    Sequence, StaticFiles, StaticOptions, TextCodec, Timeout, WriteBack, WriteBackOptions,
-    flush_all,
+    Below, CACHED_BYTES, CACHED_ENTRIES, Cache, Combinator, CombinatorParts, CombinedStore,
+    Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Json, Layer, Limit, LimitOptions, Links,
+    Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, PathUp, Polling, ReadOnly,
+    Relative, Rename, Retry, RetryOptions, Route, Sequence, StaticFiles, StaticOptions, TextCodec,
+    Timeout, WriteBack, WriteBackOptions, combinators, flush_all,
 };
 pub use content::coding::coding_quality;
 pub use content::encode::COLLECT_LIMIT;
@@ -39,9 +40,9 @@ pub use content::file_part::FilePart;
 pub use content::gzip::{gzip, gzip_stream};
 pub use content::media_type::{charset, is_text_type};
 pub use content::port::{Message, Messages, Port, PortContent};
-pub use content::seekable::{Chunks, Seekable};
+pub use content::seekable::{ByteStream, Chunks, Seekable};
 pub use content::text::Text;
-pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy, Metadata};
+pub use content::{Body, Content, EntityTag, Form, Lazy, Metadata};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
@@ -57,19 +58,21 @@ pub use resources::counters::{
 pub use resources::pool::{AT_ONCE, DATA_POOL, ParsePermit, Pool, parse_permit};
 pub use resources::slots::{NoSlot, Slot, SlotLimits, Slots};
 pub use runnel_text::moment::{date_of_day, day_of_date};
+pub use settings::setting::{Setting, SettingInfo, SettingList, SettingTable, unknown_setting};
+pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;
 pub use store::change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use store::condition::{Condition, Conditions};
+pub use store::context::{Calling, ClientContent, Context, Exchange};
 pub use store::error::{Error, ErrorResponse, FieldProblem, Kind, Result};
-pub use store::keys::{Key, KeyPage, KeyRange, LISTED_DEPTH, LISTED_KEYS, list_keys};
+pub use store::key_walk::{LISTED_DEPTH, list_keys};
+pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};
 pub use store::outcome::{Effect, Outcome};
 pub use store::records::{RECORDS_BATCH, Records};
-pub use store::tables::Tables;
 pub use store::transaction::Transaction;
+pub use store::verb::{Verb, Verbs};
 pub use store::watchers::Watchers;
-pub use store::{
-    Calling, ClientContent, Confinement, Context, Entry, Exchange, Store, Verb, Verbs,
-};
+pub use store::{Confinement, Store, Tables};
 pub use value::Value;
 pub use value::contract::{
     Contract, ContractClass, ContractField, ContractKind, MAX_PROBLEMS, RecordUse, pointer_of,

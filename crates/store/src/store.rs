@@ -3,21 +3,22 @@
 pub(crate) mod answer;
 pub(crate) mod change;
 pub(crate) mod condition;
+pub(crate) mod context;
 pub(crate) mod error;
+pub(crate) mod key_walk;
 pub(crate) mod keys;
 pub(crate) mod outcome;
 pub(crate) mod records;
-pub(crate) mod tables;
 pub(crate) mod transaction;
+pub(crate) mod verb;
 pub(crate) mod watchers;
 pub(crate) mod without;
 
 use crate::{
-    Answer, Changes, Condition, Conditions, Content, EntityTag, Error, KeyPage, KeyRange, Outcome,
-    Query, Reference, Tables, Text, Transaction,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, KeyPage, KeyRange, Outcome, Query,
+    Records, Reference, Shape, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
-use std::time::Instant;
 
 /// A store answers verbs on references. Every store and combinator behaves as written here; the
 /// conformance suite (feature `conformance`) checks it against the memory store.
@@ -129,15 +130,6 @@ pub trait Store {
     }
 }
 
-/// A child in a listing.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
-    /// Its name within the parent, without slashes.
-    pub name: String,
-    /// Whether it has (or can have) children of its own.
-    pub collection: bool,
-}
-
 /// How a store keeps its readers below a reference: the answer of [`Store::confined`].
 pub enum Confinement {
     /// The store has no links and resolves no `..`: it is confined as it is.
@@ -150,213 +142,63 @@ pub enum Confinement {
     Impossible,
 }
 
-/// The verbs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verb {
-    /// Read.
-    Get,
-    /// Replace or create.
-    Put,
-    /// Add to a collection.
-    Post,
-    /// Change a part.
-    Merge,
-    /// Remove.
-    Delete,
-    /// Children.
-    List,
-    /// Run a query.
-    Query,
-    /// Make a collection of a shape.
-    Define,
-    /// Tell of changes.
-    Watch,
-    /// Begin a transaction.
-    Begin,
+/// Collections with a shape, statements and transactions: what a database adds to [`Store`].
+pub trait Tables {
+    /// Adds many records to the collection at the reference, all or none, and answers how many.
+    /// The records are read while they are stored, so memory does not bound their number.
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64>;
+
+    /// Runs a statement in the store's own language (SQL) with its parameters in order. One that
+    /// reads answers its rows; one that writes answers the number of changed rows.
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content>;
+
+    /// Applies the steps that were not applied before, in order, each as a whole, and remembers
+    /// them. A step is a name such as `0002-split-name.sql` and its statements. Answers the names
+    /// of the steps applied now. A known step with other statements is [`crate::Kind::Conflict`].
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>>;
+
+    /// The store of a collection of one shape, made if it does not exist: a table for a class.
+    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>>;
+
+    /// Begins a transaction; the context carries the one around it, if there is one.
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>>;
 }
 
-impl Verb {
-    /// Its name in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verb::Get => "get",
-            Verb::Put => "put",
-            Verb::Post => "post",
-            Verb::Merge => "merge",
-            Verb::Delete => "delete",
-            Verb::List => "list",
-            Verb::Query => "query",
-            Verb::Define => "define",
-            Verb::Watch => "watch",
-            Verb::Begin => "begin",
+impl dyn Store + '_ {
+    /// The tables of the store, or the error of a store without tables.
+    ///
+    /// # Errors
+    /// [`crate::Kind::NotAllowed`].
+    pub fn tables_for(&self, verb: Verb, reference: &Reference) -> crate::Result<&dyn Tables> {
+        self.tables().ok_or_else(|| Error::not_allowed(verb, reference))
+    }
+
+    /// Asks the tables of the store, or refuses where it has none.
+    pub fn with_tables<T>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        ask: impl FnOnce(&dyn Tables) -> Answer<T>,
+    ) -> Answer<T> {
+        match self.tables_for(verb, reference) {
+            Ok(tables) => ask(tables),
+            Err(error) => error.into(),
         }
     }
-}
-
-/// A set of verbs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verbs(u16);
-
-impl Verbs {
-    /// No verb.
-    pub const NONE: Verbs = Verbs(0);
-    /// Every verb.
-    pub const ALL: Verbs = Verbs(0x3ff);
-
-    /// The set with one verb more.
-    pub const fn with(self, verb: Verb) -> Self {
-        Verbs(self.0 | 1 << verb as u8)
-    }
-
-    /// The set without a verb.
-    pub const fn without(self, verb: Verb) -> Self {
-        Verbs(self.0 & !(1 << verb as u8))
-    }
-
-    /// Whether the verb is in the set.
-    pub const fn has(self, verb: Verb) -> bool {
-        self.0 & (1 << verb as u8) != 0
-    }
-}
-
-/// What a caller says beside the reference. The default asks for nothing special.
-#[derive(Clone, Default)]
-pub struct Context {
-    /// The validator of what the caller has: a store that knows its own cheaply may answer
-    /// [`crate::Body::Empty`] with the same tag instead of the content.
-    pub known: Option<EntityTag>,
-    /// What has to be so for a put, merge or delete to happen ([`Store::conditions`]). Posts may keep
-    /// or refuse it; reads do not look at it.
-    pub only_if: Option<Condition>,
-    /// When the caller stops waiting. Stores that wait for others should stop by then.
-    pub deadline: Option<Instant>,
-    /// The HTTP exchange this is part of, for programs that look at requests.
-    pub exchange: Option<Rc<dyn Exchange>>,
-    /// The innermost transaction that the caller is in.
-    pub transaction: Option<Rc<dyn Transaction>>,
-    /// Set where the content of a write came from a client of a server.
-    pub from_client: Option<ClientContent>,
-}
-
-/// Content that a client sent: it obeys the class of its table.
-#[derive(Clone, Debug, Default)]
-pub struct ClientContent {
-    /// The fields that the program has set in it, which may be any of the class.
-    pub granted: Option<Rc<[String]>>,
-    /// The text that the client sent, where it was read at once.
-    pub text: Option<bytes::Bytes>,
-}
-
-impl ClientContent {
-    /// The fields that the program has set.
-    pub fn granted(&self) -> &[String] {
-        self.granted.as_deref().unwrap_or_default()
-    }
-}
-
-impl Context {
-    /// Refuses a condition, for stores and verbs that keep none.
-    ///
-    /// # Errors
-    /// [`crate::Kind::NotAllowed`] when there is a condition.
-    pub fn unconditional(&self, verb: Verb, reference: &Reference) -> crate::Result<()> {
-        Conditions::None.admit(self.only_if.as_ref(), verb, reference)
-    }
-
-    /// Charges the request for memory of the engine, such as that of parsed values, until the values
-    /// are collected after its end. Programs outside of requests have the engine's limit alone.
-    ///
-    /// # Errors
-    /// As [`crate::Held::add`].
-    pub fn hold(&self, bytes: usize) -> crate::Result<()> {
-        match self.exchange.as_ref().and_then(|exchange| exchange.allowance()) {
-            Some(allowance) => allowance.hold(bytes),
-            None => Ok(()),
-        }
-    }
-
-    /// Charges the request for the engine's copy of content that has arrived, as [`Context::hold`].
-    ///
-    /// # Errors
-    /// As [`crate::Held::add_arriving`].
-    pub fn hold_arrived(&self, bytes: usize) -> crate::Result<()> {
-        match self.exchange.as_ref().and_then(|exchange| exchange.allowance()) {
-            Some(allowance) => allowance.hold_arrived(bytes),
-            None => Ok(()),
-        }
-    }
-
-    /// Whether content is the short answer to a caller who has it already: [`crate::Body::Empty`]
-    /// with the tag that the caller knows.
-    pub fn knows(&self, content: &Content) -> bool {
-        self.known.is_some()
-            && self.known == content.entity_tag
-            && matches!(content.body, crate::Body::Empty)
-    }
-}
-
-/// A request being answered, as a program may see it: the schemes `query:`, `header:`, `cookie:`,
-/// `form:`, `body:` and `response:`.
-pub trait Exchange {
-    /// The method, such as `GET`.
-    fn method(&self) -> &str;
-    /// The path with its query, as sent.
-    fn target(&self) -> &str;
-    /// The address of the client.
-    fn peer(&self) -> String;
-    /// A parameter of the query, unescaped; the first when it stands twice.
-    fn query(&self, name: &str) -> Option<String>;
-    /// A header of the request; several fields of a name are joined by `, `.
-    fn header(&self, name: &str) -> Option<String>;
-    /// All headers of the request by their names in small letters, in the order in which the
-    /// names first came; several fields of a name are joined as [`Exchange::header`] does.
-    fn headers(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-    /// A cookie of the request.
-    fn cookie(&self, name: &str) -> Option<String>;
-    /// The first field of a name in a form body: text, or for a file a record of `name`,
-    /// `mediaType` and `data`. All fields, as a record with a list for a name that stands more than
-    /// once, where the name is empty.
-    ///
-    /// # Errors
-    /// [`Kind::Invalid`](crate::Kind::Invalid) for a malformed form,
-    /// [`Kind::TooLarge`](crate::Kind::TooLarge) for one above the limits of forms.
-    fn form(&self, name: &str) -> crate::Result<Option<crate::Value>>;
-    /// The body of the request as it came.
-    fn body(&self) -> Option<Text>;
-    /// The name of the request that log lines of all servers share, where it has one.
-    fn id(&self) -> Option<String> {
-        None
-    }
-    /// What this request may hold of the memory of all requests, where it is counted.
-    fn allowance(&self) -> Option<&crate::Allowance> {
-        None
-    }
-    /// A program says which of its patterns answers, such as `/item/:id`, for those who count.
-    fn set_route(&self, pattern: &str) {
-        let _ = pattern;
-    }
-    /// A call to another server begins that is made for this request. `None` where nobody follows
-    /// it. The target has no query and no password.
-    fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
-        let _ = (method, target);
-        None
-    }
-    /// Sets the status of the answer.
-    fn set_status(&self, status: u16);
-    /// Sets a header of the answer; an invalid name or value is an error.
-    fn set_header(&self, name: &str, value: &str) -> crate::Result<()>;
-    /// Takes back what was set: a header by its name, or the `status`.
-    fn unset(&self, name: &str) {
-        let _ = name;
-    }
-}
-
-/// A call to another server while it is under way: dropping it says that the call was given up.
-pub trait Calling {
-    /// Headers that the call carries, so that the other server's work belongs to the same trace.
-    fn headers(&self) -> Vec<(&'static str, String)>;
-    /// The head of the answer came, with this status, or none will come.
-    fn ended(self: Box<Self>, outcome: std::result::Result<u16, &crate::Error>);
 }

@@ -1,27 +1,15 @@
-//! Tables of contents: `lib.rs` of each crate, and the list of the kernel's files.
+//! Tables of contents: `lib.rs` of each crate.
 
 use crate::rust_source::code_only;
 use crate::{Finding, Tree};
 
-/// The folder of the kernel, and the file that loads it.
-const KERNEL: (&str, &str) = ("crates/runtime/src/kernel", "crates/runtime/src/kernel/files.rs");
-
-/// Checks both.
+/// Checks `lib.rs` of each crate.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.ending("/src/lib.rs") {
         if let Some(line) = first_item(&file.text) {
             let reason = "`lib.rs` holds documentation, `mod` and `use` only: move this to a file";
             findings.push(Finding::new(&file.path, line, "table of contents", reason));
-        }
-    }
-    if let Some(loader) = tree.file(KERNEL.1) {
-        for file in tree.under(KERNEL.0).filter(|file| file.is(".lua")) {
-            let name = file.path[KERNEL.0.len()..].trim_start_matches('/');
-            if !loader.text.contains(&format!("\"{name}\"")) {
-                let reason = format!("{} does not load it", KERNEL.1);
-                findings.push(Finding::new(&file.path, 0, "kernel file", reason));
-            }
         }
     }
     findings
@@ -71,16 +59,5 @@ mod tests {
         assert_eq!(first_item("//! A.\nmod b;\n\npub fn c() {}\n"), Some(4));
         assert_eq!(first_item("//! A.\nmod b {\n}\n"), Some(2));
         assert_eq!(first_item("//! A.\nuse b;\nconst C: u8 = 1;\n"), Some(3));
-    }
-
-    #[test]
-    fn kernel_files_are_loaded() {
-        let tree = Tree::of(&[
-            (KERNEL.1, "files![\"core/a.lua\"]"),
-            ("crates/runtime/src/kernel/core/a.lua", ""),
-            ("crates/runtime/src/kernel/b.lua", ""),
-        ]);
-        let paths: Vec<_> = check(&tree).into_iter().map(|one| one.path).collect();
-        assert_eq!(paths, ["crates/runtime/src/kernel/b.lua"]);
     }
 }

@@ -11,7 +11,7 @@ fn list(browser: &Browser) -> Value {
     browser.script(
         "return [...document.querySelectorAll('#tasks li')].map((item) =>
             (item.querySelector('input').checked ? 'x ' : '') +
-            item.childNodes[2].textContent);",
+            item.querySelector('label').textContent);",
     )
 }
 

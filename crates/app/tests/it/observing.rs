@@ -240,3 +240,19 @@ fn who_waits_for_a_connection_is_seen_and_told_to_come_back() {
     assert!(page.contains("\"kind\":\"http\""), "{page}");
     program.stop();
 }
+
+#[test]
+fn the_dashboard_loads_nothing() {
+    let options = "server ← #HTTPServer{ port: 0, admin: 0 } → #Site{}.";
+    let program = start(&format!("{SITE}{options}"), "");
+    let page = body(ask(program.admin, "/", ""));
+    assert!(
+        page.contains("<title>Runnel server</title>") && page.contains("metrics.json"),
+        "{page}"
+    );
+    for outside in ["http:", "https:", "src=", "<link", "@import", "url("] {
+        let known = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!known.contains(outside), "{outside}");
+    }
+    program.stop();
+}

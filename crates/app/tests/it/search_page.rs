@@ -266,6 +266,69 @@ fn all_of_it_works_without_javascript() {
     assert_eq!(browser.get("/title"), "author:alan \u{2013} Books");
 }
 
+/// Tags of a text, without those that are known.
+fn other_tags<'a>(text: &'a str, known: &[&str]) -> Vec<&'a str> {
+    let tags = text
+        .split('<')
+        .skip(1)
+        .map(|after| after.trim_start_matches('/').split([' ', '>']).next().unwrap_or_default());
+    tags.filter(|tag| !known.contains(tag)).collect()
+}
+
+#[test]
+fn whatever_is_in_a_document_or_a_query_stays_text() {
+    let folder = Folder::new();
+    let program = folder.write(
+        "site.st",
+        "#-serve\n\
+         books ← #SearchIndex{ name: 'books', title: #{}, author: #{} }.\n\
+         text ← '<script>alert(1)</script>\"\\'&\\u{0}</h3></mark> alan'.\n\
+         search:books/1 ← #{ title: text, author: text, url: 'javascript:alert(1)' }.\n\
+         search:books/2 ← #{ title: 'alan', author: text, url: '/\"><b>' }.\n\
+         #SearchPage{ index: books, heading: 'title', subtitle: 'author', text: 'title', link: 'url' }.\n",
+    );
+    let site = Site::of(&program, folder);
+    let page = http::get(site.port, "/?q=alan").text();
+    assert_eq!(page.matches("<script").count(), 1, "{page}");
+    let escaped = "&lt;script&gt;alert(1)&lt;/script&gt;";
+    assert!(page.contains(escaped) && page.contains('\u{fffd}'), "{page}");
+    let found = page.split("id=\"found\"").nth(1).unwrap();
+    let known =
+        ["div", "section", "h2", "b", "ol", "li", "h3", "a", "p", "mark", "main", "body", "html"];
+    assert_eq!(other_tags(found, &known), Vec::<&str>::new(), "{page}");
+    assert!(!page.contains("javascript:") && !page.contains("<b>\""), "{page}");
+    let page = http::get(site.port, "/?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E%00").text();
+    assert_eq!(page.matches("<script").count(), 1, "{page}");
+    assert!(page.contains("No results"), "{page}");
+}
+
+#[test]
+fn a_page_speaks_its_language_and_unfolds_many_interpretations() {
+    let folder = Folder::new();
+    let program = folder.write(
+        "site.st",
+        "#-serve\n\
+         books ← #SearchIndex{ name: 'books', title: #{}, author: #{} }.\n\
+         1 to: 20 do: { :n | search:books/{n} ← #{ title: 'a b c', author: 'a b c' } }.\n\
+         #SearchPage{ index: books, title: 'Texte', language: 'de', ids: 10 }.\n",
+    );
+    let site = Site::of(&program, folder);
+    let page = http::get(site.port, "/?q=a+b+c").text();
+    for part in [
+        "<html lang=\"de\">",
+        "20 Treffer",
+        "Was ist gemeint?",
+        "<span class=\"quiet\">Seite 1 von 2",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("results") && !page.contains(">Search<"), "{page}");
+    let (visible, hidden) = page.split_once("<details>").unwrap();
+    assert_eq!(visible.matches("via=choice").count(), 3);
+    assert_eq!(hidden.matches("via=choice").count(), 5);
+    assert!(hidden.contains("<summary>5 weitere</summary>"), "{hidden}");
+}
+
 #[test]
 fn the_library_is_searched_by_its_readers() {
     let site = Site::of(&examples().join("library.st"), Folder::new());

@@ -19,7 +19,7 @@ impl Generator<'_> {
     }
 
     /// Errors and warnings about one element of HTML.
-    pub(crate) fn look_at(&mut self, literal: &ElementLiteral<'_>) {
+    pub(crate) fn check_element(&mut self, literal: &ElementLiteral<'_>) {
         let tag = &literal.tag.text;
         if let (true, Some(child)) = (html::is_void(tag), literal.children.first()) {
             self.error(

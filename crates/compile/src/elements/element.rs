@@ -289,7 +289,7 @@ impl Generator<'_> {
             return literal.children.iter().for_each(|child| self.child(child, &inner));
         }
         if !place.xml {
-            self.look_at(literal);
+            self.check_element(literal);
             inner.context = match tag {
                 "script" => MarkupContext::Script,
                 "style" => MarkupContext::Style,

@@ -248,9 +248,13 @@ impl Generator<'_> {
         }
         let text = self.path_text(path);
         let call = match scheme.as_str() {
-            "this" | "self" => {
+            "this" => {
                 self.needs_self(path);
-                format!("K.{scheme}Reference(self,{})", text.text)
+                format!("K.thisReference(self,{})", text.text)
+            }
+            "self" => {
+                self.needs_self(path);
+                format!("K.selfReference(self,{})", text.text)
             }
             _ => match self.own_scheme(&scheme, path) {
                 Own::Variable(code) => {

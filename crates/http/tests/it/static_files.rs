@@ -220,7 +220,7 @@ fn packed_forms_lie_beside_their_files() {
         let file = std::fs::File::options().write(true).open(folder.0.join("p.txt.gz")).unwrap();
         file.set_modified(old).unwrap();
         assert_eq!(page(&server, "/p.txt", "Accept-Encoding: gzip").await.text(), "plain");
-        let options = StaticOptions { packed: false, ..StaticOptions::default() };
+        let options = StaticOptions { precompressed: false, ..StaticOptions::default() };
         let server = folder.serve(options).await;
         assert_eq!(page(&server, "/p.txt", "Accept-Encoding: br").await.text(), "plain");
     });
@@ -290,7 +290,7 @@ async fn until(server: &HttpServer, path: &str, expected: (u16, &str)) {
 fn kept_files_are_forgotten_when_they_change() {
     run(async {
         let folder = Folder::new("kept");
-        let options = StaticOptions { keep: true, ..StaticOptions::default() };
+        let options = StaticOptions { cached: true, ..StaticOptions::default() };
         let server = folder.serve(options).await;
         let gzip = "Accept-Encoding: gzip";
         for _ in 0..5 {

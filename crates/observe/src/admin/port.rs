@@ -152,7 +152,7 @@ impl Store for Admin {
             "/healthz" => Content::text("ok\n").with_media_type("text/plain; charset=utf-8"),
             "/readyz" => return self.ready(context),
             _ if !self.admits(context) => return unauthorized(context),
-            "/" => Content::text(dashboard::PAGE).with_media_type("text/html; charset=utf-8"),
+            "/" => Content::text(dashboard::page()).with_media_type("text/html; charset=utf-8"),
             "/metrics" => Content::text(exposition::text(&MetricsSnapshot::of(&self.registry)))
                 .with_media_type(exposition::MEDIA_TYPE),
             "/metrics.json" => structure(&MetricsSnapshot::of(&self.registry).json()),

@@ -143,7 +143,7 @@ impl<T> Fiber<T> {
     }
 
     /// Sets the kind of request it answers, which predicts its running time.
-    pub(crate) fn answers(&mut self, kind: RequestKind) {
+    pub(crate) fn set_kind(&mut self, kind: RequestKind) {
         self.kind = Some(kind);
     }
 

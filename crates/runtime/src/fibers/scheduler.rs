@@ -66,7 +66,7 @@ pub(crate) struct RequestKind(u16);
 
 impl RequestKind {
     /// Requests with the same verb, the same first part of the path and as many parts are alike.
-    pub(crate) fn of(verb: Verb, path: &str) -> RequestKind {
+    pub(crate) fn new(verb: Verb, path: &str) -> RequestKind {
         let is_slash = |byte: &u8| *byte == b'/';
         let path = path.trim_start_matches('/').as_bytes();
         let end = path.iter().position(is_slash).unwrap_or(path.len());
@@ -305,8 +305,9 @@ mod tests {
     #[test]
     fn a_request_like_others_that_ran_long_lets_short_ones_pass() {
         let scheduler = Scheduler::new();
-        let (slow, fast) = (RequestKind::of(Verb::Get, "fib/25"), RequestKind::of(Verb::Get, "hi"));
-        assert_eq!(slow, RequestKind::of(Verb::Get, "/fib/30"));
+        let (slow, fast) =
+            (RequestKind::new(Verb::Get, "fib/25"), RequestKind::new(Verb::Get, "hi"));
+        assert_eq!(slow, RequestKind::new(Verb::Get, "/fib/30"));
         for _ in 0..50 {
             scheduler.learn(slow, Duration::from_millis(3));
             scheduler.learn(fast, Duration::from_micros(3));
@@ -329,7 +330,7 @@ mod tests {
     #[test]
     fn one_run_changes_little_of_what_is_usual() {
         let scheduler = Scheduler::new();
-        let kind = RequestKind::of(Verb::Get, "hi");
+        let kind = RequestKind::new(Verb::Get, "hi");
         for _ in 0..50 {
             scheduler.learn(kind, Duration::from_micros(4));
         }

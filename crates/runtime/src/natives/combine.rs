@@ -1,18 +1,21 @@
 //! Making native stores and combinators.
 
-use super::combinators::{Options, Parts, make};
 use super::stores::any_store;
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
-use crate::stores::combined::{Combined, Controls};
-use runnel_store::{Error, Kind, Memory, Reference, Relative, Store, Value, draw_graph};
+use crate::stores::combined::Combined;
+use runnel_store::{
+    Cache, CombinatorParts, CombinedStore, Error, Kind, Memory, Reference, Relative, Store, Value,
+    WriteBack, combinators, draw_graph,
+};
 use std::os::raw::c_int;
 use std::rc::Rc;
 
-pub(crate) const NATIVES: [(&str, Native); 6] = [
+pub(crate) const NATIVES: [(&str, Native); 7] = [
     ("memory", memory),
     ("relative", relative),
     ("combine", combine),
+    ("checkSetting", check_setting),
     ("invalidate", invalidate),
     ("flushWrites", flush_writes),
     ("drawGraph", draw),
@@ -45,10 +48,7 @@ fn relative(isolate: &Isolate, arguments: Arguments) -> Reply {
 /// a handle is from now on.
 fn combine(isolate: &Isolate, arguments: Arguments) -> Reply {
     let kind = arguments.text(2);
-    let options = match attempt!(arguments.value(isolate, 3)) {
-        Value::Record(options) => Options::new(options),
-        _ => Options::new(Vec::new()),
-    };
+    let options = attempt!(arguments.value(isolate, 3));
     let sources = attempt!(stores(isolate, arguments, 4));
     let Value::List(names) = attempt!(arguments.value(isolate, 5)) else {
         return Reply::Failed(Error::new(Kind::Invalid, "the names of stores are expected here"));
@@ -58,12 +58,12 @@ fn combine(isolate: &Isolate, arguments: Arguments) -> Reply {
         _ => None,
     };
     let names = names.into_iter().filter_map(text).collect();
-    let parts = Parts { options, sources, names };
+    let parts = CombinatorParts { options, sources, names };
     let made = match kind.split_once(':') {
         Some(("remote", kind)) => {
-            isolate.host().remote(kind, &parts.options.as_value()).map(Controls::plain)
+            isolate.host().remote(kind, &parts.options).map(CombinedStore::plain)
         }
-        Some(("made", kind)) => composed(isolate, kind, parts).map(Controls::plain),
+        Some(("made", kind)) => composed(isolate, kind, parts).map(CombinedStore::plain),
         _ => make(&kind, &parts),
     };
     let made = attempt!(made);
@@ -78,10 +78,31 @@ fn combine(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Nil)
 }
 
+/// The combinator of a class; `pass` is its source.
+fn make(class: &str, parts: &CombinatorParts) -> Result<CombinedStore, Error> {
+    if class == "pass" {
+        return parts.source().map(CombinedStore::plain);
+    }
+    match combinators().find(|definition| definition.class == class) {
+        Some(definition) => (definition.make)(parts),
+        None => Err(Error::new(Kind::Invalid, format!("there is no combinator `{class}`"))),
+    }
+}
+
+/// `(class, option, value)`: nil, or what the option must be.
+fn check_setting(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let class = arguments.text(1);
+    let value = attempt!(arguments.value(isolate, 3));
+    let definition = combinators().find(|definition| definition.class == class);
+    let wanted = definition
+        .and_then(|definition| definition.settings.check(&arguments.text(2), &value).err());
+    Reply::Now(wanted.map_or(Given::Nil, |wanted| Given::Text(wanted.into_owned())))
+}
+
 /// What the command makes of other stores. It gets them as they are now, without the handles of the
 /// program.
-fn composed(isolate: &Isolate, kind: &str, parts: Parts) -> Result<Rc<dyn Store>, Error> {
-    let options = parts.options.as_value();
+fn composed(isolate: &Isolate, kind: &str, parts: CombinatorParts) -> Result<Rc<dyn Store>, Error> {
+    let options = parts.options;
     let sources = parts.sources.into_iter().map(|store| match combined(&store) {
         Some(combined) => combined.store(),
         None => store,
@@ -111,7 +132,7 @@ fn stores(isolate: &Isolate, arguments: Arguments, at: c_int) -> Result<Vec<Rc<d
 /// `(handle, path or nil)`: a cache forgets a path, with what is above and below it; or everything.
 fn invalidate(_: &Isolate, arguments: Arguments) -> Reply {
     let handle = attempt!(arguments.store(1));
-    let Some(cache) = combined(&handle).and_then(Combined::cache) else {
+    let Some(cache) = combined(&handle).and_then(Combined::control::<Cache>) else {
         return Reply::Failed(Error::new(Kind::Invalid, "a cache is expected here"));
     };
     let forgotten = match arguments.is_nil(2) {
@@ -124,7 +145,7 @@ fn invalidate(_: &Isolate, arguments: Arguments) -> Reply {
 /// `(handle)`: what a store that writes later has pending is written.
 fn flush_writes(_: &Isolate, arguments: Arguments) -> Reply {
     let handle = attempt!(arguments.store(1));
-    let Some(store) = combined(&handle).and_then(Combined::write_back) else {
+    let Some(store) = combined(&handle).and_then(Combined::control::<WriteBack>) else {
         return Reply::Failed(Error::new(Kind::Invalid, "a store that writes later is expected"));
     };
     Reply::done(store.flush())

@@ -17,7 +17,7 @@ fn copy(isolate: &Isolate, arguments: Arguments) -> Reply {
     let (only_changed, delete_extra) = (arguments.boolean(4), arguments.boolean(5));
     let options = CopyOptions { only_changed, delete_extra, ..CopyOptions::default() };
     let mut shown = ProgressLine::new(isolate, None);
-    let progress = move |far: &CopyProgress| shown.say(|| line(far));
+    let progress = move |far: &CopyProgress| shown.show(|| line(far));
     let copied = runnel_store::copy(from, &at, to, &at, options, progress);
     let report = copied.and_then(|report| counts(report).into());
     Reply::answer(report, Given::Value)

@@ -6,7 +6,7 @@ use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) const NATIVES: [(&str, Native); 11] = [
+pub(crate) const NATIVES: [(&str, Native); 12] = [
     ("write", write),
     ("flush", flush),
     ("readLine", read_line),
@@ -17,6 +17,7 @@ pub(crate) const NATIVES: [(&str, Native); 11] = [
     ("exchange", exchange),
     ("respond", respond),
     ("compile", compile),
+    ("standard", standard),
     ("forgetPlans", forget_plans),
 ];
 
@@ -122,6 +123,14 @@ fn respond(isolate: &Isolate, arguments: Arguments) -> Reply {
 /// `(source, name)`: a function that runs the source; a fault with all its errors otherwise.
 fn compile(isolate: &Isolate, arguments: Arguments) -> Reply {
     match isolate.compile_kept(&arguments.text(1), &arguments.text(2)) {
+        Ok(slot) => Reply::Now(Given::Kept(slot)),
+        Err(message) => Reply::Failed(Error::new(Kind::Invalid, message)),
+    }
+}
+
+/// `(name)`: a function that runs a standard program.
+fn standard(isolate: &Isolate, arguments: Arguments) -> Reply {
+    match isolate.compile_standard(&arguments.text(1)) {
         Ok(slot) => Reply::Now(Given::Kept(slot)),
         Err(message) => Reply::Failed(Error::new(Kind::Invalid, message)),
     }

@@ -61,7 +61,7 @@ fn next_change(_: &Isolate, arguments: Arguments) -> Reply {
         match next {
             Some(Ok(change)) if !watch.ended.get() => {
                 watch.changes.replace(Some(changes));
-                Ok(told(&watch, change))
+                Ok(change_parts(&watch, change))
             }
             Some(Err(error)) => {
                 watch.ended.set(true);
@@ -75,7 +75,7 @@ fn next_change(_: &Isolate, arguments: Arguments) -> Reply {
     })
 }
 
-fn told(watch: &HeldWatch, change: Change) -> Given {
+fn change_parts(watch: &HeldWatch, change: Change) -> Given {
     let Change { kind, reference, content } = change;
     watch.content.replace(content);
     let scheme = reference.scheme().map_or(Value::Nil, |scheme| Value::Text(scheme.into()));

@@ -83,7 +83,7 @@ impl Isolate {
     }
 
     /// The function of generated code, which takes the kernel, in a slot.
-    fn load_chunk(&self, lua: &str, name: &str) -> Result<Slot, String> {
+    pub(super) fn load_chunk(&self, lua: &str, name: &str) -> Result<Slot, String> {
         let stack = self.stack();
         stack.reserve(8);
         stack.load(lua, name)?;

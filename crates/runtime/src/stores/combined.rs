@@ -1,30 +1,16 @@
 //! A combinator held by the program: its options and sources can change while it is used.
 
 use runnel_store::{
-    Below, Cache, Confinement, Error, Kind, Layer, Reference, Relative, Result, Store, Verb,
-    WriteBack,
+    Below, CombinedStore, Confinement, Error, Kind, Layer, Reference, Relative, Result, Store, Verb,
 };
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A combinator, and its operations beside the verbs.
-pub(crate) struct Controls {
-    pub(crate) store: Rc<dyn Store>,
-    pub(crate) cache: Option<Rc<Cache>>,
-    pub(crate) write_back: Option<Rc<WriteBack>>,
-}
-
-impl Controls {
-    pub(crate) fn plain(store: Rc<dyn Store>) -> Self {
-        Controls { store, cache: None, write_back: None }
-    }
-}
-
 /// A handle of a combinator: all holders see an option or a source that is set later. A verb under
 /// way ends with the options it began with.
 pub(crate) struct Combined {
-    current: Rc<RefCell<Controls>>,
+    current: Rc<RefCell<CombinedStore>>,
     /// The part that a confined copy stands for.
     confined: Option<ConfinedPart>,
 }
@@ -42,7 +28,7 @@ type ConfinedSource = (Rc<dyn Store>, Rc<dyn Store>);
 
 impl ConfinedPart {
     /// The part of a store; `None` where it cannot be confined, or is missing.
-    fn of(&self, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+    fn confine(&self, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         if let Some((known, confined)) = &*self.latest.borrow()
             && Rc::ptr_eq(known, &store)
         {
@@ -61,23 +47,20 @@ impl ConfinedPart {
 }
 
 impl Combined {
-    pub(crate) fn new(controls: Controls) -> Self {
-        Combined { current: Rc::new(RefCell::new(controls)), confined: None }
+    pub(crate) fn new(combined: CombinedStore) -> Self {
+        Combined { current: Rc::new(RefCell::new(combined)), confined: None }
     }
 
     /// Replaces the combinator from the next verb on.
-    pub(crate) fn replace(&self, controls: Controls) {
-        let before = self.current.replace(controls);
+    pub(crate) fn replace(&self, combined: CombinedStore) {
+        let before = self.current.replace(combined);
         // Dropped after the borrow: its end may reach this store again.
         drop(before);
     }
 
-    pub(crate) fn cache(&self) -> Option<Rc<Cache>> {
-        self.current.borrow().cache.clone()
-    }
-
-    pub(crate) fn write_back(&self) -> Option<Rc<WriteBack>> {
-        self.current.borrow().write_back.clone()
+    /// The part that programs control, where it is of this type.
+    pub(crate) fn control<T: 'static>(&self) -> Option<Rc<T>> {
+        self.current.borrow().control()
     }
 
     /// The present combinator.
@@ -92,7 +75,7 @@ impl Layer for Combined {
         let Some(part) = &self.confined else {
             return Ok(Below::found(store, reference.clone()));
         };
-        match part.of(store) {
+        match part.confine(store) {
             Some(confined) => Ok(Below::found(confined, reference.clone())),
             None => {
                 let message = "the store was replaced by one that cannot be confined";
@@ -159,14 +142,14 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("plain"), "x").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", folder.join("out")).unwrap();
-        let combined = Combined::new(Controls::plain(Rc::new(Memory::site())));
+        let combined = Combined::new(CombinedStore::plain(Rc::new(Memory::site())));
         let Confinement::By(confined) = combined.confined(&Reference::default(), true) else {
             panic!("a memory can be confined");
         };
         assert!(get(&confined, "plain").unwrap().is_none());
         let base = Reference::from_path(folder.to_str().unwrap().to_string());
         let all = Relative::new(Rc::new(Disk::unconfined()), base);
-        combined.replace(Controls::plain(Rc::new(all)));
+        combined.replace(CombinedStore::plain(Rc::new(all)));
         let plain = get(&confined, "plain").unwrap();
         let out = get(&confined, "out");
         std::fs::remove_dir_all(&folder).unwrap();

@@ -99,7 +99,7 @@ impl ScriptStore {
             5
         };
         let mut fiber = Fiber::new(isolate, call.clone(), push, take);
-        fiber.answers(RequestKind::of(verb, reference.path()));
+        fiber.set_kind(RequestKind::new(verb, reference.path()));
         fiber
     }
 

@@ -48,7 +48,7 @@ impl Pipe {
         loop {
             let room = self.room.notified();
             if self.closed.get() {
-                return Err(Error::new(Kind::Cancelled, "nobody reads this any more"));
+                return Err(Error::new(Kind::Cancelled, "the reader has gone away"));
             }
             if self.written.borrow().len() < WAITING {
                 return Ok(());

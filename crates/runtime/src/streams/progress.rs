@@ -35,7 +35,7 @@ impl ProgressLine {
     pub(crate) fn add(&mut self, records: u64) {
         self.done += records;
         let (done, expected) = (self.done, self.expected);
-        self.say(|| match expected {
+        self.show(|| match expected {
             Some(all) if all > 0 => {
                 let percent = done.saturating_mul(100) / all;
                 format!("{done} of {all} records, {percent} %")
@@ -45,7 +45,7 @@ impl ProgressLine {
     }
 
     /// Shows the progress, at most once in [`PAUSE`].
-    pub(crate) fn say(&mut self, text: impl FnOnce() -> String) {
+    pub(crate) fn show(&mut self, text: impl FnOnce() -> String) {
         if self.told.elapsed() >= PAUSE {
             self.told = Instant::now();
             self.shown = true;
@@ -89,7 +89,7 @@ impl Stream for MeteredStream {
         if let Poll::Ready(Some(Ok(bytes))) = &next {
             self.read += bytes.len() as u64;
             let (read, length) = (self.read, self.length);
-            self.progress.say(|| match length {
+            self.progress.show(|| match length {
                 Some(all) if all > 0 => {
                     let percent = read.saturating_mul(100) / all;
                     format!("{} of {} kB, {percent} %", read / 1000, all / 1000)

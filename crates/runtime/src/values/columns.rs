@@ -16,7 +16,7 @@ pub(crate) enum Column {
 
 impl Column {
     /// From `[true, first, step]` or `[false, value, …]`; nothing when there is no value.
-    pub(crate) fn of(mut parts: Vec<Value>) -> Option<Column> {
+    pub(crate) fn from_parts(mut parts: Vec<Value>) -> Option<Column> {
         if parts.first() != Some(&Value::Bool(true)) {
             let values = parts.split_off(1.min(parts.len()));
             return (!values.is_empty()).then_some(Column::Values(values));

@@ -143,26 +143,13 @@ impl DocumentSlots {
             }
             ListEnd::Back => self.base + self.width() as u32,
         };
-        match &mut self.ids {
-            Ids::Integers(ids) => {
-                let number = if let Id::Integer(number) = id { number } else { 0 };
-                match end {
-                    ListEnd::Front => ids.push_front(number),
-                    ListEnd::Back => ids.push_back(number),
-                }
-            }
-            Ids::Texts(ids) => {
-                let text = if let Id::Text(text) = &id { text.clone() } else { "".into() };
-                match end {
-                    ListEnd::Front => ids.push_front(text),
-                    ListEnd::Back => ids.push_back(text),
-                }
-            }
+        match (&mut self.ids, &id) {
+            (Ids::Integers(ids), Id::Integer(number)) => end.push(ids, *number),
+            (Ids::Integers(ids), Id::Text(_)) => end.push(ids, 0),
+            (Ids::Texts(ids), Id::Text(text)) => end.push(ids, text.clone()),
+            (Ids::Texts(ids), Id::Integer(_)) => end.push(ids, "".into()),
         }
-        match end {
-            ListEnd::Front => self.locations.push_front(Location::NOWHERE),
-            ListEnd::Back => self.locations.push_back(Location::NOWHERE),
-        }
+        end.push(&mut self.locations, Location::NOWHERE);
         let DocumentSlots { table, hasher, ids, base, .. } = self;
         table.insert_unique(hash(&id, hasher), slot, |slot| {
             ids.hash((slot - *base) as usize, hasher)

@@ -109,12 +109,9 @@ impl CollectionFolder {
     pub(crate) fn clean(&self, last: u64) -> Result<(), DiskError> {
         let files = self.files()?;
         let remove = |path: PathBuf| {
-            self.steps.enter(DiskStep::Remove).and_then(|()| std::fs::remove_file(&path)).or_else(
-                |error| match error.kind() {
-                    io::ErrorKind::NotFound => Ok(()),
-                    _ => Err(DiskError::of_file("removing", &path, &error)),
-                },
-            )
+            let step = self.steps.enter(DiskStep::Remove);
+            step.map_err(|error| DiskError::of_file("removing", &path, &error))?;
+            remove_file(&path)
         };
         for old in files.snapshots.iter().filter(|other| **other < last) {
             remove(self.snapshot(*old))?;
@@ -127,13 +124,7 @@ impl CollectionFolder {
 
     /// Removes the leftovers of a crash.
     pub(crate) fn clean_up(&self) -> Result<(), DiskError> {
-        let unfinished = self.unfinished();
-        match std::fs::remove_file(&unfinished) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(DiskError::of_file("removing", &unfinished, &error));
-            }
-            _ => {}
-        }
+        remove_file(&self.unfinished())?;
         match self.files()?.snapshots.last() {
             Some(newest) => self.clean(*newest),
             None => Ok(()),
@@ -152,6 +143,16 @@ impl Drop for CollectionFolder {
         // Unlock explicitly: a child process being started may still share the descriptor. If this
         // fails, the lock ends with the file.
         let _ = self.lock.unlock();
+    }
+}
+
+/// Removes a file if it exists.
+fn remove_file(path: &Path) -> Result<(), DiskError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(DiskError::of_file("removing", path, &error))
+        }
+        _ => Ok(()),
     }
 }
 

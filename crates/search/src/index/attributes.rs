@@ -8,7 +8,7 @@
 use crate::collection::document::{Document, DocumentField};
 use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use crate::index::distinct_texts::DistinctTexts;
-use crate::index::posting_list::PostingList;
+use crate::index::posting_list::{ListEnd, PostingList};
 use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_ATTRIBUTE_CHARS;
 use crate::query::filter::SearchFilter;
@@ -164,12 +164,10 @@ impl AttributeColumn {
         }
     }
 
-    fn push(&mut self, front: bool) {
-        match (self, front) {
-            (AttributeColumn::Numbers(numbers), true) => numbers.push_front(NO_NUMBER),
-            (AttributeColumn::Numbers(numbers), false) => numbers.push_back(NO_NUMBER),
-            (AttributeColumn::Codes(codes, _), true) => codes.push_front(NO_CODE),
-            (AttributeColumn::Codes(codes, _), false) => codes.push_back(NO_CODE),
+    fn push(&mut self, end: ListEnd) {
+        match self {
+            AttributeColumn::Numbers(numbers) => end.push(numbers, NO_NUMBER),
+            AttributeColumn::Codes(codes, _) => end.push(codes, NO_CODE),
         }
     }
 
@@ -295,12 +293,12 @@ impl AttributeColumns {
         while slot < self.base {
             self.base -= 1;
             self.width += 1;
-            self.columns.iter_mut().for_each(|column| column.push(true));
+            self.columns.iter_mut().for_each(|column| column.push(ListEnd::Front));
         }
         let place = (slot - self.base) as usize;
         while place >= self.width {
             self.width += 1;
-            self.columns.iter_mut().for_each(|column| column.push(false));
+            self.columns.iter_mut().for_each(|column| column.push(ListEnd::Back));
         }
         for (attribute, column) in self.attributes.iter().zip(&mut self.columns) {
             if let Some(field) = document.field(attribute.field()) {

@@ -18,6 +18,16 @@ pub(crate) enum ListEnd {
     Back,
 }
 
+impl ListEnd {
+    /// Adds an element at this end.
+    pub(crate) fn push<T>(self, list: &mut VecDeque<T>, element: T) {
+        match self {
+            ListEnd::Front => list.push_front(element),
+            ListEnd::Back => list.push_back(element),
+        }
+    }
+}
+
 /// Lists of up to this many slots are stored inline: most words are in few documents.
 const FEW: usize = 3;
 
@@ -260,10 +270,7 @@ impl SlotList {
             }
             self.scattered |= !ascends;
         }
-        match end {
-            ListEnd::Front => self.slots.push_front(slot),
-            ListEnd::Back => self.slots.push_back(slot),
-        }
+        end.push(&mut self.slots, slot);
         self.update_bits(slot);
         true
     }

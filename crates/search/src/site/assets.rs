@@ -1,63 +1,58 @@
-//! The files that pages need, each with an address that changes when it does.
+//! The files that pages load, each with an address that changes when its content does.
 
 use super::headers;
-use runnel_store::{Content, Context, EntityTag};
+use runnel_store::{Content, Context, EntityTag, Value};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A file of the page.
-#[derive(Debug)]
-pub(crate) struct Asset {
-    pub(crate) name: &'static str,
+/// A file that a page loads.
+#[derive(Clone, Debug)]
+pub struct PageFile {
+    name: &'static str,
     media_type: &'static str,
-    text: &'static str,
+    text: String,
+    /// The hash of the text.
+    version: String,
 }
 
-/// What makes the page quicker.
-pub(crate) static SCRIPT: Asset = Asset {
-    name: "search.js",
-    media_type: "text/javascript; charset=utf-8",
-    text: include_str!("search.js"),
-};
-
-/// How pages look.
-pub(crate) static STYLE: Asset = Asset {
-    name: "search.css",
-    media_type: "text/css; charset=utf-8",
-    text: include_str!("search.css"),
-};
-
-/// The picture of a tab.
-pub(crate) static ICON: Asset =
-    Asset { name: "icon.svg", media_type: "image/svg+xml", text: include_str!("icon.svg") };
-
-impl Asset {
-    /// The file of this name.
-    pub(crate) fn named(name: &str) -> Option<&'static Asset> {
-        [&SCRIPT, &STYLE, &ICON].into_iter().find(|asset| asset.name == name)
-    }
-
-    /// Its address: the name, with a version.
-    pub(crate) fn address(&self) -> String {
-        format!("{}?v={}", self.name, self.version())
-    }
-
-    fn version(&self) -> String {
+impl PageFile {
+    /// A file below the page.
+    pub fn new(name: &'static str, media_type: &'static str, text: String) -> PageFile {
         let mut hasher = DefaultHasher::new();
-        self.text.hash(&mut hasher);
-        format!("{:016x}", hasher.finish())
+        text.hash(&mut hasher);
+        let version = format!("{:016x}", hasher.finish());
+        PageFile { name, media_type, text, version }
     }
 
-    /// Its content, to be kept for as long as its address is the same.
-    pub(crate) fn content(&self, query: Option<&str>, context: &Context) -> Content {
-        let version = self.version();
-        let current = query.and_then(|query| query.strip_prefix("v=")) == Some(&version);
+    /// The content, cached by clients as long as the address is the same.
+    fn content(&self, query: Option<&str>, context: &Context) -> Content {
+        let current = query.and_then(|query| query.strip_prefix("v=")) == Some(&self.version);
         headers::set(context, headers::for_asset(current));
-        let tag = EntityTag::strong(version.as_str());
+        let tag = EntityTag::strong(self.version.as_str());
         let mut content = match context.known.as_ref() == Some(&tag) {
             true => Content::default(),
-            false => Content::bytes(self.text.as_bytes()),
+            false => Content::bytes(self.text.clone()),
         };
         content.entity_tag = Some(tag);
         content.with_media_type(self.media_type)
     }
+}
+
+/// The content of the file with this name.
+pub(crate) fn file(
+    files: &[PageFile],
+    name: &str,
+    query: Option<&str>,
+    context: &Context,
+) -> Option<Content> {
+    let file = files.iter().find(|file| file.name == name)?;
+    Some(file.content(query, context))
+}
+
+/// The addresses of the files by name, below `base`.
+pub(crate) fn addresses(files: &[PageFile], base: &str) -> Value {
+    Value::record(
+        files.iter().map(|file| {
+            (file.name, Value::Text(format!("{base}{}?v={}", file.name, file.version)))
+        }),
+    )
 }

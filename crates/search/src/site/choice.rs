@@ -1,11 +1,11 @@
 //! An interpretation as something that people can choose: what it says, and the query that means it
 //! alone.
 
-use super::markup;
 use super::options::PageOptions;
 use crate::{Allocation, SearchAnswer};
+use runnel_store::Value;
 
-/// Results up to which nobody needs to choose.
+/// Most results of a page without choices.
 pub(crate) const FEW_RESULTS: usize = 10;
 /// Interpretations to choose from at most.
 pub(crate) const MAX_CHOICES: usize = 24;
@@ -77,26 +77,19 @@ impl Meaning {
         categories.unwrap_or_default()
     }
 
-    /// For people, as HTML: `<b>title</b> alan, <b>author</b> p`.
-    pub(crate) fn write(&self, options: &PageOptions, out: &mut String) {
-        if let Some(index) = &self.index {
-            markup::write(index, out);
-            out.push_str(": ");
-        }
-        for (number, word) in self.words.iter().enumerate() {
-            if number > 0 {
-                out.push_str(", ");
-            }
-            out.push_str("<b>");
-            for (number, category) in word.category.split('|').enumerate() {
-                if number > 0 {
-                    out.push_str(" / ");
-                }
-                markup::write(options.label(category), out);
-            }
-            out.push_str("</b> ");
-            markup::write(&word.word.replace('|', " / "), out);
-        }
+    /// What a page shows: the `index`, where there are several, and `words` with their `category`
+    /// and `word`.
+    pub(crate) fn value(&self, options: &PageOptions) -> Vec<(&'static str, Value)> {
+        let word = |word: &Word| {
+            let labels: Vec<&str> =
+                word.category.split('|').map(|name| options.label(name)).collect();
+            Value::record([
+                ("category", labels.join(" / ").into()),
+                ("word", word.word.replace('|', " / ").into()),
+            ])
+        };
+        let index = self.index.as_deref().map_or(Value::Nil, Value::from);
+        vec![("index", index), ("words", Value::List(self.words.iter().map(word).collect()))]
     }
 }
 

@@ -1,16 +1,21 @@
 //! Answers for programs: `live` and `full`.
 
-use super::form::parameter;
 use super::found::hits;
 use super::options::{MAX_PAGE_DOCUMENTS, PageOptions};
 use super::result::Hit;
 use super::source::PageSource;
 use crate::format::number::write_microseconds;
 use crate::{Request, SearchAnswer, leading_integer};
-use runnel_store::json;
+use runnel_store::{Value, json};
+use runnel_text::form;
 
 /// Documents that are left out before the first at most.
 const MAX_OFFSET: i64 = 10_000_000;
+
+/// The value of the first parameter with this name.
+pub(crate) fn parameter(query: Option<&str>, name: &str) -> Option<String> {
+    Some(form::field(query?.as_bytes(), name)?.into_owned())
+}
 
 /// What is asked for: `query=alan+p&ids=20&offset=0&unique=true`.
 #[derive(Clone, Debug)]
@@ -19,7 +24,7 @@ pub(crate) struct Asked {
     ids: i64,
     offset: i64,
     unique: bool,
-    /// Whether interpretations are listed: for a count while somebody types they are too much.
+    /// Whether interpretations are listed; the count during typing needs none.
     listed: bool,
 }
 
@@ -80,19 +85,14 @@ pub(crate) fn all_hits(
     answer.allocations().flat_map(of).collect()
 }
 
-/// The answer as JSON, in which each interpretation has a further element: its documents as markup.
-pub(crate) fn with_results(answer: &SearchAnswer, results: &[String]) -> Vec<u8> {
+/// The answer as JSON, in which each interpretation has a further element: its documents as HTML.
+pub(crate) fn with_results(answer: &SearchAnswer, results: Vec<Value>) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut results = results.iter();
+    let mut results = results.into_iter();
     answer.write_json_with(&mut out, |allocation, out| {
-        out.extend_from_slice(b",[");
-        for (number, result) in results.by_ref().take(allocation.ids().len()).enumerate() {
-            if number > 0 {
-                out.push(b',');
-            }
-            json::write_text(result, out);
-        }
-        out.push(b']');
+        out.push(b',');
+        let mine = results.by_ref().take(allocation.ids().len()).collect();
+        out.extend_from_slice(&json::text(&Value::List(mine)));
     });
     out
 }

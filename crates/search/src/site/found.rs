@@ -1,11 +1,12 @@
-//! What one page of results holds, before it becomes markup.
+//! One page of results, and the model of it that the view gets.
 
 use super::choice::{Choice, Excluded, FEW_RESULTS, Meaning, choices};
 use super::options::PageOptions;
-use super::result::{Hit, write};
+use super::result::{Hit, shown};
 use super::source::PageSource;
 use crate::{Highlighter, Id, Request, SearchAnswer};
 use runnel_store::{Value, json};
+use runnel_text::form;
 use std::time::Duration;
 
 /// Pages that can be looked at.
@@ -22,7 +23,7 @@ pub(crate) struct Group {
 
 /// One page of results.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct ResultPage {
     pub(crate) query: String,
     /// From 1.
     pub(crate) page: usize,
@@ -36,10 +37,43 @@ pub(crate) struct Found {
     pub(crate) duration: Duration,
 }
 
-impl Found {
+impl ResultPage {
     /// How many documents are on the page, and on those before.
     pub(crate) fn offset(&self, options: &PageOptions) -> usize {
         (self.page - 1) * options.documents
+    }
+
+    /// What the view of the page gets. `rendered` are the results that the program renders itself.
+    pub(crate) fn value(&self, options: &PageOptions, rendered: Option<Vec<String>>) -> Value {
+        let mut rendered = rendered.map(Vec::into_iter);
+        let mut hit = |hit: &Hit| match rendered.as_mut() {
+            Some(rendered) => Value::record([("html", rendered.next().unwrap_or_default().into())]),
+            None => hit.shown.clone(),
+        };
+        let mut groups = Vec::new();
+        for group in &self.groups {
+            let key = format!("{} {}", group.meaning.categories(), group.meaning.query());
+            let mut fields = group.meaning.value(options);
+            fields.push(("key", key.into()));
+            fields.push(("first", (group.first as u64).into()));
+            fields.push(("results", Value::List(group.hits.iter().map(&mut hit).collect())));
+            groups.push(Value::record(fields));
+        }
+        let choice = |choice: &Choice| {
+            let mut fields = choice.meaning.value(options);
+            let query = self.excluded.around(&choice.meaning.query());
+            fields.push(("query", form::encode(&query).into()));
+            fields.push(("count", (choice.count as u64).into()));
+            Value::record(fields)
+        };
+        Value::record([
+            ("total", (self.total as u64).into()),
+            ("query", form::encode(&self.query).into()),
+            ("page", (self.page as u64).into()),
+            ("pages", (self.pages as u64).into()),
+            ("groups", Value::List(groups)),
+            ("choices", Value::List(self.choices.iter().map(choice).collect())),
+        ])
     }
 }
 
@@ -51,7 +85,7 @@ pub(crate) fn find(
     options: &PageOptions,
     query: &str,
     page: usize,
-) -> Found {
+) -> ResultPage {
     let page = page.clamp(1, MAX_PAGE);
     let offset = (page - 1) * options.documents;
     let request = Request::new()
@@ -61,7 +95,7 @@ pub(crate) fn find(
         .separate(true);
     let mut answer = SearchAnswer::new();
     source.search_into(query, &request, &mut answer);
-    let mut found = Found {
+    let mut found = ResultPage {
         query: query.to_owned(),
         page,
         pages: answer.total().div_ceil(options.documents).min(MAX_PAGE),
@@ -113,16 +147,13 @@ pub(crate) fn hits(
         // What was put was an object; anything else is shown as if there was nothing.
         let document = text.and_then(|text| json::parse(&text).ok());
         let document = document.filter(|value| matches!(value, Value::Record(_)));
-        Hit { id: id.clone(), document, html: String::new() }
+        Hit { id: id.clone(), document, shown: Value::Nil }
     };
     let mut hits: Vec<Hit> = ids.iter().map(hit).collect();
-    if options.template.is_some() {
-        return hits;
-    }
     let mut show = |matches: Option<&Highlighter<'_>>| {
         for hit in &mut hits {
-            if hit.html.is_empty() {
-                write(&hit.id, hit.document.as_ref(), options, matches, &mut hit.html);
+            if hit.shown.is_nil() {
+                hit.shown = shown(&hit.id, hit.document.as_ref(), options, matches);
             }
         }
     };

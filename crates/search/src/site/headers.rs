@@ -1,6 +1,6 @@
-//! What answers of the page say beside their content.
+//! The response headers of pages and files.
 
-use runnel_store::Context;
+use runnel_store::{Content, Context};
 
 /// A page may load what this server has of it, send its form here, and nothing else: whatever got
 /// into a document does not run.
@@ -48,4 +48,14 @@ pub(crate) fn base(context: &Context) -> String {
         // A colon would make a scheme of it.
         Some(last) => format!("./{last}/"),
     }
+}
+
+/// A page.
+pub(crate) fn html(page: String) -> Content {
+    Content::text(page).with_media_type("text/html; charset=utf-8")
+}
+
+/// A text of JSON.
+pub(crate) fn json(text: Vec<u8>) -> Content {
+    Content::bytes(text).with_media_type("application/json")
 }

@@ -1,8 +1,8 @@
-//! Where the heading of a result leads to.
+//! The link of a result.
 
-use super::form;
-use super::result::plain;
+use super::field_text::plain;
 use runnel_store::{Error, Kind, Result, Value};
+use runnel_text::form;
 
 /// The schemes that a link may have. Others, above all `javascript:`, could run what a document
 /// says.
@@ -57,7 +57,7 @@ impl Link {
         Ok(Link::Template(parts))
     }
 
-    /// The address for a document; nothing where it has none, or one that a page must not have.
+    /// The address for a document; `None` without one, or with one that is not safe.
     pub(crate) fn of(&self, id: &str, document: &Value) -> Option<String> {
         let value = |field: &str| match document.get(field) {
             Some(value) => plain(value),
@@ -73,7 +73,7 @@ impl Link {
                         Part::Text(text) => address.push_str(text),
                         Part::Field(field) => {
                             // A space is `%20` in a path; `+` is one in forms alone.
-                            address.push_str(&form::encoded(&value(field)?).replace('+', "%20"));
+                            address.push_str(&form::encode(&value(field)?).replace('+', "%20"));
                         }
                     }
                 }

@@ -1,13 +1,14 @@
-//! What a search page is told: `#SearchPage{ title: 'Books', heading: 'title', … }`.
+//! The options of a search page: `#SearchPage{ title: 'Books', heading: 'title', … }`.
 
-use super::journal::JournalSettings;
+use super::QueryLogFormat;
 use super::link::Link;
-use super::texts::{Texts, languages, texts};
-use super::{PageTemplate, QueryLogFormat};
+use crate::site::query_log::journal::JournalSettings;
 use runnel_store::{Error, Kind, Result, Value};
 
 /// Documents on a page at most.
 pub const MAX_PAGE_DOCUMENTS: usize = 100;
+/// The languages that a page can be in, by their tags (RFC 5646).
+const LANGUAGES: [&str; 2] = ["en", "de"];
 /// Fields that a result shows at most.
 const MAX_SHOWN_FIELDS: usize = 16;
 /// The names of the options.
@@ -32,7 +33,7 @@ pub const PAGE_OPTIONS: [&str; 14] = [
 #[derive(Clone)]
 pub struct PageOptions {
     pub(crate) title: String,
-    pub(crate) texts: &'static Texts,
+    pub(crate) language: String,
     pub(crate) heading: Option<String>,
     pub(crate) subtitle: Vec<String>,
     pub(crate) text: Option<String>,
@@ -41,7 +42,6 @@ pub struct PageOptions {
     pub(crate) labels: Vec<(String, String)>,
     pub(crate) documents: usize,
     pub(crate) statistics: bool,
-    pub(crate) template: Option<PageTemplate>,
     /// The query log, and where statistics are kept.
     pub journal: JournalSettings,
 }
@@ -79,7 +79,7 @@ impl PageOptions {
         }
         let name = text(options, "name")?.unwrap_or_else(|| title.clone());
         Ok(PageOptions {
-            texts: language(options)?,
+            language: language(options)?,
             heading: text(options, "heading")?,
             subtitle: fields(options, "subtitle")?,
             text: text(options, "text")?,
@@ -87,7 +87,6 @@ impl PageOptions {
             labels: labels(options)?,
             documents,
             statistics: flag(options, "statistics")?,
-            template: None,
             journal: JournalSettings {
                 name,
                 log: text(options, "log")?.map(Into::into),
@@ -97,12 +96,6 @@ impl PageOptions {
             },
             title,
         })
-    }
-
-    /// Shows documents as this says, instead of by their fields.
-    pub fn template(mut self, template: PageTemplate) -> PageOptions {
-        self.template = Some(template);
-        self
     }
 
     /// What people call a category.
@@ -173,12 +166,12 @@ fn labels(options: &Value) -> Result<Vec<(String, String)>> {
     }
 }
 
-fn language(options: &Value) -> Result<&'static Texts> {
+fn language(options: &Value) -> Result<String> {
     let language = text(options, "language")?.unwrap_or_else(|| "en".to_owned());
-    texts(&language).ok_or_else(|| {
-        let known: Vec<_> = languages().collect();
-        wrong("language", &format!("one of {}", known.join(", ")))
-    })
+    match LANGUAGES.contains(&language.as_str()) {
+        true => Ok(language),
+        false => Err(wrong("language", &format!("one of {}", LANGUAGES.join(", ")))),
+    }
 }
 
 fn log_format(options: &Value) -> Result<QueryLogFormat> {
@@ -224,7 +217,7 @@ mod tests {
             ("logFormat", "json".into()),
         ]))
         .unwrap();
-        assert_eq!((options.documents, options.texts.button), (5, "Suchen"));
+        assert_eq!((options.documents, options.language.as_str()), (5, "de"));
         assert_eq!(options.subtitle, ["author", "year"]);
         assert_eq!((options.label("title"), options.label("year")), ("Titel", "year"));
         assert_eq!(options.journal.name, "Books");

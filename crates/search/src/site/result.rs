@@ -1,9 +1,9 @@
-//! A document on the page: its heading, what stands below it, and a text.
+//! A result: the link, the heading, the subtitle and the text of a document, with its matches marked.
 
-use super::markup;
+use super::field_text::plain;
 use super::options::PageOptions;
 use crate::{Highlighter, Id, Markers};
-use runnel_store::{Value, json};
+use runnel_store::Value;
 
 /// Characters of a text that are shown.
 const TEXT_CHARS: usize = 300;
@@ -11,7 +11,7 @@ const TEXT_CHARS: usize = 300;
 const SNIPPET_WORDS: usize = 40;
 /// Characters of a heading, and of a field of the subtitle, that are shown.
 const FIELD_CHARS: usize = 200;
-/// Fields that are shown where nobody has said which.
+/// Most fields that are shown without options.
 const USUAL_FIELDS: usize = 4;
 
 /// A document that was found.
@@ -20,26 +20,8 @@ pub(crate) struct Hit {
     pub(crate) id: Id,
     /// Nothing where the index keeps no documents.
     pub(crate) document: Option<Value>,
-    /// How it is shown, unless the program shows it.
-    pub(crate) html: String,
-}
-
-/// A value as people read it; nothing for what has nothing to read.
-pub(crate) fn plain(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::Nil => return None,
-        Value::Text(text) => text.clone(),
-        Value::List(elements) => {
-            let parts: Vec<String> = elements.iter().filter_map(plain).collect();
-            parts.join(", ")
-        }
-        Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) => {
-            String::from_utf8_lossy(&json::text(value)).into_owned()
-        }
-        Value::Bytes(_) | Value::Record(_) => return None,
-    };
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
+    /// What a page shows of it, unless the program renders it.
+    pub(crate) shown: Value,
 }
 
 /// An identifier as text.
@@ -80,63 +62,69 @@ impl Shown {
     }
 }
 
-/// Appends a document as HTML, with its matches marked where somebody can find them.
-pub(crate) fn write(
+/// What a page shows of a document: `link`, `heading`, `subtitle` (a list) and `text`. Each text is a
+/// list of parts, in which a marked part is a list of its own.
+pub(crate) fn shown(
     id: &Id,
     document: Option<&Value>,
     options: &PageOptions,
     matches: Option<&Highlighter<'_>>,
-    out: &mut String,
-) {
+) -> Value {
     let id = id_text(id);
     let document = document.unwrap_or(&Value::Nil);
     let shown = Shown::of(document, options);
     let heading = shown.heading.unwrap_or_else(|| (String::new(), id.clone()));
-    out.push_str("<h3>");
     let link = options.link.as_ref().and_then(|link| link.of(&id, document));
-    if let Some(address) = &link {
-        out.push_str("<a href=\"");
-        markup::write(address, out);
-        out.push_str("\">");
-    }
-    write_field(&heading, matches, out);
-    out.push_str(if link.is_some() { "</a></h3>" } else { "</h3>" });
-    if !shown.subtitle.is_empty() {
-        out.push_str("<p class=\"subtitle\">");
-        for (number, field) in shown.subtitle.iter().enumerate() {
-            out.push_str(if number > 0 { " \u{b7} " } else { "" });
-            write_field(field, matches, out);
-        }
-        out.push_str("</p>");
-    }
-    if let Some((name, text)) = &shown.text {
-        out.push_str("<p class=\"text\">");
+    let subtitle = shown.subtitle.iter().map(|field| field_parts(field, matches));
+    let text = shown.text.map(|(name, text)| {
+        let text = without_controls(&text);
         match matches {
-            Some(matches) => {
-                let text = markup::without_controls(text);
-                out.push_str(&matches.snippet(name, &text, SNIPPET_WORDS, &markers()));
-            }
-            None => markup::write(&cut(text, TEXT_CHARS), out),
+            Some(matches) => parts(&matches.snippet(&name, &text, SNIPPET_WORDS, &markers())),
+            None => parts(&cut(&text, TEXT_CHARS)),
         }
-        out.push_str("</p>");
-    }
+    });
+    Value::record([
+        ("link", link.map_or(Value::Nil, Value::Text)),
+        ("heading", field_parts(&heading, matches)),
+        ("subtitle", Value::List(subtitle.collect())),
+        ("text", text.unwrap_or(Value::Nil)),
+    ])
 }
 
-fn write_field((name, text): &Field, matches: Option<&Highlighter<'_>>, out: &mut String) {
-    let text = markup::without_controls(text);
-    let text = cut(&text, FIELD_CHARS);
+fn field_parts((name, text): &Field, matches: Option<&Highlighter<'_>>) -> Value {
+    let text = cut(&without_controls(text), FIELD_CHARS);
     let marked = matches.and_then(|matches| matches.mark(name, &text, &markers()));
-    match marked {
-        Some(marked) => out.push_str(&marked),
-        None => markup::write(&text, out),
-    }
+    parts(&marked.unwrap_or(text))
 }
+
+/// Control characters around a match: no text has them ([`without_controls`]).
+const BEFORE: char = '\u{1}';
+const AFTER: char = '\u{2}';
 
 fn markers() -> Markers {
-    Markers { before: "<mark>".to_owned(), after: "</mark>".to_owned(), html: true }
+    Markers { before: BEFORE.to_string(), after: AFTER.to_string(), html: false }
 }
 
-/// A text of at most so many characters, cut after a word where there is one.
+/// A text in which U+FFFD stands for control characters that HTML does not allow.
+fn without_controls(text: &str) -> String {
+    let odd = |character: char| character.is_control() && !matches!(character, '\n' | '\t' | '\r');
+    text.replace(odd, "\u{fffd}")
+}
+
+/// A text with markers as a list of parts.
+fn parts(marked: &str) -> Value {
+    let mut parts = Vec::new();
+    for part in marked.split(BEFORE) {
+        let (inside, plain) = part.split_once(AFTER).map_or((None, part), |(a, b)| (Some(a), b));
+        parts.extend(inside.map(|text| Value::List(vec![text.into()])));
+        if !plain.is_empty() {
+            parts.push(plain.into());
+        }
+    }
+    Value::List(parts)
+}
+
+/// A text of at most `most` characters, cut after a word if possible.
 fn cut(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let start = &text[..end];
@@ -148,14 +136,14 @@ fn cut(text: &str, most: usize) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use runnel_store::json;
 
-    fn html(options: &[(&str, &str)], json: &str) -> String {
+    fn text(options: &[(&str, &str)], document: &str) -> String {
         let options = Value::record(options.iter().map(|(name, text)| (*name, (*text).into())));
-        let document = json::parse(json.as_bytes()).ok();
+        let document = json::parse(document.as_bytes()).ok();
         let options = PageOptions::read(&options).unwrap();
-        let mut out = String::new();
-        write(&Id::Integer(7), document.as_ref(), &options, None, &mut out);
-        out
+        let shown = shown(&Id::Integer(7), document.as_ref(), &options, None);
+        String::from_utf8(json::text(&shown)).unwrap()
     }
 
     #[test]
@@ -163,20 +151,26 @@ mod tests {
         let options =
             [("heading", "title"), ("subtitle", "author"), ("text", "about"), ("link", "/b/{id}")];
         assert_eq!(
-            html(&options, r#"{"title":"A <b>","author":["X","Y & Z"],"about":"Text"}"#),
-            "<h3><a href=\"/b/7\">A &lt;b&gt;</a></h3>\
-             <p class=\"subtitle\">X, Y &amp; Z</p><p class=\"text\">Text</p>"
+            text(&options, r#"{"title":"A <b>","author":["X","Y & Z"],"about":"Text"}"#),
+            r#"{"link":"/b/7","heading":["A <b>"],"subtitle":[["X, Y & Z"]],"text":["Text"]}"#
         );
-        assert_eq!(html(&options, "{}"), "<h3><a href=\"/b/7\">7</a></h3>");
-        assert_eq!(html(&[], ""), "<h3>7</h3>");
+        let alone = r#"{"link":"/b/7","heading":["7"],"subtitle":[],"text":null}"#;
+        assert_eq!(text(&options, "{}"), alone);
     }
 
     #[test]
     fn without_options_the_first_field_is_the_heading() {
         assert_eq!(
-            html(&[], r#"{"id":7,"title":"Emma","year":1815,"x":null,"deep":{}}"#),
-            "<h3>Emma</h3><p class=\"subtitle\">1815</p>"
+            text(&[], r#"{"id":7,"title":"Emma","year":1815,"x":null,"deep":{}}"#),
+            r#"{"link":null,"heading":["Emma"],"subtitle":[["1815"]],"text":null}"#
         );
+    }
+
+    #[test]
+    fn matches_are_parts_of_their_own() {
+        let value = parts("a \u{1}b\u{2}\u{1}c\u{2} d");
+        assert_eq!(json::text(&value), br#"["a ",["b"],["c"]," d"]"#);
+        assert_eq!(without_controls("a\u{1}\n"), "a\u{fffd}\n");
     }
 
     #[test]

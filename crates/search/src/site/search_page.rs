@@ -1,19 +1,22 @@
-//! What is where on a search page.
+//! The addresses of a search page.
 
-use super::assets::Asset;
-use super::counts::{Asked, all_hits, counted, with_results};
-use super::event::{Event, Kind};
-use super::form::{encoded, parameter};
-use super::found::{Found, MAX_PAGE, find};
+use super::assets::{addresses, file};
+use super::counts::{Asked, all_hits, counted, parameter, with_results};
+use super::found::{MAX_PAGE, ResultPage, find};
+use super::headers::{self, html, json};
 use super::options::PageOptions;
 use super::result::{Hit, id_text};
 use super::source::PageSource;
 use super::statistics_store::{SearchStatistics, is_statistics};
-use super::{Journal, front, headers, moment};
+use super::{Journal, PageViews};
+use crate::site::query_log::event::{SearchEvent, SearchKind};
+use crate::site::statistics::seconds;
 use crate::{MAX_QUERY_CHARS, SearchAnswer, leading_integer};
 use runnel_store::{
-    Answer as StoreAnswer, Content, Context, Reference, Result, Store, Value, Verb, Verbs,
+    Answer as StoreAnswer, Content, Context, Error, Kind as ErrorKind, Reference, Result, Store,
+    Value, Verb, Verbs, json as store_json,
 };
+use runnel_text::form;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -28,7 +31,7 @@ use std::time::{Duration, SystemTime};
 /// - `statistics` and `statistics.json`, where the options say so;
 /// - `search.js`, `search.css` and `icon.svg`, which the page needs.
 ///
-/// It is only read. Searches are told to its [`Journal`].
+/// It is read-only, and records searches in its [`Journal`].
 pub struct SearchPage {
     inner: Rc<Inner>,
     statistics: SearchStatistics,
@@ -37,6 +40,7 @@ pub struct SearchPage {
 struct Inner {
     source: Rc<dyn PageSource>,
     options: PageOptions,
+    views: Rc<PageViews>,
     journal: Arc<Journal>,
 }
 
@@ -46,16 +50,21 @@ impl SearchPage {
     ///
     /// # Errors
     /// What is wrong with the query log ([`Journal::of`]).
-    pub fn new(source: Rc<dyn PageSource>, mut options: PageOptions) -> Result<SearchPage> {
+    pub fn new(
+        source: Rc<dyn PageSource>,
+        mut options: PageOptions,
+        views: PageViews,
+    ) -> Result<SearchPage> {
         if options.journal.keep.is_none()
             && let Some(folder) = source.folder()
         {
-            let name = encoded(&options.journal.name);
+            let name = form::encode(&options.journal.name);
             options.journal.keep = Some(folder.join(format!("statistics-{name}.json")));
         }
         let journal = Journal::of(&options.journal)?;
-        let statistics = SearchStatistics::new(journal.clone(), &options);
-        Ok(SearchPage { inner: Rc::new(Inner { source, options, journal }), statistics })
+        let views = Rc::new(views);
+        let statistics = SearchStatistics::new(journal.clone(), &options, views.clone());
+        Ok(SearchPage { inner: Rc::new(Inner { source, options, views, journal }), statistics })
     }
 
     /// A store of what people search for on this page, which can be served elsewhere: on a port for
@@ -71,16 +80,21 @@ impl SearchPage {
         let base = headers::base(context);
         let inner = self.inner.clone();
         if asked.is_empty() {
-            return StoreAnswer::ok(Some(html(front::page(&inner.options, &base, None, &[]))));
+            return inner.page(asked, &base, Value::Nil, context);
         }
         let page = parameter(query, "page").map_or(1, |page| leading_integer(&page));
         let page = usize::try_from(page).unwrap_or(1).clamp(1, MAX_PAGE);
         let found = find(&*inner.source, &inner.options, asked, page);
         let chosen = parameter(query, "via").is_some_and(|via| via == "choice");
         inner.tell_page(&found, chosen);
-        let hits: Vec<Hit> = found.groups.iter().flat_map(|group| group.hits.clone()).collect();
-        inner.results(hits, context).map(move |results| {
-            Some(html(front::page(&inner.options, &base, Some(&found), &results)))
+        let hits = found.groups.iter().flat_map(|group| group.hits.clone()).collect();
+        let Some(rendered) = inner.rendered(hits, context) else {
+            return inner.page(&found.query, &base, found.value(&inner.options, None), context);
+        };
+        let context = context.clone();
+        StoreAnswer::later(async move {
+            let model = found.value(&inner.options, Some(rendered.await?));
+            inner.page(&found.query, &base, model, &context).await
         })
     }
 
@@ -88,7 +102,7 @@ impl SearchPage {
         let inner = &self.inner;
         let asked = Asked::of(reference.query(), 0).counting();
         let answer = asked.search(&*inner.source);
-        inner.tell(Kind::Live, &asked.query, &answer);
+        inner.tell(SearchKind::Live, &asked.query, &answer);
         StoreAnswer::ok(Some(json(counted(&asked, &answer))))
     }
 
@@ -96,20 +110,50 @@ impl SearchPage {
         let inner = &self.inner;
         let asked = Asked::of(reference.query(), inner.options.documents);
         let answer = asked.search(&*inner.source);
-        inner.tell(Kind::Full, &asked.query, &answer);
+        inner.tell(SearchKind::Full, &asked.query, &answer);
         let hits = all_hits(&*inner.source, &inner.options, &answer);
-        inner.results(hits, context).map(move |results| Some(json(with_results(&answer, &results))))
+        if let Some(rendered) = inner.rendered(hits.clone(), context) {
+            return rendered.map(move |results| {
+                let results = results.into_iter().map(Value::Text).collect();
+                Some(json(with_results(&answer, results)))
+            });
+        }
+        let shown = Value::List(hits.into_iter().map(|hit| hit.shown).collect());
+        (inner.views.render)("results", shown, context).and_then(move |results| {
+            let Ok(Value::List(results)) = store_json::parse(results.as_bytes()) else {
+                return Error::new(ErrorKind::Failed, "the view of results is no list").into();
+            };
+            StoreAnswer::ok(Some(json(with_results(&answer, results))))
+        })
     }
 }
 
 impl Inner {
-    /// Documents as markup: by their fields, or as the program says.
-    fn results(self: &Rc<Self>, hits: Vec<Hit>, context: &Context) -> StoreAnswer<Vec<String>> {
-        let Some(template) = self.options.template.clone() else {
-            return StoreAnswer::ok(hits.into_iter().map(|hit| hit.html).collect());
-        };
+    /// The page of a query; `found` is nil before a search.
+    fn page(
+        &self,
+        query: &str,
+        base: &str,
+        found: Value,
+        context: &Context,
+    ) -> StoreAnswer<Option<Content>> {
+        let model = Value::record([
+            ("title", self.options.title.as_str().into()),
+            ("language", self.options.language.as_str().into()),
+            ("base", base.into()),
+            ("files", addresses(&self.views.files, base)),
+            ("query", query.into()),
+            ("maxLength", (MAX_QUERY_CHARS as u64).into()),
+            ("found", found),
+        ]);
+        (self.views.render)("page", model, context).map(|page| Some(html(page)))
+    }
+
+    /// The documents as the program renders them, where it does.
+    fn rendered(&self, hits: Vec<Hit>, context: &Context) -> Option<StoreAnswer<Vec<String>>> {
+        let template = self.views.result.clone()?;
         let context = context.clone();
-        StoreAnswer::later(async move {
+        Some(StoreAnswer::later(async move {
             let mut results = Vec::with_capacity(hits.len());
             for hit in hits {
                 let id = Value::Text(id_text(&hit.id));
@@ -117,22 +161,22 @@ impl Inner {
                 results.push(template(hit.document.unwrap_or_else(empty), &context).await?);
             }
             Ok(results)
-        })
+        }))
     }
 
-    fn tell_page(&self, found: &Found, chosen: bool) {
+    fn tell_page(&self, found: &ResultPage, chosen: bool) {
         let meaning = found.groups.first().map(|group| group.meaning.categories());
-        self.journal.tell(Event {
+        self.journal.tell(SearchEvent {
             total: found.total,
             offset: found.offset(&self.options) as i64,
             interpretations: found.interpretations,
             chosen: meaning.filter(|_| chosen),
-            ..event(Kind::Full, &found.query, found.duration)
+            ..event(SearchKind::Full, &found.query, found.duration)
         });
     }
 
-    fn tell(&self, kind: Kind, query: &str, answer: &SearchAnswer) {
-        self.journal.tell(Event {
+    fn tell(&self, kind: SearchKind, query: &str, answer: &SearchAnswer) {
+        self.journal.tell(SearchEvent {
             total: answer.total(),
             offset: answer.offset(),
             interpretations: answer.considered(),
@@ -141,9 +185,9 @@ impl Inner {
     }
 }
 
-fn event(kind: Kind, query: &str, duration: Duration) -> Event {
-    Event {
-        seconds: moment::seconds(SystemTime::now()),
+fn event(kind: SearchKind, query: &str, duration: Duration) -> SearchEvent {
+    SearchEvent {
+        seconds: seconds(SystemTime::now()),
         kind,
         query: cut(query).to_owned(),
         duration,
@@ -159,20 +203,12 @@ fn cut(query: &str) -> &str {
     query.char_indices().nth(MAX_QUERY_CHARS).map_or(query, |(end, _)| &query[..end])
 }
 
-pub(crate) fn html(page: String) -> Content {
-    Content::text(page).with_media_type("text/html; charset=utf-8")
-}
-
-pub(crate) fn json(text: Vec<u8>) -> Content {
-    Content::bytes(text).with_media_type("application/json")
-}
-
 #[deny(clippy::missing_trait_methods)]
 impl Store for SearchPage {
     fn get(&self, reference: &Reference, context: &Context) -> StoreAnswer<Option<Content>> {
         let path = reference.relative_path();
-        if let Some(asset) = Asset::named(path) {
-            return StoreAnswer::ok(Some(asset.content(reference.query(), context)));
+        if let Some(content) = file(&self.inner.views.files, path, reference.query(), context) {
+            return StoreAnswer::ok(Some(content));
         }
         if self.inner.options.statistics && is_statistics(path) {
             return self.statistics.get(reference, context);

@@ -1,5 +1,6 @@
 //! What a search page searches.
 
+use super::PageFile;
 use crate::{Highlighter, Id, Request, SearchAnswer};
 use bytes::Bytes;
 use runnel_store::{Answer as StoreAnswer, Context, Store, Value};
@@ -45,3 +46,18 @@ pub trait PageSource {
 /// Makes markup of a document, as a block of a program does: it answers HTML, in which texts are
 /// escaped. The context is that of the request.
 pub type PageTemplate = Rc<dyn Fn(Value, &Context) -> StoreAnswer<String>>;
+
+/// Renders the view of a name from its model. The context is that of the request.
+pub type PageRender = Rc<dyn Fn(&str, Value, &Context) -> StoreAnswer<String>>;
+
+/// What a page looks like. The engine decides what stands on a page and hands it over as a plain
+/// value; the views make HTML of it.
+pub struct PageViews {
+    /// Renders the view of a name (`page`, `results`, `statistics`) from its model. `results`
+    /// answers a JSON list with the HTML of each result.
+    pub render: PageRender,
+    /// Renders a document as the program says, instead of by its fields.
+    pub result: Option<PageTemplate>,
+    /// The files that a page loads: `search.js`, `search.css`, `icon.svg`.
+    pub files: Vec<PageFile>,
+}

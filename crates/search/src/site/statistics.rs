@@ -1,22 +1,35 @@
 //! What people search for: counts by hour and day, durations, frequent queries, those that find
 //! nothing, and which interpretations people choose. All of it in bounded memory.
 
-use super::durations::Durations;
-use super::event::{Event, Kind};
-use super::frequent::Frequent;
-use super::moment::{DAY, HOUR};
-use std::collections::VecDeque;
+pub(crate) mod durations;
+pub(crate) mod frequent;
+pub(crate) mod saved;
 
-/// Hours that are told apart: a week.
+use crate::site::query_log::event::{SearchEvent, SearchKind};
+use crate::site::statistics::durations::Durations;
+use crate::site::statistics::frequent::Frequent;
+use std::collections::VecDeque;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Seconds of an hour.
+const HOUR: u64 = 3_600;
+/// Seconds of a day.
+const DAY: u64 = 86_400;
+/// Hours with counts of their own: a week.
 pub(crate) const HOURS: usize = 168;
-/// Days that are told apart: a year.
+/// Days with counts of their own: a year.
 pub(crate) const DAYS: usize = 366;
-/// Queries that are counted at a time, and as many of those that find nothing.
+/// Most queries with a count, and as many without results.
 pub(crate) const QUERIES: usize = 1_000;
-/// Interpretations that are counted at a time.
+/// Most interpretations with a count.
 pub(crate) const CHOICES: usize = 200;
 /// Characters of a query by which it is counted.
 pub(crate) const QUERY_CHARS: usize = 200;
+
+/// Seconds since 1970; 0 for a clock that is set to before that.
+pub(crate) fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
+}
 
 /// The searches of some time.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +45,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    fn add(&mut self, event: &Event) {
-        if event.kind == Kind::Live {
+    fn add(&mut self, event: &SearchEvent) {
+        if event.kind == SearchKind::Live {
             self.live += 1;
             return;
         }
@@ -75,14 +88,14 @@ impl Statistics {
 
     /// Counts a search. Further pages of a query are the same search as its first one: they are not
     /// counted.
-    pub(crate) fn add(&mut self, event: &Event) {
+    pub(crate) fn add(&mut self, event: &SearchEvent) {
         if event.offset > 0 {
             return;
         }
         self.all.add(event);
         span(&mut self.hours, event.seconds / HOUR * HOUR, HOURS).add(event);
         span(&mut self.days, event.seconds / DAY * DAY, DAYS).add(event);
-        if event.kind == Kind::Live {
+        if event.kind == SearchKind::Live {
             return;
         }
         let query = normalized(&event.query);
@@ -129,12 +142,11 @@ fn normalized(query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
-    fn event(seconds: u64, query: &str, total: usize) -> Event {
-        Event {
+    fn event(seconds: u64, query: &str, total: usize) -> SearchEvent {
+        SearchEvent {
             seconds,
-            kind: Kind::Full,
+            kind: SearchKind::Full,
             query: query.to_owned(),
             duration: Duration::from_micros(50),
             total,
@@ -150,8 +162,8 @@ mod tests {
         for seconds in [0, 10, 3_599, 3_600, 86_400, 5] {
             statistics.add(&event(seconds, "a", 1));
         }
-        statistics.add(&Event { kind: Kind::Live, ..event(90_000, "b", 1) });
-        statistics.add(&Event { offset: 20, ..event(90_000, "b", 1) });
+        statistics.add(&SearchEvent { kind: SearchKind::Live, ..event(90_000, "b", 1) });
+        statistics.add(&SearchEvent { offset: 20, ..event(90_000, "b", 1) });
         let hours: Vec<_> = statistics.hours.iter().map(|hour| (hour.start, hour.full)).collect();
         assert_eq!(hours, [(0, 4), (3_600, 1), (86_400, 1), (90_000, 0)]);
         let days: Vec<_> = statistics.days.iter().map(|day| (day.full, day.live)).collect();

@@ -1,9 +1,11 @@
 //! The statistics of a search page, as a store of their own.
 
-use super::assets::Asset;
+use super::assets::{addresses, file};
+use super::headers::{self, html, json};
 use super::options::PageOptions;
-use super::search_page::{html, json};
-use super::{Journal, headers, kept, moment, statistics_page};
+use super::{Journal, PageViews};
+use crate::site::statistics::saved;
+use crate::site::statistics::seconds;
 use runnel_store::{Answer, Content, Context, Reference, Store, Value, Verb, Verbs, json::text};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use std::time::SystemTime;
 pub struct SearchStatistics {
     journal: Arc<Journal>,
     title: Rc<str>,
+    views: Rc<PageViews>,
 }
 
 /// Whether a path below a search page is one of its statistics.
@@ -26,13 +29,17 @@ pub(crate) fn is_statistics(path: &str) -> bool {
 }
 
 impl SearchStatistics {
-    pub(crate) fn new(journal: Arc<Journal>, options: &PageOptions) -> SearchStatistics {
-        SearchStatistics { journal, title: options.title.as_str().into() }
+    pub(crate) fn new(
+        journal: Arc<Journal>,
+        options: &PageOptions,
+        views: Rc<PageViews>,
+    ) -> SearchStatistics {
+        SearchStatistics { journal, title: options.title.as_str().into(), views }
     }
 
-    /// What has been counted up to now, as in `statistics.json`.
+    /// The counts, as in `statistics.json`.
     pub fn value(&self) -> Value {
-        kept::value(&self.journal.statistics())
+        saved::value(&self.journal.statistics())
     }
 }
 
@@ -40,25 +47,32 @@ impl SearchStatistics {
 impl Store for SearchStatistics {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let path = reference.relative_path();
-        if let Some(asset) = Asset::named(path) {
-            return Answer::ok(Some(asset.content(reference.query(), context)));
+        if let Some(content) = file(&self.views.files, path, reference.query(), context) {
+            return Answer::ok(Some(content));
         }
         let base = match path {
             "" => headers::base(context),
             // The files are beside it.
             _ => String::new(),
         };
-        let content = match path {
+        match path {
             "" | "statistics" => {
-                let now = moment::seconds(SystemTime::now());
-                let statistics = self.journal.statistics();
-                html(statistics_page::page(&self.title, &base, now, &statistics))
+                headers::set(context, headers::FOR_PAGE);
+                let model = Value::record([
+                    ("title", (&*self.title).into()),
+                    ("now", seconds(SystemTime::now()).into()),
+                    ("base", base.as_str().into()),
+                    ("files", addresses(&self.views.files, &base)),
+                    ("counted", self.value()),
+                ]);
+                (self.views.render)("statistics", model, context).map(|page| Some(html(page)))
             }
-            "statistics.json" => json(text(&self.value())),
-            _ => return Answer::ok(None),
-        };
-        headers::set(context, headers::FOR_PAGE);
-        Answer::ok(Some(content))
+            "statistics.json" => {
+                headers::set(context, headers::FOR_PAGE);
+                Answer::ok(Some(json(text(&self.value()))))
+            }
+            _ => Answer::ok(None),
+        }
     }
 
     fn verbs(&self, _: &Reference) -> Verbs {

@@ -1,12 +1,14 @@
 //! Files and directories as a store.
 
 mod append;
+mod blocking;
 mod buffer;
 mod changing;
 mod kept;
 mod place;
 mod quick;
 mod read;
+mod temporary;
 mod tree;
 mod watch;
 mod write;
@@ -15,8 +17,9 @@ use crate::{
     Answer, Body, Changes, Conditions, Confinement, Content, Context, Entry, Error, Kind, Outcome,
     Reference, Result, Store, Value, Verb, Verbs, decode_segment,
 };
-use kept::{Kept, Moment};
-use place::{Fault, Root};
+use blocking::blocking;
+use kept::{ContentCache, ReadMoment};
+use place::{DiskFault, Root};
 use quick::Quick;
 use read::Fetched;
 use std::path::PathBuf;
@@ -77,7 +80,7 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 /// 16 MiB are kept by each store, and none that was changed less than three seconds before.
 pub struct Disk {
     root: Arc<Root>,
-    kept: Kept,
+    kept: ContentCache,
     notifiers: watch::Notifiers,
 }
 
@@ -109,7 +112,7 @@ impl Disk {
     }
 
     fn of(root: Root) -> Self {
-        let (kept, notifiers) = (Kept::default(), watch::Notifiers::default());
+        let (kept, notifiers) = (ContentCache::default(), watch::Notifiers::default());
         Disk { root: Arc::new(root), kept, notifiers }
     }
 
@@ -118,7 +121,7 @@ impl Disk {
         &self,
         verb: Verb,
         reference: &Reference,
-        work: impl FnOnce(&Root, &Reference) -> std::result::Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Root, &Reference) -> std::result::Result<T, DiskFault> + Send + 'static,
     ) -> Answer<T> {
         let (root, reference) = (self.root.clone(), reference.clone());
         Answer::later(async move {
@@ -138,7 +141,7 @@ impl Store for Disk {
         if kept.is_some() {
             return Answer::ok(kept);
         }
-        let (known, began) = (context.known.clone(), Moment::now());
+        let (known, began) = (context.known.clone(), ReadMoment::now());
         let fetched = match read::quickly(&self.root, reference, known.as_ref()) {
             Some(Ok(Fetched::Whole(metadata, bytes))) => {
                 let content = read::described(&metadata, Body::Bytes(bytes), reference);
@@ -244,13 +247,5 @@ fn content(root: Arc<Root>, fetched: Fetched, reference: &Reference) -> Answer<O
         let name = |entry: Entry| Value::Text(decode_segment(&entry.name).into_owned());
         let list = |entries: Vec<_>| entries.into_iter().map(name).collect();
         Ok(entries.map(|entries| Content::value(Value::List(list(entries)))))
-    })
-}
-
-/// Runs on the blocking pool; where there is no runtime, at once.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Ok(work()) };
-    runtime.spawn_blocking(work).await.map_err(|error| {
-        Error::new(Kind::Failed, "the work on the disk was given up").with_detail(error.to_string())
     })
 }

@@ -8,13 +8,13 @@ use crate::{
     KeyPage, KeyRange, Kind, Outcome, Query, Reference, Result, Store, Value, Verb, Verbs,
     Watchers, run_query,
 };
-use kept::{Shared, for_all_threads};
+use kept::{SharedContent, for_all_threads};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use table::{Entries, Table};
+use table::{Entries, MemoryTable};
 
 /// How many names [`Memory::named`] gives content to. What has a name stays until the process ends.
 pub const NAMED_MEMORIES: usize = 4096;
@@ -50,7 +50,7 @@ enum Storage {
     /// Of this thread.
     Own(Rc<RefCell<Entries<Content>>>),
     /// Of all threads.
-    Shared(Arc<RwLock<Entries<Shared>>>),
+    SharedContent(Arc<RwLock<Entries<SharedContent>>>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ enum Flavour {
 }
 
 /// What has a name in this process.
-type Named = BTreeMap<Box<str>, (Arc<RwLock<Entries<Shared>>>, Watchers)>;
+type Named = BTreeMap<Box<str>, (Arc<RwLock<Entries<SharedContent>>>, Watchers)>;
 
 static NAMED: Mutex<Named> = Mutex::new(BTreeMap::new());
 
@@ -93,7 +93,7 @@ impl Memory {
         let (entries, watchers) = match named.get(name) {
             Some(there) => there.clone(),
             None if named.len() < NAMED_MEMORIES => {
-                let new = <(Arc<RwLock<Entries<Shared>>>, Watchers)>::default();
+                let new = <(Arc<RwLock<Entries<SharedContent>>>, Watchers)>::default();
                 named.insert(name.into(), new.clone());
                 new
             }
@@ -104,7 +104,7 @@ impl Memory {
                 return Err(Error::new(Kind::TooLarge, message));
             }
         };
-        let storage = Storage::Shared(entries);
+        let storage = Storage::SharedContent(entries);
         Ok(Memory { storage, watchers, name: Some(name.into()), ..Memory::dictionary() })
     }
 
@@ -130,7 +130,7 @@ impl Memory {
         reference: &Reference,
         content: Answer<Content>,
         context: &Context,
-        change: fn(&mut dyn Table, &str, Content) -> Result<T>,
+        change: fn(&mut dyn MemoryTable, &str, Content) -> Result<T>,
     ) -> Answer<T> {
         let (storage, watchers) = (self.storage.clone(), self.watchers.clone());
         let only_if = context.only_if.clone();
@@ -152,7 +152,7 @@ impl Memory {
     fn keepable(&self, content: Content) -> Answer<Content> {
         match self.storage {
             Storage::Own(_) => content.collected(self.limit),
-            Storage::Shared(_) => for_all_threads(content, self.limit),
+            Storage::SharedContent(_) => for_all_threads(content, self.limit),
         }
     }
 
@@ -168,20 +168,20 @@ impl Memory {
 }
 
 impl Storage {
-    fn read<T>(&self, read: impl FnOnce(&dyn Table) -> T) -> T {
+    fn read<T>(&self, read: impl FnOnce(&dyn MemoryTable) -> T) -> T {
         match self {
             Storage::Own(entries) => read(&*entries.borrow()),
             // Every change is whole before anything that could panic, so a poisoned lock is none.
-            Storage::Shared(entries) => {
+            Storage::SharedContent(entries) => {
                 read(&*entries.read().unwrap_or_else(PoisonError::into_inner))
             }
         }
     }
 
-    fn write<T>(&self, write: impl FnOnce(&mut dyn Table) -> T) -> T {
+    fn write<T>(&self, write: impl FnOnce(&mut dyn MemoryTable) -> T) -> T {
         match self {
             Storage::Own(entries) => write(&mut *entries.borrow_mut()),
-            Storage::Shared(entries) => {
+            Storage::SharedContent(entries) => {
                 write(&mut *entries.write().unwrap_or_else(PoisonError::into_inner))
             }
         }
@@ -189,14 +189,14 @@ impl Storage {
 }
 
 /// Looks at what is there while nobody else can write.
-fn check(only_if: Option<&Condition>, table: &dyn Table, key: &str) -> Result<()> {
+fn check(only_if: Option<&Condition>, table: &dyn MemoryTable, key: &str) -> Result<()> {
     let Some(condition) = only_if else { return Ok(()) };
     let tag = table.tag(key);
     condition.check(tag.as_ref().map(Option::as_ref))
 }
 
 /// Told while the table is still locked, so that watchers hear of changes in their order.
-fn tell(watchers: &Watchers, table: &dyn Table, key: &str) {
+fn tell(watchers: &Watchers, table: &dyn MemoryTable, key: &str) {
     if !watchers.is_watched() {
         return;
     }
@@ -221,19 +221,19 @@ impl Store for Memory {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let put: fn(&mut dyn Table, &str, Content) -> Result<Outcome> =
+        let put: fn(&mut dyn MemoryTable, &str, Content) -> Result<Outcome> =
             |table, key, content| table.put(key, content);
         self.change(Verb::Put, reference, self.keepable(content), context, put)
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let post: fn(&mut dyn Table, &str, Content) -> Result<Outcome> =
+        let post: fn(&mut dyn MemoryTable, &str, Content) -> Result<Outcome> =
             |table, key, content| table.post(key, content);
         self.change(Verb::Post, reference, self.settled(content), context, post)
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let merge: fn(&mut dyn Table, &str, Content) -> Result<Outcome> =
+        let merge: fn(&mut dyn MemoryTable, &str, Content) -> Result<Outcome> =
             |table, key, content| table.merge(key, content);
         self.change(Verb::Merge, reference, self.settled(content), context, merge)
     }

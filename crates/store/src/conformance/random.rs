@@ -2,7 +2,7 @@
 
 use super::chance::Random;
 use super::subject::{Subject, at, streamed};
-use super::watch::Following;
+use super::watch::WatchFollower;
 use super::{Keeps, Posting};
 use crate::{ChangeKind, Content, Context, Entry, Kind, Memory, Result, Store, Value};
 use bytes::Bytes;
@@ -28,7 +28,7 @@ pub(super) async fn check(subject: &Subject) {
             done: Vec::new(),
         };
         let following = match subject.abilities.watch {
-            true => Some(Following::begin(subject, "").await),
+            true => Some(WatchFollower::begin(subject, "").await),
             false => None,
         };
         for _ in 0..OPERATIONS {
@@ -192,7 +192,7 @@ impl Run<'_> {
     }
 
     /// Whoever reads again what is told has what the store has.
-    async fn follow(&self, mut following: Following<'_>) {
+    async fn follow(&self, mut following: WatchFollower<'_>) {
         let mut seen = BTreeMap::new();
         for change in following.all("random-end").await {
             let changed = change.reference.relative_path().trim_end_matches('/');

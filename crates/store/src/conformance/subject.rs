@@ -1,6 +1,6 @@
 //! The store under test, with the words that the checks are written in.
 
-use super::{Abilities, Keeps};
+use super::abilities::{Abilities, Keeps};
 use crate::{
     Answer, Body, ByteStream, Content, Context, Entry, Form, Reference, Result, Store, Value, json,
 };

@@ -22,17 +22,17 @@ pub(super) async fn check(subject: &Subject) {
 }
 
 /// A watcher of a store.
-pub(super) struct Following<'a> {
+pub(super) struct WatchFollower<'a> {
     subject: &'a Subject,
     changes: Changes,
     path: String,
 }
 
-impl<'a> Following<'a> {
+impl<'a> WatchFollower<'a> {
     pub(super) async fn begin(subject: &'a Subject, path: &str) -> Self {
         let changes = subject.store.watch(&at(path), &Context::default()).await;
         let changes = subject.good(&format!("watch {path}"), changes);
-        Following { subject, changes, path: path.to_string() }
+        WatchFollower { subject, changes, path: path.to_string() }
     }
 
     /// The next change, which has to be at the watched path or below it.
@@ -104,7 +104,7 @@ async fn each_verb(subject: &Subject) {
     subject.checking("each change is told at its reference and above, after it can be read");
     let mut watching = Vec::new();
     for path in ["", "watch", "watch/a", "watch/a/x"] {
-        watching.push(Following::begin(subject, path).await);
+        watching.push(WatchFollower::begin(subject, path).await);
     }
     for text in ["one", "two"] {
         subject.put_text("watch/a/x", text).await;
@@ -160,7 +160,7 @@ async fn each_verb(subject: &Subject) {
 
 async fn beside(subject: &Subject) {
     subject.checking("what changes beside the watched reference is not told");
-    let mut watcher = Following::begin(subject, "beside/a").await;
+    let mut watcher = WatchFollower::begin(subject, "beside/a").await;
     for path in ["beside/ab", "beside/b", "besides", "beside/a"] {
         subject.put_text(path, "x").await;
     }
@@ -176,8 +176,8 @@ async fn in_order(subject: &Subject) {
         return;
     }
     subject.checking("changes are told in their order, to all who watch");
-    let mut first = Following::begin(subject, "order").await;
-    let mut second = Following::begin(subject, "order").await;
+    let mut first = WatchFollower::begin(subject, "order").await;
+    let mut second = WatchFollower::begin(subject, "order").await;
     let mut expected = Vec::new();
     for path in ["order/c", "order/a", "order/b", "order/a"] {
         subject.put_text(path, "x").await;
@@ -200,13 +200,13 @@ async fn in_order(subject: &Subject) {
 
 async fn dropped(subject: &Subject) {
     subject.checking("a watch that is dropped disturbs nobody");
-    let dropped = Following::begin(subject, "dropped").await;
-    let mut other = Following::begin(subject, "dropped").await;
+    let dropped = WatchFollower::begin(subject, "dropped").await;
+    let mut other = WatchFollower::begin(subject, "dropped").await;
     subject.put_text("dropped", "one").await;
     drop(dropped);
     other.told(ChangeKind::Changed, "dropped").await;
     for _ in 0..20 {
-        drop(Following::begin(subject, "dropped").await);
+        drop(WatchFollower::begin(subject, "dropped").await);
     }
     subject.put_text("dropped", "two").await;
     other.told(ChangeKind::Changed, "dropped").await;
@@ -218,7 +218,7 @@ async fn overrun(subject: &Subject) {
         return;
     }
     subject.checking("a watcher that does not listen loses changes, and is told so");
-    let mut watcher = Following::begin(subject, "overrun").await;
+    let mut watcher = WatchFollower::begin(subject, "overrun").await;
     let paths: Vec<String> =
         (0..WAITING_CHANGES + 100).map(|number| format!("overrun/{number}")).collect();
     for path in &paths {

@@ -1,6 +1,6 @@
 //! Streams of which a part can be read without reading what is before it.
 
-use crate::{Body, ByteStream, FilePart, Result};
+use crate::{FilePart, Result};
 use bytes::Bytes;
 use futures_util::Stream;
 use std::any::Any;
@@ -21,6 +21,9 @@ impl<S: Stream<Item = Result<Bytes>> + 'static> Chunks for S {
     }
 }
 
+/// Bytes that come bit by bit.
+pub type ByteStream = Pin<Box<dyn Chunks>>;
+
 /// Opens a part of the content: so many bytes from a position on, both within it.
 type Open = Rc<dyn Fn(u64, u64) -> ByteStream>;
 
@@ -36,19 +39,13 @@ pub struct Seekable {
 }
 
 impl Seekable {
-    /// Content of a length in bytes. `open` answers so many bytes from a position on, and is only
-    /// asked for what lies within the content.
-    pub fn body(length: u64, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
-        let seekable = Seekable { length, open: Rc::new(open), whole: None, file: None };
-        Body::Stream(Box::pin(seekable), Some(length))
-    }
-
-    /// Content that is a part of an open file: who can have the system send it need not read it.
-    /// `open` is as for [`Seekable::body`], its positions count from the beginning of the part.
-    pub fn of_file(file: FilePart, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
-        let length = file.length();
-        let seekable = Seekable { length, open: Rc::new(open), whole: None, file: Some(file) };
-        Body::Stream(Box::pin(seekable), Some(length))
+    /// A stream of a length in bytes, opened part by part.
+    pub(super) fn stream(
+        length: u64,
+        file: Option<FilePart>,
+        open: impl Fn(u64, u64) -> ByteStream + 'static,
+    ) -> ByteStream {
+        Box::pin(Seekable { length, open: Rc::new(open), whole: None, file })
     }
 
     /// The part of a file that this is, where it is one.
@@ -92,14 +89,10 @@ mod tests {
 
     fn letters() -> ByteStream {
         let all = Bytes::from_static(b"abcdefghij");
-        let body = Seekable::body(10, move |from, length| {
+        Seekable::stream(10, None, move |from, length| {
             let part = all.slice(from as usize..(from + length) as usize);
             Box::pin(stream::iter([Ok(part)]))
-        });
-        match body {
-            Body::Stream(stream, Some(10)) => stream,
-            _ => panic!("a stream of ten bytes"),
-        }
+        })
     }
 
     fn read(stream: ByteStream) -> String {
@@ -123,11 +116,11 @@ mod tests {
     fn a_part_of_a_file_is_a_file() {
         let file = tempfile::tempfile().unwrap();
         let all = Bytes::from_static(b"abcdefghij");
-        let body = Seekable::of_file(FilePart::new(file.into(), 5, 10), move |from, length| {
+        let file = FilePart::new(file.into(), 5, 10);
+        let stream = Seekable::stream(10, Some(file), move |from, length| {
             let part = all.slice(from as usize..(from + length) as usize);
             Box::pin(stream::iter([Ok(part)]))
         });
-        let Body::Stream(stream, Some(10)) = body else { panic!("a stream of ten bytes") };
         let part = Seekable::of(&stream).unwrap().part(2, 6);
         let seekable = Seekable::of(&part).unwrap();
         let place = |seekable: &Seekable| {

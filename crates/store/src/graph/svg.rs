@@ -39,7 +39,7 @@ pub fn graph_svg(stores: &[(String, Rc<dyn Store>)]) -> String {
 }
 
 /// A place in a column: that of a node, or one where a long arrow passes between the boxes.
-struct Place {
+struct NodePosition {
     column: usize,
     left: usize,
     top: usize,
@@ -47,7 +47,7 @@ struct Place {
     height: usize,
 }
 
-impl Place {
+impl NodePosition {
     fn middle(&self) -> usize {
         self.top + self.height / 2
     }
@@ -55,7 +55,7 @@ impl Place {
 
 /// Where everything is: the places of the nodes come first.
 struct Layout {
-    places: Vec<Place>,
+    places: Vec<NodePosition>,
     /// By edge, the places it goes through, those of its nodes included.
     ways: Vec<Vec<usize>>,
     width: usize,
@@ -78,7 +78,7 @@ fn draw(graph: &Graph) -> String {
         arrow(edge, way, &layout.places, &mut out);
     }
     for (node, place) in graph.nodes.iter().zip(&layout.places) {
-        let Place { left, top, width, .. } = place;
+        let NodePosition { left, top, width, .. } = place;
         let (class, round) = if node.name { (" class=\"name\"", HEIGHT / 2) } else { ("", 4) };
         let (x, y) = (left + width / 2, place.middle() + 5);
         let (label, shown) = (escape::xml(&node.label), escape::xml(&shortened(&node.label)));
@@ -98,7 +98,7 @@ fn draw(graph: &Graph) -> String {
     out
 }
 
-fn arrow(edge: &GraphEdge, way: &[usize], places: &[Place], out: &mut String) {
+fn arrow(edge: &GraphEdge, way: &[usize], places: &[NodePosition], out: &mut String) {
     let (from, to) = (&places[edge.from], &places[edge.to]);
     let (x1, y1) = (from.left + from.width, from.middle());
     let mut line = format!("M{x1} {y1}");
@@ -134,8 +134,9 @@ fn arrow(edge: &GraphEdge, way: &[usize], places: &[Place], out: &mut String) {
 
 fn layout(graph: &Graph) -> Layout {
     let columns = columns(graph);
-    let place = |column, height| Place { column, left: 0, top: 0, width: 0, height };
-    let mut places: Vec<Place> = columns.iter().map(|column| place(*column, HEIGHT)).collect();
+    let place = |column, height| NodePosition { column, left: 0, top: 0, width: 0, height };
+    let mut places: Vec<NodePosition> =
+        columns.iter().map(|column| place(*column, HEIGHT)).collect();
     let mut ways = Vec::new();
     for edge in &graph.edges {
         let mut way = vec![edge.from];
@@ -151,7 +152,7 @@ fn layout(graph: &Graph) -> Layout {
     }
     let members = order(&places, &ways);
     let letters = |text: &str| shortened(text).chars().count();
-    let tall = |column: &Vec<usize>, places: &[Place]| -> usize {
+    let tall = |column: &Vec<usize>, places: &[NodePosition]| -> usize {
         let heights = column.iter().map(|place| places[*place].height + BETWEEN);
         heights.sum::<usize>().saturating_sub(BETWEEN)
     };
@@ -225,7 +226,7 @@ fn columns(graph: &Graph) -> Vec<usize> {
 
 /// The places by column, from top to bottom: beside those from which arrows come, by the mean of
 /// their heights (Sugiyama's barycenter method, one pass).
-fn order(places: &[Place], ways: &[Vec<usize>]) -> Vec<Vec<usize>> {
+fn order(places: &[NodePosition], ways: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let count = places.iter().map(|place| place.column + 1).max().unwrap_or(0);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (at, place) in places.iter().enumerate() {

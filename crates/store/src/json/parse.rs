@@ -56,7 +56,7 @@ pub(super) fn parse_into(json: &[u8], sink: &mut impl JsonSink) -> Result<()> {
             return Err(invalid(&place, "a byte that is not UTF-8; send JSON as UTF-8"));
         }
     };
-    let mut parser = Parser { text, bytes: json, at: 0, depth: 0, sink };
+    let mut parser = JsonParser { text, bytes: json, at: 0, depth: 0, sink };
     if text.starts_with('\u{feff}') {
         parser.at = '\u{feff}'.len_utf8();
     }
@@ -114,7 +114,7 @@ impl JsonSink for ValueBuilder {
     }
 }
 
-struct Parser<'a, S> {
+struct JsonParser<'a, S> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -122,7 +122,7 @@ struct Parser<'a, S> {
     sink: &'a mut S,
 }
 
-impl<'a, S: JsonSink> Parser<'a, S> {
+impl<'a, S: JsonSink> JsonParser<'a, S> {
     fn value(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'"') => {

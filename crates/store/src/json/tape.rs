@@ -101,7 +101,7 @@ impl Tape {
             return Err(Error::new(Kind::TooLarge, "JSON of more than 1 GiB; send it in parts"));
         }
         let start = source.as_ptr() as usize;
-        let mut writer = Writer { tape: Tape::default(), start, known: [0; KNOWN_NAMES] };
+        let mut writer = TapeWriter { tape: Tape::default(), start, known: [0; KNOWN_NAMES] };
         parse_into(&source, &mut writer)?;
         let mut tape = writer.tape;
         tape.nodes.shrink_to_fit();
@@ -168,14 +168,14 @@ impl Tape {
 /// How many names are remembered to tell new ones from those that came before.
 const KNOWN_NAMES: usize = 256;
 
-struct Writer {
+struct TapeWriter {
     tape: Tape,
     /// Where the source lies in memory, to tell texts within it.
     start: usize,
     known: [u32; KNOWN_NAMES],
 }
 
-impl Writer {
+impl TapeWriter {
     fn push(&mut self, kind: u64, payload: u64) {
         self.tape.nodes.push(kind << PAYLOAD | payload);
     }
@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-impl JsonSink for Writer {
+impl JsonSink for TapeWriter {
     fn simple(&mut self, value: Value) {
         match value {
             Value::Bool(false) => self.push(FALSE, 0),

@@ -81,7 +81,7 @@ impl Slots {
     }
 
     async fn wait(&self, deadline: Option<Instant>) -> Result<Slot, NoSlot> {
-        let waiting = Waiting(self);
+        let waiting = SlotRequest(self);
         let before = self.waiting.fetch_add(1, Relaxed);
         self.counters.rise(Level::Waiting, 1);
         if before >= self.limits.waiting {
@@ -128,9 +128,9 @@ impl Drop for Slot {
 }
 
 /// Counts one who waits, also when they give up.
-struct Waiting<'a>(&'a Slots);
+struct SlotRequest<'a>(&'a Slots);
 
-impl Drop for Waiting<'_> {
+impl Drop for SlotRequest<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Relaxed);
         self.0.counters.fall(Level::Waiting, 1);

@@ -23,26 +23,26 @@ use std::task::{Context, Poll, Waker};
 /// - When the last clone is dropped the watchers' streams end.
 #[derive(Clone, Default)]
 pub struct Watchers {
-    shared: Arc<Shared>,
+    shared: Arc<WatcherList>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct WatcherList {
     /// How many watch: read before anything else, so that nobody pays who is not watched.
     watching: AtomicUsize,
     /// By the path that they watch, its parts joined by single slashes.
-    queues: Mutex<BTreeMap<Box<str>, Vec<Arc<Queue>>>>,
+    queues: Mutex<BTreeMap<Box<str>, Vec<Arc<ChangeQueue>>>>,
 }
 
 /// What waits for one watcher.
-struct Queue {
+struct ChangeQueue {
     /// What it watches, in its own words.
     reference: Reference,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingChange>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingChange {
     changes: VecDeque<(ChangeKind, Reference)>,
     waker: Option<Waker>,
     ended: bool,
@@ -69,12 +69,13 @@ impl Watchers {
     /// Watches a reference and what lies below it, from now on.
     pub fn watch(&self, reference: &Reference) -> Changes {
         let path = normal(reference.path());
-        let queue = Arc::new(Queue { reference: reference.clone(), waiting: Mutex::default() });
+        let queue =
+            Arc::new(ChangeQueue { reference: reference.clone(), waiting: Mutex::default() });
         let mut queues = locked(&self.shared.queues);
         queues.entry(path.as_str().into()).or_default().push(queue.clone());
         self.shared.watching.fetch_add(1, Ordering::Release);
         drop(queues);
-        Box::pin(Watcher { queue, path, shared: Arc::downgrade(&self.shared) })
+        Box::pin(ChangeWatcher { queue, path, shared: Arc::downgrade(&self.shared) })
     }
 
     /// Tells that there is new content at a reference.
@@ -122,7 +123,7 @@ impl Watchers {
     }
 }
 
-impl Shared {
+impl WatcherList {
     fn end(&self, fault: Option<(Kind, &str)>) {
         let queues = std::mem::take(&mut *locked(&self.queues));
         self.watching.store(0, Ordering::Release);
@@ -137,13 +138,13 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for WatcherList {
     fn drop(&mut self) {
         self.end(None);
     }
 }
 
-impl Queue {
+impl ChangeQueue {
     /// Lets a change wait; answers who waits for it.
     fn push(&self, kind: ChangeKind, reference: &Reference) -> Option<Waker> {
         let mut waiting = locked(&self.waiting);
@@ -164,13 +165,13 @@ impl Queue {
 }
 
 /// The watcher's end of a queue. Dropping it ends the watch.
-struct Watcher {
-    queue: Arc<Queue>,
+struct ChangeWatcher {
+    queue: Arc<ChangeQueue>,
     path: String,
-    shared: Weak<Shared>,
+    shared: Weak<WatcherList>,
 }
 
-impl Stream for Watcher {
+impl Stream for ChangeWatcher {
     type Item = Result<Change>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -190,7 +191,7 @@ impl Stream for Watcher {
     }
 }
 
-impl Drop for Watcher {
+impl Drop for ChangeWatcher {
     fn drop(&mut self) {
         let Some(shared) = self.shared.upgrade() else { return };
         let mut queues = locked(&shared.queues);
@@ -226,9 +227,9 @@ fn at_and_above(path: &str) -> impl Iterator<Item = &str> {
 
 /// Those who watch something below a path.
 fn below<'a>(
-    queues: &'a BTreeMap<Box<str>, Vec<Arc<Queue>>>,
+    queues: &'a BTreeMap<Box<str>, Vec<Arc<ChangeQueue>>>,
     path: &str,
-) -> impl Iterator<Item = &'a Arc<Queue>> {
+) -> impl Iterator<Item = &'a Arc<ChangeQueue>> {
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
     let from = (Bound::Excluded(prefix.as_str()), Bound::Unbounded);
     let range = queues.range::<str, _>(from);

@@ -48,7 +48,7 @@ impl Value {
                     });
                 same.then_some(Ordering::Equal)
             }
-            _ => compare_numbers(Number::of(self)?, Number::of(other)?),
+            _ => compare_numbers(ExactNumber::of(self)?, ExactNumber::of(other)?),
         }
     }
 
@@ -77,42 +77,44 @@ impl Value {
 }
 
 #[derive(Clone, Copy)]
-enum Number<'a> {
+enum ExactNumber<'a> {
     Int(i64),
     Big(&'a str),
     Float(f64),
 }
 
-impl<'a> Number<'a> {
+impl<'a> ExactNumber<'a> {
     fn of(value: &'a Value) -> Option<Self> {
         match value {
-            Value::Bool(value) => Some(Number::Int((*value).into())),
-            Value::Int(value) => Some(Number::Int(*value)),
-            Value::Big(digits) => Some(Number::Big(digits)),
-            Value::Float(value) => Some(Number::Float(*value)),
+            Value::Bool(value) => Some(ExactNumber::Int((*value).into())),
+            Value::Int(value) => Some(ExactNumber::Int(*value)),
+            Value::Big(digits) => Some(ExactNumber::Big(digits)),
+            Value::Float(value) => Some(ExactNumber::Float(*value)),
             _ => None,
         }
     }
 }
 
-fn compare_numbers(left: Number, right: Number) -> Option<Ordering> {
+fn compare_numbers(left: ExactNumber, right: ExactNumber) -> Option<Ordering> {
     match (left, right) {
-        (Number::Int(left), Number::Int(right)) => Some(left.cmp(&right)),
-        (Number::Float(left), Number::Float(right)) => left.partial_cmp(&right),
-        (Number::Float(float), other) => compare_with_float(other, float).map(Ordering::reverse),
-        (other, Number::Float(float)) => compare_with_float(other, float),
-        (Number::Big(left), Number::Big(right)) => Some(compare_digits(left, right)),
-        (Number::Big(left), Number::Int(right)) => {
+        (ExactNumber::Int(left), ExactNumber::Int(right)) => Some(left.cmp(&right)),
+        (ExactNumber::Float(left), ExactNumber::Float(right)) => left.partial_cmp(&right),
+        (ExactNumber::Float(float), other) => {
+            compare_with_float(other, float).map(Ordering::reverse)
+        }
+        (other, ExactNumber::Float(float)) => compare_with_float(other, float),
+        (ExactNumber::Big(left), ExactNumber::Big(right)) => Some(compare_digits(left, right)),
+        (ExactNumber::Big(left), ExactNumber::Int(right)) => {
             Some(compare_digits(left, itoa::Buffer::new().format(right)))
         }
-        (Number::Int(left), Number::Big(right)) => {
+        (ExactNumber::Int(left), ExactNumber::Big(right)) => {
             Some(compare_digits(itoa::Buffer::new().format(left), right))
         }
     }
 }
 
 /// An integer with a float, exactly: first the whole part of the float, then its fraction.
-fn compare_with_float(integer: Number, float: f64) -> Option<Ordering> {
+fn compare_with_float(integer: ExactNumber, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;
     }
@@ -123,12 +125,12 @@ fn compare_with_float(integer: Number, float: f64) -> Option<Ordering> {
     // The bounds of 64 bits are powers of two, which floats hold exactly.
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&whole);
     let order = match integer {
-        Number::Int(integer) if fits => integer.cmp(&(whole as i64)),
-        Number::Int(integer) => {
+        ExactNumber::Int(integer) if fits => integer.cmp(&(whole as i64)),
+        ExactNumber::Int(integer) => {
             compare_digits(itoa::Buffer::new().format(integer), &format!("{whole:.0}"))
         }
-        Number::Big(digits) => compare_digits(digits, &format!("{whole:.0}")),
-        Number::Float(other) => other.partial_cmp(&float)?,
+        ExactNumber::Big(digits) => compare_digits(digits, &format!("{whole:.0}")),
+        ExactNumber::Float(other) => other.partial_cmp(&float)?,
     };
     Some(order.then_with(|| whole.partial_cmp(&float).unwrap_or(Ordering::Equal)))
 }

@@ -16,6 +16,44 @@ pub struct Contract {
     pub classes: Vec<ContractClass>,
 }
 
+impl Contract {
+    /// What the kernel says of classes: for each its name and its fields; a field is its name, its type,
+    /// whether it is required, whether it is readonly, and the place of its class where it has one.
+    pub fn read(classes: &[Value]) -> Contract {
+        let text = |value: Option<&Value>| match value {
+            Some(Value::Text(text)) => text.clone(),
+            _ => String::new(),
+        };
+        let classes = classes.iter().filter_map(Value::as_list).map(|class| {
+            let fields = class.get(1).and_then(Value::as_list).unwrap_or_default();
+            let fields = fields.iter().filter_map(Value::as_list).map(|parts| {
+                let flag = |at: usize| parts.get(at) == Some(&Value::Bool(true));
+                let class = match parts.get(4) {
+                    Some(Value::Int(place)) => usize::try_from(*place).ok(),
+                    _ => None,
+                };
+                let kind = text(parts.get(1));
+                let plain = FieldType::named(&kind);
+                let kind = match (kind.as_str(), class, plain) {
+                    ("list", ..) => ContractKind::List,
+                    ("record", ..) => ContractKind::Record,
+                    (_, Some(class), Some(key)) => ContractKind::Key(key, class),
+                    (_, Some(class), None) => ContractKind::Object(class),
+                    (_, None, plain) => ContractKind::Plain(plain.unwrap_or(FieldType::Any)),
+                };
+                ContractField {
+                    name: text(parts.first()),
+                    kind,
+                    required: flag(2),
+                    readonly: flag(3),
+                }
+            });
+            ContractClass { name: text(class.first()), fields: fields.collect() }
+        });
+        Contract { classes: classes.collect() }
+    }
+}
+
 /// One class of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractClass {

@@ -126,7 +126,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value> {
         let line = 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count();
         return Err(invalid(line, "this is not UTF-8"));
     };
-    let mut reader = Reader { rest: text.trim_start_matches('\u{feff}'), line: 1 };
+    let mut reader = CsvReader { rest: text.trim_start_matches('\u{feff}'), line: 1 };
     let Some(header) = reader.line()? else { return Ok(Value::List(Vec::new())) };
     let names: Vec<String> =
         header.into_iter().map(|cell| cell.as_str().unwrap_or_default().to_string()).collect();
@@ -156,12 +156,12 @@ fn short(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
-struct Reader<'a> {
+struct CsvReader<'a> {
     rest: &'a str,
     line: usize,
 }
 
-impl Reader<'_> {
+impl CsvReader<'_> {
     /// The cells of the next line that is not blank.
     fn line(&mut self) -> Result<Option<Vec<Value>>> {
         while self.end_of_line() {}

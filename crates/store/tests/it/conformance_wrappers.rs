@@ -37,17 +37,23 @@ fn timeout() {
 
 #[test]
 fn retry() {
-    run(Rc::new(Retry::new(memory(), RetryOptions::default()).with_posts()), Abilities::ALL);
+    run(
+        Rc::new(Retry::new(
+            memory(),
+            RetryOptions { retry_posts: true, ..RetryOptions::default() },
+        )),
+        Abilities::ALL,
+    );
 }
 
 #[test]
 fn limit() {
-    let options = LimitOptions { concurrent: Some(1), ..LimitOptions::default() };
+    let options = LimitOptions { max_concurrent: Some(1), ..LimitOptions::default() };
     run(Rc::new(Limit::new(memory(), options)), Abilities::ALL);
     let options = LimitOptions {
-        per_second: Some(1e6),
+        rate: Some(1e6),
         burst: 1000,
-        concurrent: None,
+        max_concurrent: None,
         ..LimitOptions::default()
     };
     run(Rc::new(Limit::new(memory(), options)), Abilities::ALL);
@@ -74,7 +80,8 @@ fn write_back() {
     };
     for (delay, pending) in [(0, 2), (2, 1000)] {
         let delay = Duration::from_millis(delay);
-        let options = WriteBackOptions { delay, pending, exact: true, ..Default::default() };
+        let options =
+            WriteBackOptions { delay, max_pending: pending, exact: true, ..Default::default() };
         run(Rc::new(WriteBack::new(memory(), options)), abilities);
     }
 }

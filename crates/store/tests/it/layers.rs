@@ -47,7 +47,7 @@ fn timeout() {
 #[test]
 fn limit() {
     check_all(|source| Limit::new(source, LimitOptions::default()));
-    let options = LimitOptions { concurrent: Some(1), ..LimitOptions::default() };
+    let options = LimitOptions { max_concurrent: Some(1), ..LimitOptions::default() };
     check_all(|source| Limit::new(source, options));
 }
 

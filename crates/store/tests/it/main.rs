@@ -16,6 +16,7 @@ mod environment;
 mod graph;
 mod json;
 mod layers;
+mod manual;
 mod memory;
 mod names;
 mod network;

@@ -100,9 +100,12 @@ fn at(path: &str) -> Reference {
     Reference::from_path(path)
 }
 
+fn retries(retries: u32) -> RetryOptions {
+    RetryOptions { retries, max_delay: Duration::from_secs(1), ..RetryOptions::default() }
+}
+
 fn retrying(far: &Rc<Far>, times: u32) -> Retry {
-    let (first, longest) = (Duration::from_millis(100), Duration::from_secs(1));
-    Retry::new(Rc::new(Line(far.clone())), RetryOptions { times, first, longest })
+    Retry::new(Rc::new(Line(far.clone())), retries(times))
 }
 
 async fn get(store: &dyn Store, path: &str) -> Option<Value> {
@@ -138,7 +141,8 @@ async fn posts_and_streams_are_not_sent_twice() {
     assert!(retrying(&far, 3).post(&at("a"), Content::text("x"), &context).await.is_err());
     assert_eq!(far.calls.get(), 1);
     let far = Far::new(1, Kind::Unavailable, Duration::ZERO);
-    let store = retrying(&far, 3).with_posts();
+    let options = RetryOptions { retry_posts: true, ..retries(3) };
+    let store = Retry::new(Rc::new(Line(far.clone())), options);
     store.post(&at("a"), Content::text("x"), &context).await.map(|_| ()).unwrap();
     assert_eq!(far.calls.get(), 2);
     let far = Far::new(1, Kind::Unavailable, Duration::ZERO);
@@ -153,7 +157,10 @@ async fn posts_and_streams_are_not_sent_twice() {
 async fn no_try_begins_after_the_deadline() {
     let far = Far::new(9, Kind::Unavailable, Duration::from_millis(10));
     let (first, longest) = (Duration::from_secs(3600), Duration::from_secs(3600));
-    let store = Retry::new(Rc::new(Line(far.clone())), RetryOptions { times: 9, first, longest });
+    let store = Retry::new(
+        Rc::new(Line(far.clone())),
+        RetryOptions { retries: 9, initial_delay: first, max_delay: longest, ..retries(9) },
+    );
     let deadline = Some(Instant::now().into_std());
     let context = Context { deadline, ..Context::default() };
     assert!(store.get(&at("a"), &context).await.is_err());
@@ -181,7 +188,8 @@ async fn a_timeout_names_what_took_too_long() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn so_many_at_once_and_the_others_in_turn() {
     let far = Far::new(0, Kind::Failed, Duration::from_secs(1));
-    let options = LimitOptions { concurrent: Some(2), waiting: 3, ..LimitOptions::default() };
+    let options =
+        LimitOptions { max_concurrent: Some(2), max_waiting: 3, ..LimitOptions::default() };
     let store = Limit::new(Rc::new(Line(far.clone())), options);
     let puts: Vec<_> = (0..7).map(|number| put(&store, &format!("{number}"), "x")).collect();
     let failed: Vec<bool> = join_all(puts).await.iter().map(|result| result.is_err()).collect();
@@ -200,7 +208,8 @@ async fn so_many_at_once_and_the_others_in_turn() {
 #[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn so_many_a_second() {
     let far = Far::good();
-    let options = LimitOptions { per_second: Some(10.0), burst: 3, concurrent: None, waiting: 100 };
+    let options =
+        LimitOptions { rate: Some(10.0), burst: 3, max_concurrent: None, max_waiting: 100 };
     let store = Limit::new(Rc::new(Line(far.clone())), options);
     let began = Instant::now();
     join_all((0..13).map(|_| put(&store, "a", "x"))).await;
@@ -270,7 +279,7 @@ async fn a_lost_write_is_told_by_the_flush() {
 async fn writers_wait_for_room() {
     let work = async {
         let far = Far::new(0, Kind::Failed, Duration::from_secs(1));
-        let store = write_back(&far, WriteBackOptions { pending: 2, ..after(3600) });
+        let store = write_back(&far, WriteBackOptions { max_pending: 2, ..after(3600) });
         for path in ["a", "b"] {
             put(&store, path, "1").await.unwrap();
         }
@@ -282,7 +291,7 @@ async fn writers_wait_for_room() {
         let error = store.put(&at("d"), Content::text("x"), &context).await.unwrap_err();
         assert_eq!((error.kind, error.reference.as_deref()), (Kind::Timeout, Some("d")));
         let far = Far::good();
-        let store = write_back(&far, WriteBackOptions { bytes: 1000, ..after(3600) });
+        let store = write_back(&far, WriteBackOptions { max_size: 1000, ..after(3600) });
         put(&store, "large", &"x".repeat(2000)).await.unwrap();
         assert_eq!(far.calls.get(), 1);
     };

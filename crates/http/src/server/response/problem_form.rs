@@ -2,9 +2,9 @@
 //! `Accept`.
 
 use crate::protocol::negotiation::{Quality, accepted};
+use crate::server::response::page_template::{Slot, server_pages};
 use hyper::header::{HeaderMap, HeaderValue};
 use runnel_store::{FieldProblem, Value, json};
-use runnel_text::escape::html;
 use std::fmt::Write;
 
 /// The form of an error response.
@@ -126,41 +126,24 @@ impl ProblemText<'_> {
     }
 
     fn page(&self) -> String {
-        let title = html(self.title);
-        let mut page = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{code} {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
-             <p class=\"code\">{code}</p>\n<h1>{title}</h1>\n",
-            code = self.code,
-        );
-        if let Some(detail) = self.detail {
-            let _ = writeln!(page, "<p>{}</p>", html(detail));
-        }
-        if !self.fields.is_empty() {
-            page.push_str("<ul>\n");
-            for field in self.shown() {
-                let (pointer, message) = (html(&field.pointer), html(&field.message));
-                let _ = writeln!(page, "<li><code>{pointer}</code> {message}</li>");
-            }
-            page.push_str("</ul>\n");
-        }
-        if let Some(instance) = self.instance {
-            let _ = writeln!(page, "<p class=\"id\">Request {}</p>", html(instance));
-        }
-        page.push_str("</main>\n</body>\n</html>\n");
-        page
+        let shown = self.shown();
+        let row = |number: usize| {
+            let field: &FieldProblem = shown.get(number)?;
+            Some(vec![
+                ("pointer", Slot::Text(field.pointer.as_str().into())),
+                ("message", Slot::Text(field.message.as_str().into())),
+            ])
+        };
+        server_pages().error.fill(&vec![
+            ("code", Slot::Text(self.code.to_string().into())),
+            ("title", Slot::Text(self.title.into())),
+            ("detail", Slot::Text(self.detail.unwrap_or_default().into())),
+            ("hasFields", Slot::Text(if shown.is_empty() { "" } else { "yes" }.into())),
+            ("fields", Slot::Rows(&row)),
+            ("instance", Slot::Text(self.instance.unwrap_or_default().into())),
+        ])
     }
 }
-
-/// Follows the light or dark mode of the system; `canvas` and the like are system colours.
-const STYLE: &str = "body{margin:0;min-height:100vh;display:grid;place-items:center;\
-    background:canvas;color:canvastext;font:1rem/1.5 system-ui,sans-serif}\
-    main{box-sizing:border-box;width:100%;max-width:36rem;padding:2rem;overflow-wrap:anywhere}\
-    .code{margin:0;font-size:4rem;font-weight:700;line-height:1;opacity:.35}\
-    h1{margin:.5rem 0;font-size:1.5rem}ul{padding-left:1.2rem}\
-    .id{font-size:.8rem;opacity:.6}";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

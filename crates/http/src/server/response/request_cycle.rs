@@ -12,6 +12,7 @@ use crate::server::response::body::ResponseBody;
 use crate::server::response::compression::{self, Compression};
 use crate::server::response::events;
 use crate::server::response::listing;
+use crate::server::response::page_template::server_pages;
 use crate::server::response::panics::{guard, guard_now};
 use crate::server::response::partial::{self, RangeResult, ResponseContent};
 use crate::server::response::problem::{Problem, add_challenge, set_nosniff};
@@ -126,7 +127,7 @@ impl RequestCycle {
     fn list_result(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
         match result {
             Ok(Some(entries)) => {
-                let page = listing::page(self.reference.path(), &entries);
+                let page = listing::page(&server_pages().listing, self.reference.path(), &entries);
                 let body = ResponseBody::whole(page.into(), &self.state);
                 self.respond(StatusCode::OK, Some(media_type::HTML), ResponseFacts::default(), body)
             }

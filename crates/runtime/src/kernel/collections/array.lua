@@ -1,33 +1,15 @@
 -- Arrays: elements 1..n of a Lua table, positions 0..n-1 for programs; nil is kept as K.NULL.
 local K = ...
-local type, floor, rawget, setmetatable, getmetatable = type, math.floor, rawget, setmetatable,
+local type, rawget, setmetatable, getmetatable = type, rawget, setmetatable,
   getmetatable
 local insert, remove = table.insert, table.remove
 local throw, eq = K.throw, K.eq
 local NULL = K.NULL
 
-local Array = K.newClass("Array", K.classes.Collection)
-K.alias("NSArray", Array)
-local MutableArray = K.newClass("MutableArray", Array)
-K.alias("NSMutableArray", MutableArray)
-K.alias("OrderedCollection", MutableArray)
+local Array, MutableArray = K.classes.Array, K.classes.MutableArray
 K.method(Array, "_isArray", true)
 K.method(Array, "_kind", K.kinds.array)
 local methods, mutableMethods = Array._methods, MutableArray._methods
-
--- Adopts a Lua table of elements as an Array. With a count, there may be nil among them.
-function K.array(list, n)
-  if n then
-    for i = 1, n do
-      if list[i] == nil then list[i] = NULL end
-    end
-  end
-  return setmetatable(list, methods)
-end
-
-function K.mutableArray(list)
-  return setmetatable(list, mutableMethods)
-end
 
 K.method(Array, "_elements", function(self) return self end)
 
@@ -38,12 +20,6 @@ function K.appendAll(whole, part)
   return whole
 end
 
--- What stands for a value where Lua has no nil.
-function K.orNull(value)
-  if value == nil then return NULL end
-  return value
-end
-
 -- Positions -------------------------------------------------------------------------------------
 
 local function outOfRange(self, index)
@@ -51,18 +27,6 @@ local function outOfRange(self, index)
     throw("typeError", "a position in an Array is a whole number, not " .. K.nameOf(index))
   end
   K.outOfRange(index, #self)
-end
-
--- The first and last position of a range argument, as a half-open pair from..to; checked against n.
-function K.rangeOf(range, n, selector)
-  if type(range) ~= "table" or not range._isInterval then
-    throw("typeError", selector .. " expects an Interval of positions, got " .. K.nameOf(range))
-  end
-  local from, to = range:_bounds()
-  if to < from then return 0, 0 end
-  if from < 0 or from ~= floor(from) then K.outOfRange(from, n) end
-  if to >= n then K.outOfRange(to, n) end
-  return from, to + 1
 end
 
 local function part(self, from, to)
@@ -356,8 +320,7 @@ function K.query(self, block, data, names)
   if type(self) == "table" then
     if self._isArray then return setmetatable(K.filtered(self, block, true), methods) end
     if rawget(getmetatable(self), "query_with_") then
-      if names then K.refuseFields(self, names) end
-      return self:query_with_(block, data)
+      return self:query_with_(block, data, names)
     end
   end
   return self:select_(block)

@@ -5,7 +5,7 @@ local type = type
 local throw, truth, asBlock, add, lt, gt, eq = K.throw, K.truth, K.asBlock, K.add, K.lt, K.gt, K.eq
 local expectBlock, NULL = K.expectBlock, K.NULL
 
-local Collection = K.newClass("Collection", K.classes.Object)
+local Collection = K.classes.Collection
 K.method(Collection, "_isCollection", true)
 
 -- Whether a block's answer says yes.
@@ -351,14 +351,9 @@ K.methods(Collection, {
   ["asArray"] = asArray, ["allObjects"] = asArray,
   ["mutableCopy"] = function(self) return K.mutableArray(asArray(self)) end,
   ["asMutableArray"] = function(self) return K.mutableArray(asArray(self)) end,
-  ["asSet"] = function(self) return K.set(self:_elements()) end,
-  ["asOrderedSet"] = function(self) return K.set(self:_elements()) end,
   ["reversed"] = reversed, ["reverse"] = reversed,
   ["random"] = randomElement, ["randomElement"] = randomElement, ["atRandom"] = randomElement,
   ["isCollection"] = function() return true end,
-  ["objectEnumerator"] = function(self) return K.enumerator(self) end,
-  ["each"] = function(self) return K.enumerator(self) end,
-  ["reverseObjectEnumerator"] = function(self) return K.enumerator(reversed(self)) end,
   ["copy"] = asArray,
   ["description"] = function(self) return K.str(self) end,
 })

@@ -10,27 +10,14 @@ local throw, eq, asBlock, yes = K.throw, K.eq, K.asBlock, K.yes
 local NULL = K.NULL
 local toKey = K.key
 
-local Dictionary = K.newClass("Dictionary", K.classes.Collection)
-for _, name in ipairs { "NSMutableDictionary", "NSDictionary", "MutableDictionary",
-  "OrderedDictionary" } do
-  K.alias(name, Dictionary)
-end
+local Dictionary = K.classes.Dictionary
 K.method(Dictionary, "_isDictionary", true)
 K.method(Dictionary, "_kind", K.kinds.dictionary)
 -- Absent in a dictionary that never lost a key.
 K.method(Dictionary, "_holes", 0)
 K.method(Dictionary, "_index", false)
 K.nilKeys._sent = true
-local methods = Dictionary._methods
 local HOLE = setmetatable({}, {})
-
--- Adopts keys and the map from key to value; a value absent in the map is nil.
-function K.dictionary(keys, map, n)
-  for i = 1, n do
-    if map[keys[i]] == nil then map[keys[i]] = NULL end
-  end
-  return setmetatable({ _keys = keys, _map = map, _n = n }, methods)
-end
 
 -- A dictionary from a list of keys and one of values, as a literal has them.
 function K.literalDictionary(keys, values, n)
@@ -41,11 +28,7 @@ function K.literalDictionary(keys, values, n)
   return dictionary
 end
 
-function K.newDictionary()
-  return setmetatable({ _keys = {}, _map = {}, _n = 0 }, methods)
-end
-
--- Removes the holes. A new table of keys is made, so that a loop over the old one goes on.
+-- Removes the holes. The keys get a new table, so that a loop over the old one continues.
 local function compact(self)
   local old, keys, n = self._keys, {}, 0
   for i = 1, self._n + self._holes do
@@ -331,7 +314,6 @@ K.methods(Dictionary, {
     keysAndValuesDo(self, function(key, value) out[#out + 1] = K.association(key, value) end)
     return K.array(out)
   end,
-  ["keyEnumerator"] = function(self) return K.enumerator(keyArray(self)) end,
   ["keyAtValue:"] = keyAtValue, ["keyForValue:"] = keyAtValue,
   ["collect:"] = collect, ["map:"] = collect,
   ["collectValues:"] = collectValues, ["mapValues:"] = collectValues,

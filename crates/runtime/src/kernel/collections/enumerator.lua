@@ -1,4 +1,4 @@
--- Enumerators: a walk over a collection that is taken one element at a time (`nextObject`, `?`).
+-- Enumerators: cursors over a collection, read element by element (`nextObject`, `?`).
 -- `each` makes one; in a higher-order message it marks an argument that varies.
 local K = ...
 local setmetatable = setmetatable
@@ -102,4 +102,13 @@ K.classMethods(Enumerator, {
 })
 K.methods(K.classes.String, {
   ["each"] = function(self) return K.enumerator(self:asArray()) end,
+})
+
+K.methods(K.classes.Collection, {
+  ["objectEnumerator"] = function(self) return K.enumerator(self) end,
+  ["each"] = function(self) return K.enumerator(self) end,
+  ["reverseObjectEnumerator"] = function(self) return K.enumerator(self:reversed()) end,
+})
+K.methods(K.classes.Dictionary, {
+  ["keyEnumerator"] = function(self) return K.enumerator(self:keys()) end,
 })

@@ -1,7 +1,7 @@
 -- Intervals: the numbers from one to another, both included, in steps.
 local K = ...
 local type, floor, setmetatable = type, math.floor, setmetatable
-local throw, eq = K.throw, K.eq
+local throw = K.throw
 
 local Interval = K.newClass("Interval", K.classes.Collection)
 K.alias("NSInterval", Interval)
@@ -149,4 +149,18 @@ K.classMethods(Interval, {
   ["from:to:"] = function(_, from, to) return K.interval(from, to, 1) end,
   ["intervalFrom:to:"] = function(_, from, to) return K.interval(from, to, 1) end,
   ["from:to:by:"] = function(_, from, to, by) return K.interval(from, to, by) end,
+})
+
+K.methods(K.classes.Number, {
+  ["to:"] = function(self, last) return K.interval(self, last, 1) end,
+  ["to:by:"] = function(self, last, step) return K.interval(self, last, step) end,
+})
+
+-- Where a part of a text stands, as an Interval of positions, or nil.
+local String = K.classes.String
+K.methods(String, {
+  ["rangeOfString:"] = function(text, part)
+    local at = String._methods.indexOf_(text, part)
+    return at and K.interval(at, at + K.length(part) - 1, 1)
+  end,
 })

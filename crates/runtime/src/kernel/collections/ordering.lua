@@ -1,28 +1,12 @@
 -- Collections: sorting, grouping, taking together and apart.
 local K = ...
 local type, floor = type, math.floor
-local asBlock, lt, eq = K.asBlock, K.lt, K.eq
-local throw, yes = K.throw, K.yes
-local NULL = K.NULL
+local asBlock, eq = K.asBlock, K.eq
+local throw, yes, order = K.throw, K.yes, K.order
+local NULL, elementsOf = K.NULL, K.elementsOf
 local Collection = K.classes.Collection
 
 -- Order -----------------------------------------------------------------------------------------
-
--- -1, 0 or 1 by the natural order: nil first, numbers and texts by value, anything else as its own
--- `<` says.
-function K.order(a, b)
-  if a == NULL then a = nil end
-  if b == NULL then b = nil end
-  if a == nil then return b == nil and 0 or -1 end
-  if b == nil then return 1 end
-  if type(a) == "boolean" and type(b) == "boolean" then
-    return a == b and 0 or b and -1 or 1
-  end
-  if lt(a, b) then return -1 end
-  if lt(b, a) then return 1 end
-  return 0
-end
-local order = K.order
 
 local function natural(a, b)
   if type(a) == "number" and type(b) == "number" then return a < b end
@@ -226,12 +210,6 @@ local function flattenInto(out, list, depth)
   end
 end
 
-local function elementsOf(value, selector)
-  if type(value) == "table" and value._isCollection then return value:_elements() end
-  throw("typeError", selector .. " expects a collection, got " .. K.nameOf(value))
-end
-K.elementsOf = elementsOf
-
 local function zip(self, other, block)
   if block ~= nil then K.expectBlock(block, "with:collect:") end
   local list, others, out = self:_elements(), elementsOf(other, "zip:"), {}
@@ -357,7 +335,7 @@ local String = K.classes.String
 for _, selector in ipairs {
   "doWithIndex:", "withIndexDo:", "do:separatedBy:", "reverseDo:", "collect:", "map:",
   "collectWithIndex:", "withIndexCollect:", "detect:", "detect:ifNone:", "inject:into:", "reduce:",
-  "anySatisfy:", "allSatisfy:", "noneSatisfy:", "countOf:", "count:", "asSet", "uniq", "groupBy:",
+  "anySatisfy:", "allSatisfy:", "noneSatisfy:", "countOf:", "count:", "uniq", "groupBy:",
   "groupedBy:", "tally", "occurrences", "occurrencesOf:", "inGroupsOf:", "sorted", "sorted:",
   "random", "randomElement", "zip:", "ifEmpty:", "ifNotEmpty:", "join:",
 } do

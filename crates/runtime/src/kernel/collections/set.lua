@@ -131,3 +131,7 @@ K.classMethods(Set, {
     ["setWithSet:"] = fromCollection,
   ["fromArray:"] = fromCollection,
 })
+
+local function asSet(self) return K.set(self:_elements()) end
+K.methods(K.classes.Collection, { ["asSet"] = asSet, ["asOrderedSet"] = asSet })
+K.methods(K.classes.String, { ["asSet"] = asSet })

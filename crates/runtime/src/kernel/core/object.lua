@@ -2,7 +2,7 @@
 local K = ...
 local type, rawget, rawequal, getmetatable, setmetatable =
   type, rawget, rawequal, getmetatable, setmetatable
-local find, sub, gsub, lower, byte = string.find, string.sub, string.gsub, string.lower, string.byte
+local sub, gsub, lower, byte = string.sub, string.gsub, string.lower, string.byte
 local Object = K.classes.Object
 local mangle, throw, classOf = K.mangle, K.throw, K.classOf
 
@@ -205,10 +205,6 @@ local shared = {
   ["yourself"] = function(self) return self end,
   ["self"] = function(self) return self end,
   ["doesNotUnderstand:"] = doesNotUnderstand,
-  ["valueForKey:"] = function(self, key) return K.property(self, key) end,
-  ["setValue:forKey:"] = function(self, value, key) return K.setProperty(self, key, value) end,
-  ["valueForKeyPath:"] = function(self, path) return K.propertyPath(self, path) end,
-  ["setValue:forKeyPath:"] = function(self, value, path) K.setPropertyPath(self, path, value) end,
   ["should:"] = function(self, expected)
     if K.eq(self, expected) then return self end
     throw("expectation", "expected " .. K.repr(expected) .. " but got " .. K.repr(self),
@@ -224,6 +220,15 @@ K.classMethods(Object, shared)
 
 -- nil answers nil to everything else; what is expected of it must still be checked.
 K.methods(K.classes.Nil, {
+  ["isNil"] = function() return true end,
+  ["isNotNil"] = function() return false end,
+  ["notNil"] = function() return false end,
+  ["ifNil:"] = function(_, block) return K.valueOf(block) end,
+  ["ifNotNil:"] = function() return nil end,
+  ["ifNil:ifNotNil:"] = function(_, block) return K.valueOf(block) end,
+  ["ifNotNil:ifNil:"] = function(_, _, block) return K.valueOf(block) end,
+  ["isEqual:"] = function(_, other) return other == nil end,
+  ["isNotEqualTo:"] = function(_, other) return other ~= nil end,
   ["should:"] = function(_, expected)
     if expected == nil then return nil end
     throw("expectation", "expected " .. K.repr(expected) .. " but got nil",
@@ -266,18 +271,12 @@ K.methods(K.classes.Nil, { ["required"] = function() return K.required(nil, "a r
 
 -- Instances -------------------------------------------------------------------------------------
 
-local function article(name)
-  return (find(name, "^[AEIOU]") and "an " or "a ") .. name
-end
-
-K.articleOf = article
-
 K.methods(Object, {
   ["init"] = function(self) return self end,
   ["class"] = classOf,
   ["className"] = function(self) return classOf(self):className() end,
   ["superclass"] = function(self) return classOf(self)._super end,
-  ["description"] = function(self) return article(classOf(self)._name) end,
+  ["description"] = function(self) return K.articleOf(classOf(self)._name) end,
   ["copy"] = function(self)
     if type(self) ~= "table" then return self end
     local copy = {}

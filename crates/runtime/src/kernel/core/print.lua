@@ -2,7 +2,7 @@
 -- them (strings quoted).
 local K = ...
 local type, tostring, tonumber, floor = type, tostring, tonumber, math.floor
-local format, gsub, find, concat = string.format, string.gsub, string.find, table.concat
+local format, gsub, find = string.format, string.gsub, string.find
 
 -- Containers inside containers, deeper than this, print as an ellipsis.
 local DEPTH = 40
@@ -34,7 +34,7 @@ end
 K.numberText = numberText
 
 local function quote(text)
-  return "'" .. (find(text, "'", 1, true) and K.replaceText(text, "'", "''") or text) .. "'"
+  return "'" .. (find(text, "'", 1, true) and K.split(text, "'", "''") or text) .. "'"
 end
 
 local function described(value)
@@ -95,5 +95,26 @@ function K.repr(value)
   return K.joinTexts(parts, #parts, "")
 end
 
--- The pieces of an interpolated text as one.
-K.join = concat
+-- A name of a class with its article: `an Array`, `a String`.
+function K.articleOf(name)
+  return (find(name, "^[AEIOU]") and "an " or "a ") .. name
+end
+
+-- What to call a value in an error message: its class, or nil, with its value when short.
+function K.nameOf(value)
+  if value == nil then return "nil" end
+  if K.isClass(value) then return "the class " .. value._name end
+  local class = K.classOf(value)
+  local name = class and class._name or type(value)
+  if type(value) == "number" or type(value) == "boolean" then
+    return K.articleOf(name) .. " (" .. K.str(value) .. ")"
+  end
+  if type(value) == "string" and #value <= 40 then return K.articleOf(name) .. " ('" .. value .. "')" end
+  return K.articleOf(name)
+end
+
+-- Refuses a message in words. `why` may be nil.
+function K.refuse(receiver, selector, why)
+  K.throw("doesNotUnderstand", format("%s does not understand %s%s",
+    K.nameOf(receiver), selector, why and " (" .. why .. ")" or ""))
+end

@@ -1,4 +1,4 @@
--- What goes on while somebody reads or listens: content that a block writes, events, and sockets.
+-- Streaming: content that a block writes, server-sent events, and WebSockets.
 local K = ...
 local type, rawget, error, setmetatable, string = type, rawget, error, setmetatable, string
 local native, throw, try = K.native, K.throw, K.try

@@ -1,7 +1,7 @@
 -- Attributes whose values are only known when the program runs. What is constant the compiler has
 -- written already, by the same rules (crates/compile/src/elements/html.rs).
 local K = ...
-local type, rawget = type, rawget
+local type = type
 local find, gsub, lower, match = string.find, string.gsub, string.lower, string.match
 local throw, put, putEscaped, escape, str = K.throw, K.put, K.putEscaped, K.escapeHTML, K.str
 local NULL = K.NULL
@@ -80,6 +80,18 @@ function K.styleValue(value)
       { i_hint = "mark it as `#Raw[ … ]` where more is meant" })
   end
   return text
+end
+
+-- A value in a style is a word of it: it must not end a rule, nor begin another.
+function K.styleWord(buffer, value)
+  if value == nil or value == NULL or value == false then return end
+  if type(value) == "table" and not K.isClass(value) and value._isRaw then
+    if find(string.lower(value._text), "</style", 1, true) then
+      throw("invalid", "the text of a style must not contain `</style`")
+    end
+    return put(buffer, value._text)
+  end
+  put(buffer, K.styleValue(value))
 end
 
 local function declarations(value)

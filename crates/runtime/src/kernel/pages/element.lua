@@ -55,7 +55,7 @@ local function runLater(buffer, write)
 end
 K.laterMarkup = runLater
 
--- Writes what a `_write` holds, once: whoever shows the element again gets the same.
+-- Writes what a `_write` holds, once: showing the element again gives the same text.
 local function settle(element)
   local write = rawget(element, "_write")
   if not write then return end
@@ -91,7 +91,7 @@ end
 
 local childOfTable
 
--- In a function of its own: one that makes closures is not compiled by LuaJIT's tracer.
+-- Apart from its caller: LuaJIT's tracer does not compile functions that make closures.
 local function runBlock(buffer, block)
   return runLater(buffer, function(target) K.child(target, block()) end)
 end
@@ -197,18 +197,6 @@ function K.scriptData(buffer, value)
     throw("invalid", "an element cannot stand in a script")
   end
   put(buffer, (gsub(K.json(value), "[<>&]", inScript)))
-end
-
--- A value in a style is a word of it: it must not end a rule, nor begin another.
-function K.styleWord(buffer, value)
-  if value == nil or value == NULL or value == false then return end
-  if type(value) == "table" and not K.isClass(value) and value._isRaw then
-    if find(string.lower(value._text), "</style", 1, true) then
-      throw("invalid", "the text of a style must not contain `</style`")
-    end
-    return put(buffer, value._text)
-  end
-  put(buffer, K.styleValue(value))
 end
 
 -- Whole ------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ local Window = ffi.typeof("struct { uint8_t *start, *at, *limit; }")
 local Address, Bytes = ffi.typeof("uintptr_t"), ffi.typeof("const char *")
 local newText = require("string.buffer").new
 local sample = newText()
-local reserve, commit, reset, textOf, ref, skip =
-  sample.reserve, sample.commit, sample.reset, sample.tostring, sample.ref, sample.skip
+local reserve, commit, reset, ref, skip =
+  sample.reserve, sample.commit, sample.reset, sample.ref, sample.skip
 
 -- Bytes that are set aside at once.
 local ROOM = 4096
@@ -120,7 +120,7 @@ end
 function K.finished(buffer)
   local place, n = empty(buffer)
   local text = textAt(place, n)
-  -- One that is being sent may be asked for more: nobody else gets it.
+  -- A buffer that is being sent may get more text: it does not return to the pool.
   if not buffer.live then rest(buffer, n) end
   return text
 end

@@ -22,14 +22,15 @@ K.methods(Template, {
   end,
 })
 
--- Both are told what they belong to by an option, or by connecting them to it.
+-- An option, or a connection, gives both the index or page that they belong to.
+-- Standard programs draw both pages.
 local function over(option, example)
   return function(self)
     local store = self[K.ivarKey(option)] or self.i_source
     if store == nil then
       throw("nilValue", string.format("%s has no `%s`", K.nameOf(self), option), { i_hint = "write " .. example })
     end
-    return { store, self._template }, { option, self._template and "result" }
+    return { store, K.standard("search/search.st"), self._template }, { option, "views", self._template and "result" }
   end
 end
 

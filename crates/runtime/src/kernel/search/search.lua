@@ -2,7 +2,7 @@
 -- knows its `total`, `allocations` and `ids`. What a definition says is only carried from here: the
 -- command around the program reads it, and says what is wrong with it.
 local K = ...
-local type, rawget, rawset, setmetatable = type, rawget, rawset, setmetatable
+local type, rawget, setmetatable = type, rawget, setmetatable
 local native, throw = K.native, K.throw
 local classes = K.classes
 
@@ -24,7 +24,7 @@ local function record(class, keys, values, n, depth)
   end
   for i = 1, n do
     local key, value = K.str(keys[i]), values[i]
-    if value == nil then throw("nilValue", key .. " of a " .. (class or "Dictionary") .. " is nil in its literal") end
+    if value == nil then throw("nilValue", key .. " of " .. K.articleOf(class or "Dictionary") .. " is nil in its literal") end
     if map[key] == nil then
       count = count + 1
       names[count] = key
@@ -80,7 +80,7 @@ local function told(without)
     if not definition then return end
     for i = 1, definition.n do
       local key, value = K.str(definition.keys[i]), definition.values[i]
-      if value == nil then throw("nilValue", key .. " of a " .. K.nameOf(self) .. " is nil in its literal") end
+      if value == nil then throw("nilValue", key .. " of " .. K.nameOf(self) .. " is nil in its literal") end
       if key ~= without then add(key, plain(value, 0)) end
     end
   end
@@ -177,17 +177,15 @@ K.methods(Answer, {
 -- Loading and following ----------------------------------------------------------------------------
 
 -- What records can be put into: an index, or `search:books`, which reads as an empty answer.
-function K.searchTarget(target)
-  if type(target) ~= "table" or K.isClass(target) then return nil end
-  if target._isSearch then
-    K.innerStore(target)
-    return target
-  end
-  if K.isKind(target, Answer) and rawget(target, "_found") then
-    return K.relativeStore(K.makeStore(target._store), target._path, target._scheme)
-  end
-  return nil
+local function recordTarget(self)
+  K.innerStore(self)
+  return self
 end
+for _, class in ipairs { Index, Search } do K.method(class, "_recordTarget", recordTarget) end
+K.method(Answer, "_recordTarget", function(self)
+  if not rawget(self, "_found") then return nil end
+  return K.relativeStore(K.makeStore(self._store), self._path, self._scheme)
+end)
 
 -- The field that has the identifier of a record.
 local function keyOf(index)
@@ -236,11 +234,11 @@ local function reload(index, source)
   return found
 end
 
--- Where there are no tables before somebody makes them: a wrong name is a mistake.
+-- Schemes whose tables must exist: a wrong name is a mistake.
 local DATABASES = { sqlite = true, postgres = true, postgresql = true }
 
 -- Repeats changes of a source in an index: each by what follows the path of the source.
-function K.searchFollower(changes, index)
+local function follower(changes, index)
   local source = changes._watched
   local base = (string.gsub((K.splitPath(source._path)), "^/+", ""))
   base = string.gsub(base, "/+$", "")
@@ -252,6 +250,12 @@ function K.searchFollower(changes, index)
     local value = change:value()
     if value == nil then K.storeDelete(index, path) else K.storePutAt(index, path, value) end
   end
+end
+for _, class in ipairs { Index, Search, Answer } do
+  K.method(class, "_follower", function(self, changes)
+    local index = self:_recordTarget()
+    return index and follower(changes, index)
+  end)
 end
 
 K.methods(Index, K.inserters)
@@ -300,7 +304,7 @@ local function begin(self, index, source)
 end
 
 K.methods(Index, {
-  -- Loads what is there and repeats what changes from then on.
+  -- Loads the present records and then follows the changes.
   ["follow:"] = function(self, source)
     if type(source) ~= "table" or not source._isReference then
       throw("typeError", "follow: expects a reference, got " .. K.nameOf(source))
@@ -338,7 +342,7 @@ end
 K.methods(classes.Reference, { ["records"] = recordsOf, ["withColumns:"] = recordsOf })
 K.methods(Source, {
   ["connect:"] = function(self, target)
-    local index = K.searchTarget(target)
+    local index = K.recordTarget(target)
     if index then
       local from, query = self._from, nil
       local columns = self._columns

@@ -5,7 +5,7 @@ local native, throw = K.native, K.throw
 
 for _, key in ipairs { "_watch", "_fiber", "_watched", "_of", "_isSocket" } do K.nilKeys[key] = true end
 
--- A change: its kind (`changed`, `deleted`, `lost`), where, and what is there now.
+-- A change: its kind (`changed`, `deleted`, `lost`), its path, and the present content.
 local Change = K.newClass("Change", K.classes.Object)
 K.ivar(Change, "kind")
 K.ivar(Change, "path")
@@ -15,7 +15,7 @@ K.methods(Change, {
     reference._store = rawget(self._of, "_store")
     return reference
   end,
-  -- The content that came with the change, or else what is there when asked.
+  -- The content that the change carries, else the present content.
   ["value"] = function(self)
     local value = rawget(self, "_value")
     if value ~= nil then return value end
@@ -91,10 +91,10 @@ K.methods(Changes, {
   ["connect:"] = function(self, target)
     if K.isClass(target) then target = K.isSubclass(target, K.classes.Store) and target:store() or target:new() end
     if type(target) == "function" then target = K.classes.MapFilter:filterWithBlock_(target) end
-    local deliver
-    local index = K.searchTarget(target)
-    if index then
-      deliver = K.searchFollower(self, index)
+    local follower = type(target) == "table" and not K.isClass(target) and target._follower
+    local deliver = follower and follower(target, self)
+    if deliver then
+      -- An index follows in its own way.
     elseif type(target) == "table" and target._isStore then
       deliver = function(change) change:applyTo_(target) end
     elseif type(target) == "table" and target._isDictionary then

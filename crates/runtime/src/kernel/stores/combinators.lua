@@ -1,20 +1,22 @@
--- The combinators that there are.
+-- The classes of the native combinators. Rust defines them (`crates/store/src/combine`, one file
+-- each): names, options and how they are made. Below is what the language adds to some of them.
 local K = ...
 local type, rawget = type, rawget
-local native, pathOf, throw, take = K.native, K.pathOf, K.throw, K.optionKinds
-local Mapping = K.classes.MappingStore
-local nativeCombinator = K.nativeCombinator
+local native, pathOf, throw = K.native, K.pathOf, K.throw
+local classes, Mapping = K.classes, K.classes.MappingStore
+
+local definitions = {}
+for _, definition in ipairs(K.combinators) do
+  definitions[definition.name] = definition
+  K.nativeCombinator(definition)
+end
 
 -- A mapping store that maps nothing is its source.
 K.method(Mapping, "_combines", { kind = "pass" })
 K.method(Mapping, "_options", {})
 
 -- Relative: a store seen from a base.
-local Relative = nativeCombinator {
-  name = "RelativeStore", kind = "relative",
-  aliases = { "MPWPathRelativeStore", "MPWRelScheme", "PathRelativeStore" },
-  options = { base = take.text, baseScheme = take.text },
-}
+local Relative = classes.RelativeStore
 K.methods(Relative, {
   ["initWithBaseScheme:baseURL:"] = function(self, source, at)
     self:setSource_(source)
@@ -28,23 +30,11 @@ K.methods(Relative, {
   end,
 })
 
--- `ref:… asScheme`
-function K.relativeStore(store, path, scheme)
-  return native.relative(K.nativeStore(store), path, scheme)
-end
-
 -- Cache: answers from the cache, and fills it from the source.
-local Cache = nativeCombinator {
-  name = "Cache", kind = "cache",
-  aliases = { "CachingStore", "MPWCachingStore", "MPWWriteThroughCache", "WriteThroughCache" },
-  options = {
-    cache = take.store, readOnlySource = take.flag, size = take.count, entries = take.count,
-    age = take.seconds, writeThrough = take.flag, watching = take.flag,
-  },
-  parts = function(self)
-    return { K.sourceOf(self), self.i_cache }, { "source", self.i_cache and "cache" }
-  end,
-}
+local Cache = classes.Cache
+definitions.Cache.parts = function(self)
+  return { K.sourceOf(self), self.i_cache }, { "source", self.i_cache and "cache" }
+end
 K.methods(Cache, {
   ["memoryStore"] = function() return K.classes.DictStore:store() end,
   ["invalidate:"] = function(self, reference)
@@ -58,13 +48,7 @@ K.methods(Cache, {
 })
 
 -- WriteBack: writes later, several of a reference as one.
-local WriteBack = nativeCombinator {
-  name = "WriteBack", kind = "writeBack",
-  aliases = { "WriteBackCache", "MPWWriteBackCache", "WriteBackStore" },
-  options = {
-    delay = take.seconds, pending = take.count, size = take.count, times = take.count, exact = take.flag,
-  },
-}
+local WriteBack = classes.WriteBack
 K.methods(WriteBack, {
   ["flush"] = function(self)
     native.flushWrites(K.innerStore(self))
@@ -82,16 +66,13 @@ local function listOfStores(self, list)
 end
 
 -- Sequence: the first that has it; writes go to the first.
-local Sequence = nativeCombinator {
-  name = "Sequence", kind = "sequence",
-  aliases = { "SequentialStore", "MPWSequentialStore" },
-  parts = function(self)
-    if self.i_stores == nil then
-      throw("nilValue", "a Sequence has no stores", { i_hint = "give it some: `#Sequence{ stores: [ a, b ] }`" })
-    end
-    return K.copyList(self.i_stores), {}
-  end,
-}
+local Sequence = classes.Sequence
+definitions.Sequence.parts = function(self)
+  if self.i_stores == nil then
+    throw("nilValue", "a Sequence has no stores", { i_hint = "give it some: `#Sequence{ stores: [ a, b ] }`" })
+  end
+  return K.copyList(self.i_stores), {}
+end
 K.ivar(Sequence, "stores")
 K.classMethods(Sequence, {
   ["storeWithStores:"] = function(class, list)
@@ -117,16 +98,12 @@ K.methods(Sequence, {
 })
 
 -- Route: the first part of the path selects the store.
-local Route = nativeCombinator {
-  name = "Route", kind = "route",
-  aliases = { "SwitchingStore", "MPWSwitchingStore" },
-  options = { otherwise = take.store },
-  parts = function(self)
-    local stores, names = K.copyList(self.i_stores or {}), K.copyList(self._names or {})
-    stores[#stores + 1] = self.i_otherwise
-    return stores, names
-  end,
-}
+local Route = classes.Route
+definitions.Route.parts = function(self)
+  local stores, names = K.copyList(self.i_stores or {}), K.copyList(self._names or {})
+  stores[#stores + 1] = self.i_otherwise
+  return stores, names
+end
 K.ivar(Route, "stores")
 K.nilKeys._names, K.nilKeys._dictionary = true, true
 local function setRoutes(self, dictionary)
@@ -151,53 +128,21 @@ K.methods(Route, {
   end,
 })
 
-nativeCombinator { name = "ReadOnly", kind = "readOnly", aliases = { "ReadOnlyStore", "MPWReadOnlyStore" } }
-
--- Merge: a put of an array or a text is added to what is there; everything else replaces.
-nativeCombinator { name = "Merge", kind = "merge", aliases = { "MergingStore", "MPWMergingStore" } }
-
--- Ensure: what is missing is an error.
-nativeCombinator { name = "Ensure", kind = "ensure", aliases = { "EnsureNonNilStore", "MPWEnsureNonNilStore" } }
-
--- Extension: adds an ending to names on the way down, and takes it off on the way up.
-nativeCombinator {
-  name = "Extension", kind = "extension",
-  aliases = { "ExtensionStore", "MPWExtensionStore", "MPWExtensionMapper", "ExtensionMapper" },
-  options = { extension = take.text },
-}
-
--- Retry: repeats what failed for a reason that may pass.
-nativeCombinator {
-  name = "Retry", kind = "retry", aliases = { "RetryStore" },
-  options = { times = take.count, first = take.seconds, longest = take.seconds, posts = take.flag },
-}
-
--- Timeout: an answer within a time, or an error.
-nativeCombinator { name = "Timeout", kind = "timeout", aliases = { "TimeoutStore" }, options = { after = take.seconds } }
-
--- Limit: so many a second, so many at once.
-nativeCombinator {
-  name = "Limit", kind = "limit", aliases = { "LimitStore" },
-  options = { perSecond = take.rate, burst = take.count, concurrent = take.count, waiting = take.count },
-}
-
 -- Names: what lies at some paths below has other names here.
-local Names = nativeCombinator {
-  name = "Names", kind = "names", aliases = { "NameRemappingStore", "MPWNameRemappingStore" },
-  parts = function(self)
-    local names = {}
-    if self.i_names then self.i_names:keysAndValuesDo_(function(name) names[#names + 1] = K.str(name) end) end
-    return { K.sourceOf(self) }, names
-  end,
-  more = function(self, add)
-    local at = 0
-    if not self.i_names then return end
-    self.i_names:keysAndValuesDo_(function(_, below)
-      add(K.str(at), K.str(below))
-      at = at + 1
-    end)
-  end,
-}
+local Names = classes.Names
+definitions.Names.parts = function(self)
+  local names = {}
+  if self.i_names then self.i_names:keysAndValuesDo_(function(name) names[#names + 1] = K.str(name) end) end
+  return { K.sourceOf(self) }, names
+end
+definitions.Names.more = function(self, add)
+  local at = 0
+  if not self.i_names then return end
+  self.i_names:keysAndValuesDo_(function(_, below)
+    add(K.str(at), K.str(below))
+    at = at + 1
+  end)
+end
 K.ivar(Names, "names")
 K.method(Names, K.mangle("setNames:"), function(self, names)
   if type(names) ~= "table" or K.isClass(names) or not names._isDictionary then
@@ -207,40 +152,16 @@ K.method(Names, K.mangle("setNames:"), function(self, names)
   K.combinatorChanged(self)
 end)
 
--- StaticFiles: files as a web server shows them.
-nativeCombinator {
-  name = "StaticFiles", kind = "staticFiles",
-  options = {
-    index = take.text, listing = take.flag, dotFiles = take.flag, symlinks = take.text,
-    cacheControl = take.text, immutable = take.text, fallback = take.text, notFound = take.text,
-    packed = take.flag, keep = take.flag,
-  },
-}
-
--- Polling: tells of changes of a store that cannot, by looking.
-nativeCombinator { name = "Polling", kind = "polling", options = { every = take.seconds } }
-
 -- JSONConverter: what is read leaves as JSON, what is written is parsed (`up: false`: the other
 -- way round). Rows and objects are written straight into the answer.
-local Converter = nativeCombinator {
-  name = "JSONConverter", kind = "json",
-  aliases = { "MPWJSONConverterStore", "JSONConverterStore" },
-  options = { up = take.flag, class = take.class, converterClass = take.class },
-  more = function(self, add)
-    local class = rawget(self, "i_class") or rawget(self, "i_converterClass")
-    if not K.isClass(class) then return end
-    K.followsClasses(self)
-    add("contract", K.contractOf(class))
-  end,
-}
+local Converter = classes.JSONConverter
+definitions.JSONConverter.more = function(self, add)
+  local class = rawget(self, "i_class") or rawget(self, "i_converterClass")
+  if not K.isClass(class) then return end
+  K.followsClasses(self, K.combinatorChanged)
+  add("contract", K.contractOf(class))
+end
 K.methods(Converter, { ["class"] = function(self) return K.classOf(self) end })
-
--- CSVConverter: tables as CSV above and records below (`up: false`: the other way round).
-nativeCombinator { name = "CSVConverter", kind = "csv", options = { up = take.flag } }
-
--- TextConverter: text above, bytes below. Compressed: plain above, gzip below.
-nativeCombinator { name = "TextConverter", kind = "text" }
-nativeCombinator { name = "Compressed", kind = "gzip", options = { expanded = take.count } }
 
 -- What stands for a store where stores are configured: an array is a sequence, a dictionary whose
 -- values are stores is a route.
@@ -272,3 +193,16 @@ function K.copyList(list)
   for i = 1, #list do copy[i] = list[i] end
   return copy
 end
+
+K.classMethods(K.classes.Store, {
+  -- Several stores, each the source of the one before.
+  ["stores:"] = function(_, list)
+    local first, below
+    for i = #list, 1, -1 do
+      local store = K.storeOf(list[i])
+      if below then store:setSource_(below) end
+      first, below = store, store
+    end
+    return first
+  end,
+})

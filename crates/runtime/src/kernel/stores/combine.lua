@@ -5,7 +5,7 @@
 -- through it enters no fiber. A subclass of the program that overrides something, or that has
 -- property paths, is asked through messages, and the native store lies below it.
 local K = ...
-local type, rawget, rawset, getmetatable = type, rawget, rawset, getmetatable
+local type, rawget, getmetatable = type, rawget, getmetatable
 local native, pathOf, throw = K.native, K.pathOf, K.throw
 local Scheme = K.classes.Scheme
 
@@ -57,7 +57,7 @@ local function noRing(self, store)
   return store
 end
 
--- What native code is told of a combinator: its options as plain values, its sources, their names.
+-- What native code gets of a combinator: options as plain values, sources, names of the sources.
 local function parts(self)
   local kind = self._combines
   local keys, map, n = {}, {}, 0
@@ -81,7 +81,7 @@ local function parts(self)
 end
 
 -- The native store below a combinator, made when it is first needed. Its handle stays the same when
--- an option or a source is set later: whoever holds it sees the change.
+-- an option or a source is set later: every holder sees the change.
 local function combine(self, handle)
   local options, sources, names = parts(self)
   for i = 1, #sources do sources[i] = K.nativeStore(sources[i]) end
@@ -196,6 +196,10 @@ K.classMethod(Mapping, "_literal", function(class, keys, values, n)
     local key, value = K.str(keys[i]), values[i]
     if value == nil then throw("nilValue", key .. " of " .. K.nameOf(object) .. " is nil in its literal") end
     if not K.setDeclared(object, class, key, value) then
+      local present = (class._methods._combines.former or {})[key]
+      if present then
+        throw("unknownProperty", string.format("`%s` of %s is now `%s`", key, K.nameOf(object), present))
+      end
       local names = optionNames(class)
       local near = K.nearest(key, names)
       throw("unknownProperty", string.format("%s has no option `%s`", K.nameOf(object), key), {
@@ -261,18 +265,48 @@ end
 -- Another store than the source; native code gets it among the sources.
 take.store = "store"
 
+-- The value of an option of a native combinator as plain data; its definition checks the rest.
+local NOTHING = K.dictionary({}, {}, 0)
+local function plainValue(kind, value)
+  local luaType = type(value)
+  if kind == "seconds" then
+    if luaType == "table" and value._isDuration then return value._seconds end
+    return luaType == "number" and value / 1000 or NOTHING
+  end
+  if luaType == "number" or luaType == "string" or luaType == "boolean" then return value end
+  if luaType == "table" and value._isText then return K.str(value) end
+  if kind == "texts" and luaType == "table" and value._isArray then return value end
+  return NOTHING
+end
+
+-- The reader of an option whose definition names the kind of its values.
+local function settingReader(class, kind)
+  if kind == "store" or kind == "class" then return take[kind] end
+  return function(value, name, self)
+    local plain = plainValue(kind, value)
+    local wanted = native.checkSetting(class, name, plain)
+    if wanted then wrong(self, name, wanted, value) end
+    return plain
+  end
+end
+
 -- Makes a class of native combinators:
 --   name, aliases: what programs call it
 --   kind: what native code calls it
---   options: name → kind of option
+--   options: name → reader of the option, or the name of the kind of its values
+--   former: old name → name of the option
 --   parts(self): its sources, and their names, where they are not just `source`
 function K.nativeCombinator(definition)
   local class = K.newClass(definition.name, definition.super or Mapping)
   class._plainName = true
   for _, alias in ipairs(definition.aliases or {}) do K.alias(alias, class) end
   K.method(class, "_combines", definition)
-  K.method(class, "_options", definition.options or {})
+  local options = {}
   for name, kind in pairs(definition.options or {}) do
+    options[name] = type(kind) == "string" and settingReader(definition.name, kind) or kind
+  end
+  K.method(class, "_options", options)
+  for name, kind in pairs(options) do
     K.ivar(class, name)
     local key = K.ivarKey(name)
     K.method(class, K.mangle(K.setterName(name)), function(self, value)

@@ -107,7 +107,7 @@ end
 local Constraint = K.newClass("Constraint", classes.Object)
 for _, key in ipairs { "_left", "_right" } do K.nilKeys[key] = true end
 
--- The store behind a reference that tells of its changes.
+-- The store behind a reference, if it reports its changes.
 local function tellingStore(reference)
   local store = rawget(reference, "_store")
   if not store then

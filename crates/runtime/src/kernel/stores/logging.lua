@@ -1,6 +1,6 @@
 -- LoggingStore: tells its log of each write, as a REST operation.
 local K = ...
-local type, rawget, setmetatable = type, rawget, setmetatable
+local rawget, setmetatable = rawget, setmetatable
 local pathOf = K.pathOf
 local Mapping = K.classes.MappingStore
 

@@ -4,23 +4,8 @@ local type, rawget, setmetatable = type, rawget, setmetatable
 local throw = K.throw
 local Object = K.classes.Object
 
-local Reference = K.newClass("Reference", Object)
-for _, name in ipairs { "MPWBinding", "Binding", "MPWReference", "MPWGenericReference", "MPWIdentifier" } do
-  K.alias(name, Reference)
-end
-for _, key in ipairs { "_get", "_set", "_scheme", "_path", "_isReference", "_isStore", "_hub" } do K.nilKeys[key] = true end
-rawset(Reference._methods, "_isReference", true)
+local Reference = K.classes.Reference
 local methods = Reference._methods
-
--- A reference without a store: what a scheme of the program is handed as `theRef`.
-function K.pathReference(path, scheme)
-  return setmetatable({ _path = path, _scheme = scheme }, methods)
-end
-
--- `ref:scheme:path`
-function K.reference(scheme, path)
-  return setmetatable({ _scheme = scheme, _path = path }, methods)
-end
 
 function K.localReference(name, get, set)
   return setmetatable({ _scheme = "var", _path = name, _get = get, _set = set }, methods)
@@ -232,7 +217,7 @@ K.methods(Reference, {
     if text == nil then return K.array({}, 0) end
     return K.str(text):lines()
   end,
-  -- A stream whose output is added to what is there: `text → ref:file:log.txt outputStream`.
+  -- A stream that appends to the content: `text → ref:file:log.txt outputStream`.
   ["outputStream"] = function(self)
     return K.byteStream { write = function(text) self:post_(text) end }
   end,
@@ -293,7 +278,7 @@ K.methods(Reference, {
   ["deleteKnowing:"] = function(self, tag)
     return hold(self, K.storeDeleteIf(storeOf(self), self._path, self._scheme, "tag", K.str(tag)), "delete", CHANGED)
   end,
-  -- Writes what the block makes of what is there, once more when somebody else wrote meanwhile.
+  -- Writes what the block makes of the present value; begins again after a concurrent write.
   ["update:"] = function(self, block)
     if rawget(self, "_get") or isVariable(self) then
       write(self, K.valueOf(block, read(self)))
@@ -318,7 +303,7 @@ K.methods(Reference, {
   end,
 })
 
--- Adding: `reference += value` --------------------------------------------------------------------
+-- Adding: `count += 1`, `log += entry` --------------------------------------------------------------------
 
 local function isNumber(value)
   return type(value) == "number" or (type(value) == "table" and value._isBig == true)
@@ -400,6 +385,12 @@ function K.addTo(self, value)
     throw("conflict", string.format("%s += %s: others wrote it %d times meanwhile", self:stringValue(),
       K.str(value), UPDATES))
   end)
+end
+
+function K.post(target, value)
+  if type(target) == "table" and target._isReference then return K.addTo(target, value) end
+  if target == nil then throw("nilValue", "`+=` needs something to add to, not nil") end
+  return target:writeObject_(value)
 end
 
 -- The same options with durations as numbers of seconds.

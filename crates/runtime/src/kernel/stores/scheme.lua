@@ -3,33 +3,8 @@ local K = ...
 local type, rawget, setmetatable = type, rawget, setmetatable
 local native, throw = K.native, K.throw
 
-K.schemes = {}
-K.variables = {}
-K.installed = {} -- names of schemes that the program installed, in order
-K.declared = {} -- names of variables that may hold nil
-K.predefined = {}
-K.predefinedNames = {}
-K.replacedDefault = false
 K.nilKeys._native, K.nilKeys._store = true, true
-local schemes, variables = K.schemes, K.variables
-
-function K.predefine(name, value)
-  K.predefined[name] = value
-  K.predefinedNames[name] = true
-end
-
--- Paths -------------------------------------------------------------------------------------------
-
--- `path?query` in two, as stores take them; the query is nil when there is none. A path on its own
--- need not escape a question mark.
-local function split(path)
-  local query
-  local at = string.find(path, "?", 1, true)
-  if at then path, query = string.sub(path, 1, at - 1), string.sub(path, at + 1) end
-  if string.find(path, "%3F", 1, true) then path = string.gsub(path, "%%3F", "?") end
-  return path, query
-end
-K.splitPath = split
+local schemes, variables, split = K.schemes, K.variables, K.splitPath
 
 -- The store of a scheme.
 function K.schemeNamed(name)
@@ -48,9 +23,7 @@ local schemeNamed = K.schemeNamed
 
 function K.installScheme(name, store)
   if name == "default" then
-    K.replacedDefault = true
-    K.defaultStore = store
-    return
+    return K.replaceDefault(store)
   end
   schemes[name] = K.asStore(store)
   for _, known in ipairs(K.installed) do
@@ -64,7 +37,7 @@ function K.asStore(thing)
   if thing == nil then throw("nilValue", "a scheme needs a store, not nil") end
   if type(thing) == "table" and not K.isClass(thing) and thing._isReference then return thing:asScheme() end
   if K.isClass(thing) then return thing:store() end
-  if type(thing) == "table" and thing._isDictionary then return K.dictionaryView(thing) end
+  if type(thing) == "table" and thing._isDictionary then return thing:asStore() end
   return thing
 end
 
@@ -92,7 +65,7 @@ function K.storeGet(store, path, scheme, client)
     local at, query = split(path)
     if client then return native.getAnswer(inner, at, query, scheme) end
     local value = native.get(inner, at, query, scheme)
-    if type(value) == "table" and value._isRows then K.rowsAt(value, inner, at, query, scheme) end
+    if type(value) == "table" and value._isRows then value:_foundAt(inner, at, query, scheme) end
     return value
   end
   local answering = client and type(store) == "table" and K.answering[store.at_]
@@ -109,7 +82,7 @@ function K.answerAt(store, path, client)
   return store:at_(path)
 end
 
--- A store of the program tells its watchers of what was written through it. Watchers that nobody
+-- A store of the program reports writes through it to its watchers. Watchers that no reader
 -- asked for do not exist, so others pay for one look.
 local function tell(store, kind, path)
   local watchers = type(store) == "table" and rawget(store, "_watchers")
@@ -117,7 +90,7 @@ local function tell(store, kind, path)
 end
 K.tellWatchers = tell
 
--- For Rust: where a store of the program tells of its changes.
+-- For Rust: the watchers of a store of the program.
 function K.watchersOf(store)
   if type(store) ~= "table" or K.isClass(store) or not store._isStore then return nil end
   local watchers = rawget(store, "_watchers")
@@ -138,7 +111,7 @@ local function carrying(verb, send)
     local inner = nativeOf(store)
     if inner then
       local at, query = split(path)
-      if type(value) == "table" and value._isRows then value = K.contentOf(value) end
+      if type(value) == "table" and value._isRows then value = value:_content() end
       return native[verb](inner, at, query, scheme, value)
     end
     local answer = send(store, K.pathReference(path, scheme), value)
@@ -193,7 +166,7 @@ function K.storePutIf(store, path, value, scheme, condition, tag)
     return K.storeDeleteIf(store, path, scheme, condition, tag)
   end
   local at, query = split(path)
-  if type(value) == "table" and value._isRows then value = K.contentOf(value) end
+  if type(value) == "table" and value._isRows then value = value:_content() end
   return native.putIf(conditional(store), at, query, scheme, value, condition, tag)
 end
 
@@ -375,12 +348,3 @@ function K.selfPut(self, path, value)
   if self._isStore then return K.storePutAt(self, path, value) end
   return K.walkPut(self, path, value)
 end
-
--- Adding to a reference: `count += 1`, `log += entry` -------------------------------------------------------------
-
-function K.post(target, value)
-  if type(target) == "table" and target._isReference then return K.addTo(target, value) end
-  if target == nil then throw("nilValue", "`+=` needs something to add to, not nil") end
-  return target:writeObject_(value)
-end
-

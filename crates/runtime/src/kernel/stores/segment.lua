@@ -13,7 +13,6 @@ local ESCAPE = "%%(%x%x)"
 local function escaped(digits)
   if not find(string.char(tonumber(digits, 16)), "[%w]") then return "%25" .. digits end
 end
-local SEVERAL = "write `{*…}` for a value of several segments"
 
 local function refuse(message, hint) throw("invalid", message, { i_hint = hint }) end
 
@@ -60,7 +59,7 @@ function K.encodeSegment(text)
   return text
 end
 
--- Commands take an argument with a dash in front as an option. One that a value gave is marked, and
+-- Commands take an argument with a dash in front as an option. An argument from a value is marked, and
 -- the store of commands refuses it unless a literal `--` stands before it.
 local function isCommand(scheme)
   if scheme == "sh" then return true end

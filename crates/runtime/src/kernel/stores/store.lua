@@ -1,18 +1,10 @@
--- Stores as objects: the abstract store, native stores, schemes of the program, and how they are
--- asked from outside (`K.serve`).
+-- Stores as objects: the abstract store, native stores, schemes of the program.
 local K = ...
 local type, rawget, rawset, setmetatable = type, rawget, rawset, setmetatable
-local native, throw = K.native, K.throw
+local native, pathOf = K.native, K.pathOf
 local Object = K.classes.Object
 
 for _, key in ipairs { "_isStore", "_watchers", "_made" } do K.nilKeys[key] = true end
-
--- The path of what a store is asked for: a reference or a text.
-local function pathOf(reference)
-  if type(reference) == "table" and reference._isReference then return reference._path end
-  return K.str(reference)
-end
-K.pathOf = pathOf
 
 -- Store: answers nothing, takes nothing. The root of all stores.
 local Store = K.newClass("Store", Object)
@@ -26,16 +18,6 @@ K.classMethods(Store, {
     local store = class:new()
     store:setSource_(source)
     return store
-  end,
-  -- Several stores, each the source of the one before.
-  ["stores:"] = function(_, list)
-    local first, below
-    for i = #list, 1, -1 do
-      local store = K.storeOf(list[i])
-      if below then store:setSource_(below) end
-      first, below = store, store
-    end
-    return first
   end,
 })
 
@@ -91,7 +73,6 @@ K.methods(Store, {
   end,
   ["graphViz"] = function(self) return native.drawGraph(K.nativeStore(self)) end,
   ["graph"] = function(self) return native.drawGraph(K.nativeStore(self)) end,
-  ["serveOnPort:"] = function(self, port) return K.serveOn(self, port) end,
 })
 
 function K.copyStore(from, to, path, same)
@@ -174,7 +155,7 @@ K.schemes.default = K.schemes.var
 local Scheme = K.newClass("Scheme", Store)
 K.alias("MPWScheme", Scheme)
 
--- Asks the property paths; what they do not know goes on to `rest`.
+-- Asks the property paths, and `rest` for what they do not know.
 local function byPath(verb, rest)
   return function(self, reference, value)
     local path = (K.splitPath(pathOf(reference)))
@@ -238,88 +219,6 @@ K.methods(K.classes.Dictionary, {
 })
 
 -- Seen from outside --------------------------------------------------------------------------------
-
-local function putInto(object, path, value)
-  if object._isStore then return object:at_put_(K.pathReference(path), value) end
-  return K.walkPut(object, path, value)
-end
-
--- Verbs for objects without a property path for them.
-local otherwise = {
-  get = function(object, path)
-    if type(object) == "function" then return object(path) end
-    if object._isStore then return K.storeGet(object, path, nil, true) end
-    if object._isReference then return object:value() end
-    local inner = string.gsub(path, "^/+", "")
-    if inner == "" then return object end
-    return K.walk(object, inner)
-  end,
-  put = function(object, path, value) putInto(object, string.gsub(path, "^/+", ""), value) end,
-  post = function(object, path, value)
-    if object._isStore then return object:at_post_(K.pathReference(path), value) end
-    K.refuseVerb("post", path)
-  end,
-  merge = function(object, path, value)
-    if object._isStore then return object:merge_at_(value, K.pathReference(path)) end
-    K.refuseVerb("merge", path)
-  end,
-  delete = function(object, path)
-    if object._isStore then return object:deleteAt_(K.pathReference(path)) end
-    K.refuseVerb("delete", path)
-  end,
-  list = function(object, path)
-    if object._isStore then return object:childrenOfReference_(K.pathReference(path)) end
-    return nil
-  end,
-}
-
--- Where a row is that was just inserted, when it can be read there: `/tasks` and its key.
-local function placeBelow(object, path, answer)
-  local key = K.placeOf(answer)
-  if not key then return nil end
-  local class = K.classOf(object)
-  local place = string.gsub(path, "/+$", "") .. "/" .. K.encodeSegment(key)
-  if not class or not class._subs then return nil end
-  for _, verb in ipairs(K.pathVerbs(class, place)) do
-    if verb == "get" then return place end
-  end
-  return nil
-end
-
--- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
-function K.serve(object, verb, path, query, value)
-  local written = path
-  if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
-  local reference = K.pathReference(query and written .. "?" .. query or written)
-  if K.isObserved then K.tellPattern(object, verb, path) end
-  local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get")
-  if not found then answer = otherwise[verb](object, path, value) end
-  if verb == "delete" then
-    K.tellWatchers(object, "deleted", path)
-  elseif verb ~= "get" and verb ~= "list" then
-    K.tellWatchers(object, "changed", path)
-  end
-  if verb == "list" then return answer end
-  if type(answer) == "table" and answer._isRaw then answer = K.markup(answer._text) end
-  if verb == "get" and K.isHandedOver(answer) then return answer, true end
-  if type(answer) ~= "table" then return answer end
-  -- An error that a handler answers is an error, also where `signal` was forgotten.
-  if answer._isError then K.raise(answer) end
-  if answer._isRows then return K.answerOf(answer) end
-  if answer._kind == 6 then
-    if verb == "get" then return K.sendPage(answer) end
-    return answer
-  end
-  if verb == "get" and rawget(answer, "_path") and answer._isReference then
-    native.respond("status", 302)
-    local scheme = answer._scheme
-    native.respond("location", (scheme == "http" or scheme == "https") and answer:stringValue() or answer._path)
-    return ""
-  end
-  if verb == "post" then return answer, placeBelow(object, path, answer) or K.placeOf(answer) and 1 end
-  if verb == "put" and K.wasCreated(answer) then return answer, 1 end
-  return answer
-end
 
 -- The verbs of a path, in words: for 405 and OPTIONS.
 function K.serveVerbs(object, path)
@@ -389,4 +288,9 @@ end
 K.methods(Store, { ["nativeStore"] = function(self) return self end })
 
 -- `var:store/key` reads from the store.
-function K.storeProperty(store, name) return K.storeGet(store, K.str(name)) end
+K.method(Store, "_property", function(self, name) return K.storeGet(self, K.str(name)) end)
+
+-- `ref:… asScheme`
+function K.relativeStore(store, path, scheme)
+  return native.relative(K.nativeStore(store), path, scheme)
+end

@@ -1,6 +1,6 @@
 -- Pipelines: several filters in a row as one stream; what stands for a filter in a list; sources.
 local K = ...
-local type, setmetatable = type, setmetatable
+local type = type
 local byte, sub = string.byte, string.sub
 local throw = K.throw
 local WriteStream = K.classes.WriteStream
@@ -41,7 +41,6 @@ function K.streamOfText(text)
     return K.mapFilter(function(object) return K.format(text, { object }, 1) end)
   end
   if first == 33 then -- !command
-    if K.commandFilter then return K.commandFilter(sub(text, 2)) end
     throw("unsupported", "commands cannot be run here: " .. text)
   end
   return K.mapFilter(function(object) return K.propertyPath(object, text) end)

@@ -1,6 +1,6 @@
 -- Records as rows of cells in memory, which Rust reads without asking the engine for each value
 -- (cells.rs). What writes a class's records is made for its fields: then LuaJIT compiles it together
--- with the block that makes them, and no object is made that nobody keeps.
+-- with the block that makes them, and allocates no object that is dropped at once.
 local K = ...
 local ffi = require("ffi")
 local cast, tonumber, loadstring, getmetatable, rawequal = ffi.cast, tonumber, loadstring, getmetatable, rawequal
@@ -63,7 +63,7 @@ end
 -- Memory for one insertion is kept for the next one.
 local spare, spareSize = nil, 0
 
--- Cells for so many records like the first: nothing where they cannot be written like this.
+-- Cells for `rows` records like the first; nil for records that cells cannot hold.
 function K.cells(first, fields, leftOut, rows)
   local methods = getmetatable(first)
   if first._isDictionary or #fields > FIELDS then return nil end

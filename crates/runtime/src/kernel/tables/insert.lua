@@ -147,7 +147,7 @@ local function insertAll(self, source)
   end
   if source._isReference then return fromReference(self, source) end
   if source._isRows then
-    source = K.contentOf(source)
+    source = source:_content()
     local inner = rawget(source, "_native")
     if inner then return native.postRows(self._native, "", nil, nil, inner) end
   end
@@ -214,11 +214,19 @@ local inserters = {
 K.methods(Table, inserters)
 K.inserters = inserters
 
+-- The table or index that a target of a connection stands for, if it takes records.
+function K.recordTarget(target)
+  if type(target) ~= "table" or K.isClass(target) then return nil end
+  local into = target._recordTarget
+  return into and into(target)
+end
+K.method(Table, "_recordTarget", function(self) return self end)
+
 -- `ref:file:books.csv → table`, `records → table`: all of them at once. To other targets these
 -- connect as they always do.
 local connection = {
   ["connect:"] = function(self, target)
-    local into = type(target) == "table" and target._isTable and target or K.searchTarget(target)
+    local into = K.recordTarget(target)
     if not into then return nil end
     insertAll(into, self)
     return self

@@ -59,11 +59,11 @@ local function loaded(self)
 end
 
 -- Rows that were found at a reference can be asked for more precisely there.
-function K.rowsAt(rows, store, path, query, scheme)
+K.method(Rows, "_foundAt", function(rows, store, path, query, scheme)
   if query == nil then
     rows._store, rows._path, rows._scheme, rows._query, rows._found = store, path, scheme, {}, true
   end
-end
+end)
 
 -- Rows that were read already.
 local function read(list, class)
@@ -73,15 +73,16 @@ end
 -- What a client gets: rows as of now, however long the program has had them. Nothing may run between
 -- this and the end of the fiber.
 function K.answerOf(rows)
-  if not rawget(rows, "_store") then return K.contentOf(rows) end
+  if not rawget(rows, "_store") then return rows:_content() end
   if rows._found then return native.get(rows._store, rows._path, nil, rows._scheme) end
   return asked(rows, nil, native.queryAnswer)
 end
 
 -- Rows for a store that takes content: `file:open.json ← tasks[{ done = false }]`.
-function K.contentOf(rows)
+local function contentOf(rows)
   return content(rows) and rows or rows._loaded
 end
+K.method(Rows, "_content", contentOf)
 
 -- Making queries ----------------------------------------------------------------------------------
 
@@ -394,10 +395,12 @@ local function sampleOf(self)
 end
 
 -- Variables that a condition reads by bare names must not be fields of the rows.
-function K.refuseFields(self, names)
-  if self._isTable then self = self:select() end
+local function refuseFields(self, names)
   K.refuseNames(names, self._of, function() return sampleOf(self) end)
 end
 
 -- `rows[{ done = false }]`
-K.method(Rows, "query_with_", function(self, block, data) return picked(self, block, data) end)
+K.method(Rows, "query_with_", function(self, block, data, names)
+  if names then refuseFields(self, names) end
+  return picked(self, block, data)
+end)

@@ -122,3 +122,5 @@ K.classMethods(MutableString, {
   ["new"] = empty, ["alloc"] = empty, ["string"] = empty, ["stringWithCapacity:"] = empty,
   ["stringWithString:"] = function(class, value) return append(empty(class), value) end,
 })
+
+K.methods(String, { ["mutableCopy"] = function(text) return K.mutableText(text) end })

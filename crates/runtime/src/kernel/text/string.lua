@@ -3,104 +3,18 @@ local K = ...
 local type, floor = type, math.floor
 local find, sub, byte, upper, lower, gsub = string.find, string.sub, string.byte, string.upper,
   string.lower, string.gsub
-local concat = table.concat
-local throw = K.throw
+local throw, expectText = K.throw, K.expectText
+local PIECE, pieces, joinTexts, findText, split, afterCharacter =
+  K.PIECE, K.pieces, K.joinTexts, K.findText, K.split, K.afterCharacter
 
 local String = K.newClass("String", K.classes.Object)
 K.alias("NSString", String)
 K.alias("Symbol", String)
 K.typeMetatable("string", String, "")
 
--- Pieces ----------------------------------------------------------------------------------------
-
--- A fiber can be interrupted between two instructions, not within a call of C or of a native. So
--- what takes linear time works on pieces of a large text.
-local PIECE = 65536
--- Texts that are joined by one call, at most.
-local JOINED = 1024
-
--- From this size on a text is put together in memory of that size: growing by doubling costs more.
-local LARGE = 1048576
-
--- The texts 1..n of a short list as one.
-local function joinFew(list, n, separator)
-  local size = 0
-  for i = 1, n do
-    if type(list[i]) ~= "string" then return concat(list, separator, 1, n) end
-    size = size + #list[i]
-  end
-  if size < LARGE then return concat(list, separator, 1, n) end
-  return K.native.joinTexts(list, n, separator)
-end
-
--- The texts 1..n of a list as one, with a separator or "" between them.
-local function joinTexts(list, n, separator)
-  if n <= JOINED then return joinFew(list, n, separator) end
-  local parts, count = {}, 0
-  for from = 1, n, JOINED do
-    count = count + 1
-    parts[count] = concat(list, separator, from, math.min(from + JOINED - 1, n))
-  end
-  return joinTexts(parts, count, separator)
-end
-K.joinTexts = joinTexts
-
--- What `work` makes of each piece of a text, joined. `cut` answers where a piece ends instead of at a
--- byte position; `size` is how long one is. Both can be left out.
-local function pieces(text, work, cut, size)
-  local length, from, n, parts = #text, 1, 0, {}
-  size = size or PIECE
-  if length <= size then return work(text) end
-  while from <= length do
-    local to = from + size - 1
-    if to < length and cut then to = cut(text, to, from) end
-    n = n + 1
-    parts[n] = work(sub(text, from, to))
-    from = to + 1
-  end
-  return joinTexts(parts, n, "")
-end
-K.pieces = pieces
-
--- Where the last whole character ends.
-local function afterCharacter(text, to)
-  local code = byte(text, to + 1)
-  while code and code >= 128 and code < 192 do
-    to = to - 1
-    code = byte(text, to + 1)
-  end
-  return to
-end
-
--- Where white space ends, else a character.
-local function afterSpace(text, to, from)
-  for at = to, from, -1 do
-    local code = byte(text, at)
-    if code == 32 or code == 10 then return at end
-  end
-  return afterCharacter(text, to)
-end
-
--- The first position of a part at or after a position.
-local function findText(text, part, from)
-  -- The search of C takes longest for long parts that nearly match.
-  if #text - from < PIECE and #part < 256 then return (find(text, part, from, true)) end
-  return K.native.findText(text, part, from)
-end
-
--- Whether no piece of a text has anything of a set of characters, such as `[^%d]`.
-local function hasNone(text, set)
-  if #text <= PIECE then return not find(text, set) end
-  for from = 1, #text, PIECE do
-    if find(sub(text, from, from + PIECE - 1), set) then return false end
-  end
-  return true
-end
-K.hasNone = hasNone
-
 -- Characters ------------------------------------------------------------------------------------
 
--- Programs walk one string at a time, so what was learnt of the last one is kept: whether it is
+-- Programs walk one string after the other, so facts about the last one are cached: whether it is
 -- ASCII (a character is a byte), and otherwise where each character starts.
 local lastText, lastAscii = "", true
 local lastStarts, lastStartsText = { 1 }, nil
@@ -191,13 +105,6 @@ local function positionOf(text, bytePosition)
   return (low - 1) * BETWEEN + K.native.countCharacters(text, at[low], bytePosition) - 1
 end
 
-function K.outOfRange(index, count, what)
-  if count == 0 then
-    throw("outOfRange", "index " .. K.str(index) .. " is outside " .. (what or "an empty Array"))
-  end
-  throw("outOfRange", "index " .. K.str(index) .. " is outside 0.." .. K.str(count - 1))
-end
-
 local function characterAt(text, index)
   if type(index) ~= "number" or index ~= floor(index) then
     throw("typeError", "a position in a String is a whole number, not " .. K.nameOf(index))
@@ -208,14 +115,6 @@ local function characterAt(text, index)
   return sub(text, startOf(text, index), startOf(text, index + 1) - 1)
 end
 K.characterAt = characterAt
-
--- The text of an argument that must be one.
-local function expectText(value, selector)
-  if type(value) == "string" then return value end
-  if type(value) == "table" and value._isText then return value:_string() end
-  throw("typeError", selector .. " expects a String, got " .. K.nameOf(value))
-end
-K.expectText = expectText
 
 local function expectPosition(text, value, selector)
   local at, n = K.expectInteger(value, selector), length(text)
@@ -267,52 +166,11 @@ end
 
 -- Searching and replacing -----------------------------------------------------------------------
 
--- The parts of a text between the places where another stands, as a Lua table. With a `joint` they
--- are joined by it: what is then answered is one text.
-local function split(text, separator, joint)
-  if separator == "" then throw("typeError", "a String cannot be split at an empty String") end
-  local parts, n, start, size = {}, 0, 1, #text
-  local chunks, count = {}, 0
-  local isLong = #separator >= 256
-  -- The search goes through a window of the text, which begins after `base` bytes.
-  local base, from, window = 0, 1, text
-  if size > PIECE and not isLong then window = sub(text, 1, PIECE) end
-  while true do
-    local at
-    if isLong then
-      at = findText(window, separator, from)
-    else
-      at = find(window, separator, from, true)
-    end
-    if at then
-      if joint and n == JOINED then
-        count = count + 1
-        chunks[count], n = concat(parts, joint, 1, n), 0
-      end
-      n = n + 1
-      parts[n] = sub(text, start, base + at - 1)
-      from = at + #separator
-      start = base + from
-    elseif base + #window >= size then
-      parts[n + 1] = sub(text, start)
-      if not joint then return parts end
-      chunks[count + 1] = concat(parts, joint, 1, n + 1)
-      return joinTexts(chunks, count + 1, joint)
-    else
-      -- A separator may begin in this window and end in the next.
-      base = math.max(start - 1, base + #window - #separator + 1)
-      window, from = sub(text, base + 1, base + PIECE), 1
-    end
-  end
-end
-K.split = split
-
 local function replace(text, old, new)
   old = expectText(old, "replace:with:")
   if old == "" or not findText(text, old, 1) then return text end
   return split(text, old, K.str(new))
 end
-K.replaceText = replace
 
 local function indexOf(text, part)
   local at = findText(text, expectText(part, "indexOf:"), 1)
@@ -338,13 +196,16 @@ local function contains(text, part)
   return findText(text, expectText(part, "contains:"), 1) ~= nil
 end
 
--- Where a part stands, as an Interval of positions, or nil.
-local function rangeOf(text, part)
-  local at = indexOf(text, part)
-  return at and K.interval(at, at + length(part) - 1, 1)
-end
-
 -- Case ------------------------------------------------------------------------------------------
+
+-- Where white space ends, else a character.
+local function afterSpace(text, to, from)
+  for at = to, from, -1 do
+    local code = byte(text, at)
+    if code == 32 or code == 10 then return at end
+  end
+  return afterCharacter(text, to)
+end
 
 -- Letters outside ASCII are the natives' business.
 local function uppercase(text)
@@ -478,7 +339,7 @@ K.methods(String, {
   ["hasSuffix:"] = hasSuffix, ["endsWith:"] = hasSuffix,
   ["contains:"] = contains, ["containsString:"] = contains, ["includesSubstring:"] = contains,
   ["includes:"] = contains,
-  ["indexOf:"] = indexOf, ["lastIndexOf:"] = lastIndexOf, ["rangeOfString:"] = rangeOf,
+  ["indexOf:"] = indexOf, ["lastIndexOf:"] = lastIndexOf,
   ["replace:with:"] = replace, ["stringByReplacingOccurrencesOfString:withString:"] = replace,
   ["copyReplaceAll:with:"] = replace, ["replaceAll:with:"] = replace,
   ["isLessThan:"] = comparison(function(a, b) return a < b end),
@@ -504,7 +365,6 @@ K.methods(String, {
   end,
   ["description"] = itself, ["stringValue"] = itself, ["asString"] = itself, ["asSymbol"] = itself,
   ["copy"] = itself,
-  ["mutableCopy"] = function(text) return K.mutableText(text) end,
   ["asArray"] = function(text) return K.array(characters(text)) end,
   ["characters"] = function(text) return K.array(characters(text)) end,
   ["do:"] = function(text, block)

@@ -302,7 +302,6 @@ K.methods(String, {
   end,
   ["urlEncoded"] = urlEncoded, ["urlDecoded"] = urlDecoded,
   ["stringByRemovingPercentEncoding"] = urlDecoded,
-  ["asData"] = function(text) return K.data(text) end,
   ["codePoint"] = function(text) return K.codePoint(text) end,
   ["asciiValue"] = function(text) return K.codePoint(text) end,
   ["isLetter"] = isLetter,
@@ -333,4 +332,9 @@ K.classMethods(String, {
   ["newline"] = function() return "\n" end,
   ["tab"] = function() return "\t" end,
   ["cr"] = function() return "\r" end,
+})
+
+K.methods(K.classes.Number, {
+  ["format:"] = function(self, pattern) return K.format(pattern, { self }, 1) end,
+  ["asCharacter"] = function(self) return K.character(self) end,
 })

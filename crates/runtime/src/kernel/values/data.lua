@@ -141,3 +141,8 @@ K.classMethods(Data, {
     return K.data(K.joinTexts(out, #out, ""))
   end,
 })
+
+local function asData(self) return K.data(K.str(self)) end
+for _, name in ipairs { "String", "Number", "BigInteger", "Boolean" } do
+  K.methods(K.classes[name], { ["asData"] = asData })
+end

@@ -1,8 +1,7 @@
 -- Numbers as digits: other bases, fixed decimals, padding, bits.
 local K = ...
-local type, floor, abs = type, math.floor, math.abs
-local format, sub, rep, reverse, lower = string.format, string.sub, string.rep, string.reverse,
-  string.lower
+local floor, abs = math.floor, math.abs
+local format, sub, rep, reverse = string.format, string.sub, string.rep, string.reverse
 local concat = table.concat
 local band, bor, bxor = bit.band, bit.bor, bit.bxor
 local throw = K.throw
@@ -76,12 +75,9 @@ K.methods(Number, {
   ["asBinary"] = function(self) return inBase(self, 2) end,
   ["fixed:"] = fixed,
   ["padded:"] = padded,
-  ["format:"] = function(self, pattern) return K.format(pattern, { self }, 1) end,
   ["bitAnd:"] = bitwise(band, "bitAnd:"),
   ["bitOr:"] = bitwise(bor, "bitOr:"),
   ["bitXor:"] = bitwise(bxor, "bitXor:"),
   ["bitShift:"] = shift,
   ["bitInvert"] = function(self) return -1 - self end,
-  ["asCharacter"] = function(self) return K.character(self) end,
-  ["asData"] = function(self) return K.data(K.str(self)) end,
 })

@@ -2,6 +2,7 @@
 local K = ...
 local type, floor, ceil, abs, fmod = type, math.floor, math.ceil, math.abs, math.fmod
 local throw, truth, format = K.throw, K.truth, string.format
+local expectBlock = K.expectBlock
 local Object = K.classes.Object
 
 local Number = K.newClass("Number", Object)
@@ -54,14 +55,16 @@ function K.expectInteger(value, selector)
   return number
 end
 
--- The bounds and the step of a counted loop.
-K.bound = expectNumber
+-- The bound of a counted loop.
+function K.bound(value, selector)
+  if type(value) == "number" then return value end
+  if value == true then return 1 elseif value == false then return 0 end
+  throw("typeError", string.format("%s needs numbers, not %s", selector, K.nameOf(value)))
+end
+
 function K.step(value, selector)
-  local step = expectNumber(value, selector)
-  if step == 0 or step ~= step then
-    throw("outOfRange", selector .. " needs a step other than 0")
-  end
-  return step
+  if type(value) == "number" and value ~= 0 then return value end
+  throw("invalid", string.format("%s needs a step that is not 0", selector))
 end
 
 -- Operators whose right side is not a plain number: each kind of operand that can stand there has
@@ -120,13 +123,6 @@ local exactDivide = operator("div_", function(a, b)
   return a / b
 end)
 
--- `a / b` where one side is not a plain number, or b is 0.
-function K.divide(a, b)
-  if type(a) == "boolean" then a = a and 1 or 0 end
-  if type(a) ~= "number" then return a:div_(b) end
-  return exactDivide(a, b)
-end
-
 K.methods(Number, {
   ["add:"] = operator("add_", K.add),
   ["sub:"] = operator("sub_", K.sub),
@@ -152,7 +148,6 @@ K.methods(Number, {
     return K.lt(self, low) and low or K.gt(self, high) and high or self
   end,
   ["between:and:"] = K.between,
-  ["pointWith:"] = function(self, y) return K.point(self, y) end,
   ["concat:"] = function(self, other) return K.str(self) .. K.str(other) end,
 })
 
@@ -317,21 +312,12 @@ math.randomseed(K.seed)
 
 -- Control ---------------------------------------------------------------------------------------
 
--- A block as an argument, for messages that take nothing else.
-local function expectBlock(value, selector)
-  if type(value) == "function" then return value end
-  throw("typeError", selector .. " expects a block, got " .. K.nameOf(value))
-end
-K.expectBlock = expectBlock
-
 local function repeated(self, block)
   expectBlock(block, "repeat:")
   for i = 0, self - 1 do block(i) end
 end
 
 K.methods(Number, {
-  ["to:"] = function(self, last) return K.interval(self, last, 1) end,
-  ["to:by:"] = function(self, last, step) return K.interval(self, last, step) end,
   ["to:do:"] = function(self, last, block)
     expectBlock(block, "to:do:")
     for i = self, expectNumber(last, "to:do:") do block(i) end
@@ -342,3 +328,5 @@ K.methods(Number, {
   end,
   ["timesRepeat:"] = repeated, ["repeat:"] = repeated,
 })
+
+K.method(Number, "_over", exactDivide)

@@ -110,6 +110,7 @@ K.classMethods(Point, {
   ["fromArray:"] = function(_, list) return K.point(list:at_(0), list:at_(1)) end,
 })
 K.methods(K.classes.Number, {
+  ["pointWith:"] = function(self, y) return K.point(self, y) end,
   ["asPoint"] = function(self) return point(self, self) end,
 })
 

@@ -1,7 +1,7 @@
 -- Secrets: random tokens, UUIDs, hashes, authentication codes, passwords, comparison in constant time.
 local K = ...
 local gsub, byte, char = string.gsub, string.byte, string.char
-local format, find, tonumber = string.format, string.find, tonumber
+local format, tonumber = string.format, tonumber
 local throw, native, bytesOf = K.throw, K.native, K.bytesOf
 local Object, String, Data = K.classes.Object, K.classes.String, K.classes.Data
 

@@ -241,7 +241,7 @@ fn columns(isolate: &Isolate, arguments: Arguments) -> Reply {
     let mut list = Vec::new();
     for (at, name) in (6..).zip(&fields) {
         let column = match attempt!(arguments.value(isolate, at)) {
-            Value::List(parts) => Column::of(parts),
+            Value::List(parts) => Column::from_parts(parts),
             _ => None,
         };
         let wrong = || Error::new(Kind::Invalid, format!("the column {name} has no values"));

@@ -98,31 +98,31 @@ fn uuid(_: &Isolate, arguments: Arguments) -> Reply {
 
 /// A hash function that a program can name.
 #[derive(Clone, Copy)]
-enum Hash {
+enum HashFunction {
     Sha256,
     Sha512,
 }
 
-impl Hash {
-    fn of(arguments: Arguments) -> Hash {
-        if arguments.bytes(1) == b"sha512" { Hash::Sha512 } else { Hash::Sha256 }
+impl HashFunction {
+    fn named_in(arguments: Arguments) -> HashFunction {
+        if arguments.bytes(1) == b"sha512" { HashFunction::Sha512 } else { HashFunction::Sha256 }
     }
 
     fn digest(self, bytes: &[u8]) -> Vec<u8> {
         match self {
-            Hash::Sha256 => Sha256::digest(bytes).to_vec(),
-            Hash::Sha512 => Sha512::digest(bytes).to_vec(),
+            HashFunction::Sha256 => Sha256::digest(bytes).to_vec(),
+            HashFunction::Sha512 => Sha512::digest(bytes).to_vec(),
         }
     }
 
     fn authenticate(self, key: &[u8], bytes: &[u8]) -> Result<Vec<u8>, String> {
         let wrong = |_| "the key cannot be used".to_string();
         Ok(match self {
-            Hash::Sha256 => {
+            HashFunction::Sha256 => {
                 let mac = Hmac::<Sha256>::new_from_slice(key).map_err(wrong)?;
                 mac.chain_update(bytes).finalize().into_bytes().to_vec()
             }
-            Hash::Sha512 => {
+            HashFunction::Sha512 => {
                 let mac = Hmac::<Sha512>::new_from_slice(key).map_err(wrong)?;
                 mac.chain_update(bytes).finalize().into_bytes().to_vec()
             }
@@ -132,7 +132,7 @@ impl Hash {
 
 /// `(hash function, bytes)`
 fn digest(_: &Isolate, arguments: Arguments) -> Reply {
-    let (hash, bytes) = (Hash::of(arguments), arguments.bytes(2));
+    let (hash, bytes) = (HashFunction::named_in(arguments), arguments.bytes(2));
     if bytes.len() <= AT_ONCE {
         return Reply::Now(Given::Bytes(hash.digest(bytes).into()));
     }
@@ -142,7 +142,8 @@ fn digest(_: &Isolate, arguments: Arguments) -> Reply {
 
 /// `(hash function, bytes, key)`: an HMAC.
 fn authenticate(_: &Isolate, arguments: Arguments) -> Reply {
-    let (hash, bytes, key) = (Hash::of(arguments), arguments.bytes(2), arguments.bytes(3));
+    let (hash, bytes, key) =
+        (HashFunction::named_in(arguments), arguments.bytes(2), arguments.bytes(3));
     if key.is_empty() {
         let message = "the key is empty: anyone could make this code";
         return Reply::Failed(failed(message));

@@ -32,7 +32,7 @@ local A, D = K.array, function(...)
   for i = 1, #list, 2 do dictionary:at_put_(list[i], list[i + 1]) end
   return dictionary
 end
-local function send(receiver, selector, ...) return K.perform(receiver, selector, ...) end
+local function send(receiver, selector, ...) return receiver[K.mangle(selector)](receiver, ...) end
 
 -- Numbers ---------------------------------------------------------------------------------------
 

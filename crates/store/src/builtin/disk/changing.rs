@@ -1,6 +1,6 @@
 //! Who changes a file at the moment, among the threads of this process.
 
-use super::place::Fault;
+use super::place::DiskFault;
 use super::read;
 use crate::Condition;
 use std::hash::{BuildHasher, RandomState};
@@ -27,7 +27,7 @@ impl Changing {
     }
 
     /// Looks at what is there now.
-    pub(super) fn check(&self, path: &Path, only_if: Option<&Condition>) -> Result<(), Fault> {
+    pub(super) fn check(&self, path: &Path, only_if: Option<&Condition>) -> Result<(), DiskFault> {
         let Some(condition) = only_if else { return Ok(()) };
         // What a link leads to is what a reader sees.
         let tag = match path.metadata() {
@@ -40,6 +40,6 @@ impl Changing {
             Err(error) => return Err(error.into()),
         };
         let present = tag.as_ref().map(Option::as_ref);
-        condition.check(present).map_err(|_| Fault::Condition(condition.clone()))
+        condition.check(present).map_err(|_| DiskFault::Condition(condition.clone()))
     }
 }

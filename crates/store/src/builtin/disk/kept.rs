@@ -1,6 +1,6 @@
 //! The contents of small files that were read a moment ago.
 
-use super::quick::Quick;
+use super::quick::{Identity, Quick};
 use crate::{Body, Content, EntityTag};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -24,21 +24,6 @@ const TRUSTED: Duration = Duration::from_secs(1);
 /// How long a file must have been left alone before it is read, so that a later change is sure to
 /// have another time. File systems count in steps of up to 10 ms, old ones in seconds, FAT in two.
 const SETTLED: Duration = Duration::from_secs(3);
-
-/// What tells one state of a file from another. Whoever changes the content, the name or the rights
-/// of a file changes its `ctime` too, which no program can set.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
-    pub(super) device: u64,
-    pub(super) inode: u64,
-    /// The kind of file and who may read it.
-    pub(super) mode: u32,
-    pub(super) length: u64,
-    /// `mtime` in seconds and nanoseconds.
-    pub(super) modified: (i64, i64),
-    /// `ctime` in seconds and nanoseconds.
-    pub(super) changed: (i64, i64),
-}
 
 impl Identity {
     fn of(metadata: &Metadata) -> Self {
@@ -67,21 +52,21 @@ impl Identity {
 
 /// When a read begins.
 #[derive(Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct ReadMoment {
     steady: Instant,
     /// What the times of files are compared with.
     calendar: SystemTime,
 }
 
-impl Moment {
+impl ReadMoment {
     pub(super) fn now() -> Self {
-        Moment { steady: Instant::now(), calendar: SystemTime::now() }
+        ReadMoment { steady: Instant::now(), calendar: SystemTime::now() }
     }
 }
 
 /// Small files by their paths. What is kept is answered only while the file at the path is in the
 /// very state in which it was read, which is looked at each time: one system call in place of four.
-pub(super) struct Kept {
+pub(super) struct ContentCache {
     files: RefCell<HashMap<Box<str>, File>>,
     bytes: Cell<usize>,
     trusted: Duration,
@@ -95,13 +80,18 @@ struct File {
     content: Content,
 }
 
-impl Default for Kept {
+impl Default for ContentCache {
     fn default() -> Self {
-        Kept { files: RefCell::default(), bytes: Cell::new(0), trusted: TRUSTED, settled: SETTLED }
+        ContentCache {
+            files: RefCell::default(),
+            bytes: Cell::new(0),
+            trusted: TRUSTED,
+            settled: SETTLED,
+        }
     }
 }
 
-impl Kept {
+impl ContentCache {
     /// The content of a path below the root that is looked at; without its bytes for a reader who
     /// has it already. Nothing where the file has to be read.
     pub(super) fn get(
@@ -127,7 +117,13 @@ impl Kept {
 
     /// Keeps all of a file that was found at a path without following a link. `began` is before the
     /// file was looked at.
-    pub(super) fn put(&self, path: &str, metadata: &Metadata, content: &Content, began: Moment) {
+    pub(super) fn put(
+        &self,
+        path: &str,
+        metadata: &Metadata,
+        content: &Content,
+        began: ReadMoment,
+    ) {
         let identity = Identity::of(metadata);
         let Body::Bytes(bytes) = &content.body else { return };
         if bytes.is_empty() || !is_plain(path) || !identity.is_settled(began.calendar, self.settled)

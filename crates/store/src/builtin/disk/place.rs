@@ -8,37 +8,37 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// A failure that can cross threads, which [`Error`] cannot.
-pub(super) enum Fault {
+pub(super) enum DiskFault {
     Io(io::Error),
     Refused(Kind, &'static str),
     /// What does not hold.
     Condition(Condition),
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for DiskFault {
     fn from(error: io::Error) -> Self {
-        Fault::Io(error)
+        DiskFault::Io(error)
     }
 }
 
-impl Fault {
+impl DiskFault {
     pub(super) fn into_error(self, verb: Verb, reference: &Reference) -> Error {
         match self {
-            Fault::Io(error) => Error::from_io(error, verb, reference),
-            Fault::Refused(Kind::Invalid, message) => {
+            DiskFault::Io(error) => Error::from_io(error, verb, reference),
+            DiskFault::Refused(Kind::Invalid, message) => {
                 Error::malformed_reference(message).on(verb, reference)
             }
-            Fault::Refused(kind, message) => Error::new(kind, message).on(verb, reference),
-            Fault::Condition(condition) => condition.failed().on(verb, reference),
+            DiskFault::Refused(kind, message) => Error::new(kind, message).on(verb, reference),
+            DiskFault::Condition(condition) => condition.failed().on(verb, reference),
         }
     }
 
     pub(super) fn special() -> Self {
-        Fault::Refused(Kind::Unsupported, "this is neither a file nor a directory")
+        DiskFault::Refused(Kind::Unsupported, "this is neither a file nor a directory")
     }
 
     pub(super) fn directory() -> Self {
-        Fault::Refused(Kind::Conflict, "this is a directory")
+        DiskFault::Refused(Kind::Conflict, "this is a directory")
     }
 }
 
@@ -53,18 +53,18 @@ pub(super) struct Root {
 }
 
 /// A place in the file system.
-pub(super) struct Place {
+pub(super) struct ResolvedPath {
     /// Its path, without links as far as it exists.
     pub(super) path: PathBuf,
     /// What is there.
-    pub(super) found: Found,
+    pub(super) found: PathTarget,
     /// Whether the reference ends in a slash.
     pub(super) slash: bool,
     /// Whether it is the root itself.
     pub(super) root: bool,
 }
 
-pub(super) enum Found {
+pub(super) enum PathTarget {
     File(Metadata),
     Directory,
     /// A FIFO, a socket, a device.
@@ -77,9 +77,9 @@ pub(super) enum Found {
     Blocked,
 }
 
-impl Place {
+impl ResolvedPath {
     pub(super) fn is_directory(&self) -> bool {
-        matches!(self.found, Found::Directory)
+        matches!(self.found, PathTarget::Directory)
     }
 }
 
@@ -141,7 +141,11 @@ impl Root {
     }
 
     /// The place of a reference. With `follow` a link at its end is followed, too.
-    pub(super) fn place(&self, reference: &Reference, follow: bool) -> Result<Place, Fault> {
+    pub(super) fn place(
+        &self,
+        reference: &Reference,
+        follow: bool,
+    ) -> Result<ResolvedPath, DiskFault> {
         let names = self.names(reference)?;
         let mut path = match &self.confines {
             Some(root) => root.clone(),
@@ -150,12 +154,12 @@ impl Root {
         };
         let slash = reference.path().ends_with('/');
         let root = names.is_empty();
-        let mut found = Found::Directory;
+        let mut found = PathTarget::Directory;
         for (at, name) in names.iter().enumerate() {
             let last = at + 1 == names.len();
-            if !matches!(found, Found::Directory) {
+            if !matches!(found, PathTarget::Directory) {
                 path.extend(names[at..].iter().map(AsRef::<str>::as_ref));
-                found = Found::Blocked;
+                found = PathTarget::Blocked;
                 break;
             }
             let above = path.clone();
@@ -164,39 +168,39 @@ impl Root {
                 Some(found) => found,
                 None => {
                     path.extend(names[at + 1..].iter().map(AsRef::<str>::as_ref));
-                    Found::Missing(above)
+                    PathTarget::Missing(above)
                 }
             };
-            if matches!(found, Found::Missing(_)) {
+            if matches!(found, PathTarget::Missing(_)) {
                 break;
             }
         }
-        Ok(Place { path, found, slash, root })
+        Ok(ResolvedPath { path, found, slash, root })
     }
 
     /// What is at a path whose parts above are real. Follows a link and changes the path to where
     /// it leads; a link that leads nowhere counts as nothing at its end and as an obstacle above.
-    fn look(&self, path: &mut PathBuf, follow: bool) -> Result<Option<Found>, Fault> {
+    fn look(&self, path: &mut PathBuf, follow: bool) -> Result<Option<PathTarget>, DiskFault> {
         let metadata = match path.symlink_metadata() {
-            Ok(metadata) if metadata.is_symlink() && !follow => return Ok(Some(Found::Link)),
+            Ok(metadata) if metadata.is_symlink() && !follow => return Ok(Some(PathTarget::Link)),
             Ok(metadata) if metadata.is_symlink() && !self.links => {
                 let message = "links are not followed here";
-                return Err(Fault::Refused(Kind::Denied, message));
+                return Err(DiskFault::Refused(Kind::Denied, message));
             }
             Ok(metadata) if metadata.is_symlink() => {
                 let real = match path.canonicalize() {
                     Ok(real) => real,
                     Err(error) if error.kind() == ErrorKind::NotFound => {
-                        return Ok(Some(Found::Link));
+                        return Ok(Some(PathTarget::Link));
                     }
                     Err(_) => {
                         let message = "a link in the path cannot be followed";
-                        return Err(Fault::Refused(Kind::Denied, message));
+                        return Err(DiskFault::Refused(Kind::Denied, message));
                     }
                 };
                 if !self.holds(&real) {
                     let message = "a link in the path leads outside";
-                    return Err(Fault::Refused(Kind::Denied, message));
+                    return Err(DiskFault::Refused(Kind::Denied, message));
                 }
                 *path = real;
                 path.symlink_metadata()?
@@ -207,17 +211,17 @@ impl Root {
         };
         let kind = metadata.file_type();
         Ok(Some(match () {
-            () if kind.is_dir() => Found::Directory,
-            () if kind.is_file() => Found::File(metadata),
-            () => Found::Special,
+            () if kind.is_dir() => PathTarget::Directory,
+            () if kind.is_file() => PathTarget::File(metadata),
+            () => PathTarget::Special,
         }))
     }
 
     /// The names of a path with `.` and `..` resolved. An absolute path of the machine cannot go
     /// above its root, a relative one can go above the current directory.
-    fn names<'a>(&self, reference: &'a Reference) -> Result<Vec<Cow<'a, str>>, Fault> {
+    fn names<'a>(&self, reference: &'a Reference) -> Result<Vec<Cow<'a, str>>, DiskFault> {
         if reference.path().contains('\0') {
-            return Err(Fault::Refused(Kind::Invalid, "a path cannot contain a zero byte"));
+            return Err(DiskFault::Refused(Kind::Invalid, "a path cannot contain a zero byte"));
         }
         let mut names: Vec<Cow<'a, str>> = Vec::new();
         for name in reference.segments() {
@@ -226,7 +230,7 @@ impl Root {
                 ".." => match names.last() {
                     Some(last) if last != ".." => drop(names.pop()),
                     _ if self.confines.is_some() => {
-                        return Err(Fault::Refused(Kind::Denied, "the path leads outside"));
+                        return Err(DiskFault::Refused(Kind::Denied, "the path leads outside"));
                     }
                     _ if reference.path().starts_with('/') => {}
                     _ => names.push("..".into()),
@@ -234,7 +238,7 @@ impl Root {
                 name => {
                     let name = decode_segment(name);
                     if name.contains('/') {
-                        return Err(Fault::Refused(Kind::Invalid, SLASH));
+                        return Err(DiskFault::Refused(Kind::Invalid, SLASH));
                     }
                     names.push(name);
                 }

@@ -4,10 +4,7 @@
 //! asked for what it has in memory alone (`RESOLVE_CACHED` and `RWF_NOWAIT`, Linux 5.12); all else is
 //! for the blocking pool. On other systems local disks are simply read.
 
-use super::kept::Identity;
-use bytes::Bytes;
 use std::fs::{File, Metadata};
-use std::path::Path;
 
 /// How the files of a root are looked at on the worker's thread.
 pub(super) enum Quick {
@@ -32,13 +29,31 @@ pub(super) enum Seen {
     Unknown,
 }
 
+/// What tells one state of a file from another. Whoever changes the content, the name or the rights
+/// of a file changes its `ctime` too, which no program can set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    /// The kind of file and who may read it.
+    pub(super) mode: u32,
+    pub(super) length: u64,
+    /// `mtime` in seconds and nanoseconds.
+    pub(super) modified: (i64, i64),
+    /// `ctime` in seconds and nanoseconds.
+    pub(super) changed: (i64, i64),
+}
+
 #[cfg(target_os = "linux")]
 mod system {
-    use super::super::buffer;
-    use super::{Bytes, File, Identity, Path, Quick, Seen};
+    use crate::builtin::disk::buffer;
+    use crate::builtin::disk::quick::{Identity, Quick, Seen};
+    use bytes::Bytes;
     use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags};
     use rustix::io::{Errno, ReadWriteFlags};
+    use std::fs::File;
     use std::io::IoSliceMut;
+    use std::path::Path;
 
     /// The file systems whose files are read from a disk of this machine, or from its memory: those
     /// of `statfs(2)` that are in use for it.
@@ -67,7 +82,7 @@ mod system {
         .union(ResolveFlags::CACHED);
 
     impl Quick {
-        pub(in crate::builtin::disk) fn below(root: &Path) -> Quick {
+        pub(crate) fn below(root: &Path) -> Quick {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let Ok(root) = rustix::fs::open(root, flags, Mode::empty()) else {
                 return Quick::Plainly;
@@ -84,7 +99,7 @@ mod system {
         }
 
         /// What is at a path below the root, whose parts have no dots.
-        pub(in crate::builtin::disk) fn look(&self, path: &str) -> Seen {
+        pub(crate) fn look(&self, path: &str) -> Seen {
             let Quick::Memory(root) = self else { return Seen::Unknown };
             let file = match rustix::fs::openat2(root, path, OPEN, Mode::empty(), WITHIN) {
                 Ok(file) => File::from(file),
@@ -105,7 +120,7 @@ mod system {
         /// A name in the root itself was in memory a moment ago, and there is no way on which a link
         /// or another file system could be: one call is enough, which does not follow the name
         /// itself either, and asks no other file system that may have been put on it.
-        pub(in crate::builtin::disk) fn identity(&self, path: &str) -> Option<Identity> {
+        pub(crate) fn identity(&self, path: &str) -> Option<Identity> {
             let Quick::Memory(root) = self else { return None };
             let asked = StatxFlags::BASIC_STATS;
             let how = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
@@ -132,11 +147,7 @@ mod system {
     }
 
     /// So many bytes from a position on, at most a piece, if all of them are in memory.
-    pub(in crate::builtin::disk) fn in_memory(
-        file: &File,
-        at: u64,
-        length: usize,
-    ) -> Option<Bytes> {
+    pub(crate) fn in_memory(file: &File, at: u64, length: usize) -> Option<Bytes> {
         let fill = |bytes: &mut [u8]| {
             let into = &mut [IoSliceMut::new(bytes)];
             match rustix::io::preadv2(file, into, at, ReadWriteFlags::NOWAIT) {
@@ -149,7 +160,7 @@ mod system {
 
     /// All of a small file on a local disk that says how long it is. Nothing where that would mean
     /// to wait, or is not so.
-    pub(in crate::builtin::disk) fn whole(file: &File, length: usize) -> Option<Bytes> {
+    pub(crate) fn whole(file: &File, length: usize) -> Option<Bytes> {
         // One more than there should be, to see whether there is.
         let mut bytes = vec![0; length + 1];
         let into = &mut [IoSliceMut::new(&mut bytes)];
@@ -168,27 +179,30 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{Bytes, File, Identity, Path, Quick, Seen};
+    use crate::builtin::disk::quick::{Identity, Quick, Seen};
+    use bytes::Bytes;
+    use std::fs::File;
+    use std::path::Path;
 
     impl Quick {
-        pub(in crate::builtin::disk) fn below(_: &Path) -> Quick {
+        pub(crate) fn below(_: &Path) -> Quick {
             Quick::Plainly
         }
 
-        pub(in crate::builtin::disk) fn look(&self, _: &str) -> Seen {
+        pub(crate) fn look(&self, _: &str) -> Seen {
             Seen::Unknown
         }
 
-        pub(in crate::builtin::disk) fn identity(&self, _: &str) -> Option<Identity> {
+        pub(crate) fn identity(&self, _: &str) -> Option<Identity> {
             None
         }
     }
 
-    pub(in crate::builtin::disk) fn in_memory(_: &File, _: u64, _: usize) -> Option<Bytes> {
+    pub(crate) fn in_memory(_: &File, _: u64, _: usize) -> Option<Bytes> {
         None
     }
 
-    pub(in crate::builtin::disk) fn whole(_: &File, _: usize) -> Option<Bytes> {
+    pub(crate) fn whole(_: &File, _: usize) -> Option<Bytes> {
         None
     }
 }

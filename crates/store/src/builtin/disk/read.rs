@@ -1,10 +1,11 @@
 //! Reading files and directories.
 
 use super::append::Reading;
-use super::blocking;
+use super::blocking::blocking;
 use super::buffer::{self, PIECE};
-use super::place::{Fault, Found, Root};
+use super::place::{DiskFault, PathTarget, Root};
 use super::quick::{self, Seen};
+use super::temporary;
 use crate::{
     Body, ByteStream, COLLECT_LIMIT, Content, EntityTag, Entry, FilePart, Kind, Reference,
     Seekable, Verb, encode_segment,
@@ -75,13 +76,13 @@ pub(super) fn quickly(
     root: &Root,
     reference: &Reference,
     known: Option<&EntityTag>,
-) -> Option<Result<Fetched, Fault>> {
+) -> Option<Result<Fetched, DiskFault>> {
     let (seen, path) = root.look_quickly(reference);
     let (file, metadata) = match seen {
         Seen::Unknown => return None,
         Seen::Missing => return Some(Ok(Fetched::Missing)),
         Seen::Directory => return Some(Ok(Fetched::Directory)),
-        Seen::Special => return Some(Err(Fault::special())),
+        Seen::Special => return Some(Err(DiskFault::special())),
         Seen::File(..) if reference.path().ends_with('/') => return Some(Ok(Fetched::Missing)),
         Seen::File(file, metadata) => (file, metadata),
     };
@@ -103,12 +104,12 @@ pub(super) fn fetched(
     root: &Root,
     reference: &Reference,
     known: Option<&EntityTag>,
-) -> Result<Fetched, Fault> {
+) -> Result<Fetched, DiskFault> {
     let place = root.place(reference, true)?;
     let metadata = match place.found {
-        Found::Special => return Err(Fault::special()),
-        Found::Directory => return Ok(Fetched::Directory),
-        Found::File(metadata) if !place.slash => metadata,
+        PathTarget::Special => return Err(DiskFault::special()),
+        PathTarget::Directory => return Ok(Fetched::Directory),
+        PathTarget::File(metadata) if !place.slash => metadata,
         _ => return Ok(Fetched::Missing),
     };
     if metadata.len() > 0 && known == Some(&entity_tag(&metadata)) {
@@ -127,7 +128,7 @@ pub(super) fn fetched(
     (&mut file).take(COLLECT_LIMIT as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > COLLECT_LIMIT {
         let message = "the file does not say its length and is too large";
-        return Err(Fault::Refused(Kind::TooLarge, message));
+        return Err(DiskFault::Refused(Kind::TooLarge, message));
     }
     Ok(Fetched::Whole(metadata, bytes.into()))
 }
@@ -137,14 +138,14 @@ pub(super) fn fetched(
 pub(super) fn open(
     path: &Path,
     options: &mut OpenOptions,
-) -> Result<Option<(File, Metadata)>, Fault> {
+) -> Result<Option<(File, Metadata)>, DiskFault> {
     let file = match options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let metadata = file.metadata()?;
-    if metadata.is_file() { Ok(Some((file, metadata))) } else { Err(Fault::special()) }
+    if metadata.is_file() { Ok(Some((file, metadata))) } else { Err(DiskFault::special()) }
 }
 
 /// Inode, size and time of the last change: another file, or the same one written again, has
@@ -178,19 +179,19 @@ fn pieces(file: Arc<File>, from: u64, length: u64, reference: Reference) -> Byte
     }))
 }
 
-fn piece(file: &File, at: u64, length: usize) -> Result<Bytes, Fault> {
+fn piece(file: &File, at: u64, length: usize) -> Result<Bytes, DiskFault> {
     let read = buffer::filled(length, |bytes| file.read_exact_at(bytes, at));
     read.map_err(|error| match error.kind() {
         ErrorKind::UnexpectedEof => {
             let message = "the file became shorter while it was read";
-            Fault::Refused(Kind::Failed, message)
+            DiskFault::Refused(Kind::Failed, message)
         }
         _ => error.into(),
     })
 }
 
 /// What is in a directory, by name; nothing where there is no directory.
-pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<Entry>>, Fault> {
+pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<Entry>>, DiskFault> {
     let place = root.place(reference, true)?;
     if !place.is_directory() {
         return Ok(None);
@@ -199,13 +200,13 @@ pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<E
     for entry in place.path.read_dir()? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if super::write::is_temporary(&name) {
-            super::write::remove_forgotten(&entry);
+        if temporary::is_temporary(&name) {
+            temporary::remove_forgotten(&entry);
             continue;
         }
         if entries.len() == MAX_ENTRIES {
             let message = "the directory has more than a million entries";
-            return Err(Fault::Refused(Kind::TooLarge, message));
+            return Err(DiskFault::Refused(Kind::TooLarge, message));
         }
         let kind = entry.file_type()?;
         let collection = if kind.is_symlink() {

@@ -1,7 +1,7 @@
 //! The directories that the system watches, and what it tells of them.
 
-use super::place::Fault;
-use super::write::is_temporary;
+use super::place::DiskFault;
+use super::temporary::is_temporary;
 use crate::{Kind, Reference, WATCHED_DIRECTORIES, Watchers};
 use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
@@ -22,11 +22,11 @@ const WAITING_EVENTS: usize = 16 << 10;
 /// How often a directory may be exchanged for another while it is about to be watched.
 const EXCHANGES: usize = 8;
 
-pub(super) enum Message {
+pub(super) enum WatchRequest {
     /// Something has happened.
     Event(Event),
     /// Watch a place, and those of these directories that lie above it.
-    Watch { base: PathBuf, above: Vec<PathBuf>, answer: Sender<Result<(), Fault>> },
+    Watch { base: PathBuf, above: Vec<PathBuf>, answer: Sender<Result<(), DiskFault>> },
     /// A place is not watched any more.
     Release(PathBuf),
     /// Nothing is watched any more.
@@ -59,7 +59,7 @@ struct EventQueue {
 }
 
 impl Tree {
-    pub(super) fn new(thread: Sender<Message>, watchers: Watchers) -> Result<Self, Fault> {
+    pub(super) fn new(thread: Sender<WatchRequest>, watchers: Watchers) -> Result<Self, DiskFault> {
         let queue = Arc::new(EventQueue::default());
         let events = queue.clone();
         let system = notify::recommended_watcher(move |event: notify::Result<Event>| {
@@ -72,37 +72,37 @@ impl Tree {
                 return;
             }
             events.waiting.fetch_add(1, Ordering::Relaxed);
-            let _ = thread.send(Message::Event(event));
+            let _ = thread.send(WatchRequest::Event(event));
         });
         let system = system.map_err(fault)?;
         Ok(Tree { system, queue, watchers, bases: BTreeMap::new(), directories: BTreeMap::new() })
     }
 
     /// Works until it is told to stop.
-    pub(super) fn run(mut self, messages: Receiver<Message>) {
+    pub(super) fn run(mut self, messages: Receiver<WatchRequest>) {
         for message in messages {
             if self.queue.lost.swap(false, Ordering::AcqRel) {
                 self.begin_again();
             }
             match message {
-                Message::Event(event) => {
+                WatchRequest::Event(event) => {
                     self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
                     for path in &event.paths {
                         self.look(path, &event.kind);
                     }
                 }
-                Message::Watch { base, above, answer } => {
+                WatchRequest::Watch { base, above, answer } => {
                     let watched = self.watch(base, above);
                     // Whoever asked may have gone; its release comes next.
                     let _ = answer.send(watched);
                 }
-                Message::Release(base) => self.release(&base),
-                Message::Stop => return,
+                WatchRequest::Release(base) => self.release(&base),
+                WatchRequest::Stop => return,
             }
         }
     }
 
-    fn watch(&mut self, base: PathBuf, above: Vec<PathBuf>) -> Result<(), Fault> {
+    fn watch(&mut self, base: PathBuf, above: Vec<PathBuf>) -> Result<(), DiskFault> {
         self.bases.entry(base.clone()).or_insert((0, above)).0 += 1;
         self.reach(&base, false)
     }
@@ -132,7 +132,7 @@ impl Tree {
     }
 
     /// Watches all directories from above a watched place to below it.
-    fn reach(&mut self, base: &Path, tell: bool) -> Result<(), Fault> {
+    fn reach(&mut self, base: &Path, tell: bool) -> Result<(), DiskFault> {
         let above = self.bases.get(base).map(|(_, above)| above.clone()).unwrap_or_default();
         for directory in above {
             self.add(&directory)?;
@@ -148,7 +148,7 @@ impl Tree {
     }
 
     /// Watches a directory and those below it, and tells of what is in them where it is new.
-    fn cover(&mut self, directory: &Path, tell: bool) -> Result<(), Fault> {
+    fn cover(&mut self, directory: &Path, tell: bool) -> Result<(), DiskFault> {
         let mut left = vec![directory.to_path_buf()];
         while let Some(directory) = left.pop() {
             self.add(&directory)?;
@@ -169,13 +169,13 @@ impl Tree {
         Ok(())
     }
 
-    fn add(&mut self, directory: &Path) -> Result<(), Fault> {
+    fn add(&mut self, directory: &Path) -> Result<(), DiskFault> {
         if self.directories.contains_key(directory) || directory.to_str().is_none() {
             return Ok(());
         }
         if self.directories.len() >= WATCHED_DIRECTORIES {
             let message = "there are too many directories to watch; watch a smaller part";
-            return Err(Fault::Refused(Kind::TooLarge, message));
+            return Err(DiskFault::Refused(Kind::TooLarge, message));
         }
         // What is watched is what was there before and after; should it be exchanged ever again,
         // what it was exchanged for is told by the directory above.
@@ -289,7 +289,7 @@ impl Tree {
     }
 
     /// Not everything can be told any more, so nobody is left to believe it is.
-    fn give_up(&self, fault: Fault) {
+    fn give_up(&self, fault: DiskFault) {
         let error = fault.into_error(crate::Verb::Watch, &Reference::default());
         self.watchers.fail(error.kind, &error.message);
     }
@@ -325,21 +325,21 @@ fn is_out_of_reach(error: &notify::Error) -> bool {
     }
 }
 
-fn fault(error: notify::Error) -> Fault {
+fn fault(error: notify::Error) -> DiskFault {
     match error.kind {
-        notify::ErrorKind::MaxFilesWatch => Fault::Refused(
+        notify::ErrorKind::MaxFilesWatch => DiskFault::Refused(
             Kind::Unavailable,
             "the system watches as many directories as it may; raise fs.inotify.max_user_watches, \
              or watch a smaller part",
         ),
         // What the system says when a user has as many instances of inotify as it may have.
         notify::ErrorKind::Io(error) if error.raw_os_error() == Some(libc::EMFILE) => {
-            Fault::Refused(
+            DiskFault::Refused(
                 Kind::Unavailable,
                 "the system has no more watchers for this user; raise fs.inotify.max_user_instances",
             )
         }
-        notify::ErrorKind::Io(error) => Fault::Io(error),
-        _ => Fault::Refused(Kind::Failed, "the system does not tell of changes here"),
+        notify::ErrorKind::Io(error) => DiskFault::Io(error),
+        _ => DiskFault::Refused(Kind::Failed, "the system does not tell of changes here"),
     }
 }

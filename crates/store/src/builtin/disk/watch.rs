@@ -1,7 +1,7 @@
 //! Telling of changes of files.
 
-use super::place::{Fault, Found, Root};
-use super::tree::{Message, Tree};
+use super::place::{DiskFault, PathTarget, Root};
+use super::tree::{Tree, WatchRequest};
 use crate::{Changes, Error, Kind, Reference, Verb, Watchers, encode_segment};
 use futures_util::StreamExt;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ pub(super) struct Notifiers(Arc<Mutex<Weak<Notifier>>>);
 
 /// The other end of a thread that hears from the system.
 struct Notifier {
-    thread: Mutex<Sender<Message>>,
+    thread: Mutex<Sender<WatchRequest>>,
     /// Of real paths.
     watchers: Watchers,
 }
 
 impl Notifier {
-    fn start() -> Result<Arc<Self>, Fault> {
+    fn start() -> Result<Arc<Self>, DiskFault> {
         let (sender, receiver) = mpsc::channel();
         let watchers = Watchers::new();
         let tree = Tree::new(sender.clone(), watchers.clone())?;
@@ -29,7 +29,7 @@ impl Notifier {
         Ok(Arc::new(Notifier { thread: Mutex::new(sender), watchers }))
     }
 
-    fn send(&self, message: Message) {
+    fn send(&self, message: WatchRequest) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         // It listens for as long as this is here.
         let _ = thread.send(message);
@@ -38,7 +38,7 @@ impl Notifier {
 
 impl Drop for Notifier {
     fn drop(&mut self) {
-        self.send(Message::Stop);
+        self.send(WatchRequest::Stop);
     }
 }
 
@@ -50,7 +50,7 @@ struct Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.notifier.send(Message::Release(std::mem::take(&mut self.base)));
+        self.notifier.send(WatchRequest::Release(std::mem::take(&mut self.base)));
     }
 }
 
@@ -80,10 +80,10 @@ pub(super) async fn watch(
     })))
 }
 
-fn begin(root: &Root, notifiers: &Notifiers, reference: &Reference) -> Result<Watched, Fault> {
+fn begin(root: &Root, notifiers: &Notifiers, reference: &Reference) -> Result<Watched, DiskFault> {
     let place = root.place(reference, true)?;
-    if let Found::Special = place.found {
-        return Err(Fault::special());
+    if let PathTarget::Special = place.found {
+        return Err(DiskFault::special());
     }
     let base = real(&place.path)?;
     let notifier = {
@@ -99,15 +99,15 @@ fn begin(root: &Root, notifiers: &Notifiers, reference: &Reference) -> Result<Wa
     };
     let (answer, answered) = mpsc::channel();
     let above = root.above(&base);
-    notifier.send(Message::Watch { base: base.clone(), above, answer });
+    notifier.send(WatchRequest::Watch { base: base.clone(), above, answer });
     let watched = Watched { notifier, base };
-    let gone = || Fault::Refused(Kind::Failed, "the thread that watches the disk has ended");
+    let gone = || DiskFault::Refused(Kind::Failed, "the thread that watches the disk has ended");
     answered.recv().map_err(|_| gone())??;
     Ok(watched)
 }
 
 /// The path without links as far as it exists.
-fn real(path: &Path) -> Result<PathBuf, Fault> {
+fn real(path: &Path) -> Result<PathBuf, DiskFault> {
     let path = std::path::absolute(path)?;
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {

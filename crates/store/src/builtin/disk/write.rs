@@ -1,10 +1,11 @@
 //! Writing files: whole or not at all.
 
 use super::append::Appending;
-use super::blocking;
+use super::blocking::blocking;
 use super::changing::Changing;
-use super::place::{Fault, Found, Place, Root};
+use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
 use super::read::{self, CHUNK};
+use super::temporary::temporary_name;
 use crate::{
     Body, ByteStream, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Outcome, Reference,
     Verb,
@@ -15,7 +16,6 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes content to a temporary file and puts that in place. Answers whether it was created.
@@ -25,7 +25,7 @@ pub(super) async fn put(
     content: Content,
     only_if: Option<Condition>,
 ) -> Result<bool, Error> {
-    let fault = |fault: Fault| fault.into_error(Verb::Put, &reference);
+    let fault = |fault: DiskFault| fault.into_error(Verb::Put, &reference);
     let (stream, whole) = match content.body {
         Body::Stream(stream, _) => (Some(stream), Bytes::new()),
         Body::Lazy(lazy) => match lazy.stream(Form::Text) {
@@ -53,7 +53,7 @@ pub(super) async fn put(
     loop {
         let chunk = chunks.next().await?;
         let (last, begin) = (chunk.is_none(), begin.take());
-        let step = move || -> Result<Option<Draft>, Fault> {
+        let step = move || -> Result<Option<Draft>, DiskFault> {
             match (begin, draft) {
                 (Some(begin), _) => Some(begin()?),
                 (None, draft) => draft,
@@ -121,22 +121,22 @@ impl Drop for Temporary {
 }
 
 impl Draft {
-    fn begin(place: Place) -> Result<Self, Fault> {
+    fn begin(place: ResolvedPath) -> Result<Self, DiskFault> {
         if place.slash && !place.root {
             let message = "a path that ends in a slash is a directory; leave the slash out";
-            return Err(Fault::Refused(Kind::Conflict, message));
+            return Err(DiskFault::Refused(Kind::Conflict, message));
         }
         let (directory, permissions): (&Path, Option<Permissions>) = match &place.found {
-            Found::Directory => return Err(Fault::directory()),
-            Found::Special => return Err(Fault::special()),
-            Found::Blocked => return Err(blocked()),
-            Found::Missing(above) => (above, None),
-            Found::File(metadata) => {
+            PathTarget::Directory => return Err(DiskFault::directory()),
+            PathTarget::Special => return Err(DiskFault::special()),
+            PathTarget::Blocked => return Err(blocked()),
+            PathTarget::Missing(above) => (above, None),
+            PathTarget::File(metadata) => {
                 // Who may read and write stays; what made the old content special does not.
                 let mode = metadata.permissions().mode() & 0o777;
                 (above(&place.path), Some(Permissions::from_mode(mode)))
             }
-            Found::Link => (above(&place.path), None),
+            PathTarget::Link => (above(&place.path), None),
         };
         let path = directory.join(temporary_name());
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
@@ -147,18 +147,22 @@ impl Draft {
         Ok(Draft { temporary, file, target: place.path })
     }
 
-    fn write(mut self, bytes: &[u8]) -> Result<Self, Fault> {
+    fn write(mut self, bytes: &[u8]) -> Result<Self, DiskFault> {
         self.file.write_all(bytes)?;
         Ok(self)
     }
 
     /// Flushes the file and renames it, unless the put was given up. Answers whether nothing was
     /// there before.
-    fn finish(self, given_up: &Mutex<bool>, only_if: Option<&Condition>) -> Result<bool, Fault> {
+    fn finish(
+        self,
+        given_up: &Mutex<bool>,
+        only_if: Option<&Condition>,
+    ) -> Result<bool, DiskFault> {
         self.file.sync_all()?;
         let given_up = given_up.lock().unwrap_or_else(PoisonError::into_inner);
         if *given_up {
-            return Err(Fault::Refused(Kind::Cancelled, "the put was given up"));
+            return Err(DiskFault::Refused(Kind::Cancelled, "the put was given up"));
         }
         let changing = Changing::begin(&self.target);
         changing.check(&self.target, only_if)?;
@@ -180,10 +184,10 @@ impl Draft {
 
 impl Draft {
     /// A link is only made where nothing is, whichever process puts it there.
-    fn put_in_empty_place(&self) -> Result<(), Fault> {
+    fn put_in_empty_place(&self) -> Result<(), DiskFault> {
         match fs::hard_link(&self.temporary.0, &self.target) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                Err(Fault::Condition(Condition::Absent))
+                Err(DiskFault::Condition(Condition::Absent))
             }
             // A file system without such links: then the look before has to do.
             Err(error)
@@ -201,7 +205,7 @@ fn above(path: &Path) -> &Path {
 }
 
 /// Makes a directory and those above it that are missing, each flushed to the disk.
-fn make_directories(directory: &Path) -> Result<(), Fault> {
+fn make_directories(directory: &Path) -> Result<(), DiskFault> {
     let missing: Vec<&Path> = directory
         .ancestors()
         .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
@@ -214,7 +218,7 @@ fn make_directories(directory: &Path) -> Result<(), Fault> {
 }
 
 /// Flushes the names in a directory to the disk: a file is only safe when its name is.
-fn flush_directory(directory: &Path) -> Result<(), Fault> {
+fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     match File::open(directory) {
         Ok(directory) => Ok(directory.sync_all()?),
@@ -226,40 +230,12 @@ fn flush_directory(directory: &Path) -> Result<(), Fault> {
     }
 }
 
-fn dangling() -> Fault {
-    Fault::Refused(Kind::Conflict, "a link that leads nowhere is in this place")
+fn dangling() -> DiskFault {
+    DiskFault::Refused(Kind::Conflict, "a link that leads nowhere is in this place")
 }
 
-fn blocked() -> Fault {
-    Fault::Refused(Kind::Conflict, "a part of the path is not a directory")
-}
-
-const PREFIX: &str = ".runnel-";
-const SUFFIX: &str = ".part";
-
-fn temporary_name() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let time = time.map_or(0, |time| time.as_nanos());
-    format!("{PREFIX}{process:x}-{time:x}-{number:x}{SUFFIX}")
-}
-
-/// How old a temporary file is that no put can still be writing.
-const FORGOTTEN: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
-
-/// Removes a temporary file that a process has left behind, a day ago or earlier: whether it
-/// still runs cannot be known, it may be another machine's.
-pub(super) fn remove_forgotten(file: &fs::DirEntry) {
-    let age = file.metadata().and_then(|metadata| metadata.modified()).ok();
-    if age.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > FORGOTTEN) {
-        let _ = fs::remove_file(file.path());
-    }
-}
-
-/// Whether a name is one of those that puts under way give to their files.
-pub(super) fn is_temporary(name: &str) -> bool {
-    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+fn blocked() -> DiskFault {
+    DiskFault::Refused(Kind::Conflict, "a part of the path is not a directory")
 }
 
 /// Appends to a file or creates it. The content is read before anything is written, and appended
@@ -274,28 +250,28 @@ pub(super) async fn append(
     let on = reference.clone();
     let given_up = GivenUp::default();
     let wanted = given_up.0.clone();
-    let write = move || -> Result<(), Fault> {
+    let write = move || -> Result<(), DiskFault> {
         let place = root.place(&on, true)?;
         if place.slash && !place.is_directory() {
             return Err(blocked());
         }
-        let new = matches!(place.found, Found::Missing(_));
+        let new = matches!(place.found, PathTarget::Missing(_));
         let changing = Changing::begin(&place.path);
         changing.check(&place.path, only_if.as_ref())?;
         match place.found {
-            Found::Directory => return Err(Fault::directory()),
-            Found::Special => return Err(Fault::special()),
-            Found::Blocked => return Err(blocked()),
-            Found::Link => return Err(dangling()),
-            Found::Missing(_) => make_directories(above(&place.path))?,
-            Found::File(_) => {}
+            PathTarget::Directory => return Err(DiskFault::directory()),
+            PathTarget::Special => return Err(DiskFault::special()),
+            PathTarget::Blocked => return Err(blocked()),
+            PathTarget::Link => return Err(dangling()),
+            PathTarget::Missing(_) => make_directories(above(&place.path))?,
+            PathTarget::File(_) => {}
         }
         let file = read::open(&place.path, OpenOptions::new().append(true).create(true))?;
-        let (mut file, _) = file.ok_or(Fault::Io(ErrorKind::NotFound.into()))?;
+        let (mut file, _) = file.ok_or(DiskFault::Io(ErrorKind::NotFound.into()))?;
         {
             let given_up = wanted.lock().unwrap_or_else(PoisonError::into_inner);
             if *given_up {
-                return Err(Fault::Refused(Kind::Cancelled, "the post was given up"));
+                return Err(DiskFault::Refused(Kind::Cancelled, "the post was given up"));
             }
             let _alone = Appending::begin(&place.path);
             file.write_all(&bytes)?;
@@ -309,16 +285,16 @@ pub(super) async fn append(
 }
 
 /// Makes a directory and those above it. Answers whether it was not there.
-pub(super) fn make_directory(root: &Root, reference: &Reference) -> Result<bool, Fault> {
+pub(super) fn make_directory(root: &Root, reference: &Reference) -> Result<bool, DiskFault> {
     let place = root.place(reference, true)?;
     match place.found {
-        Found::Directory => Ok(false),
-        Found::Missing(_) => make_directories(&place.path).map(|()| true),
-        Found::Special => Err(Fault::special()),
-        Found::Blocked => Err(blocked()),
-        Found::Link => Err(dangling()),
-        Found::File(_) => {
-            Err(Fault::Refused(Kind::Conflict, "a file is in the place of the directory"))
+        PathTarget::Directory => Ok(false),
+        PathTarget::Missing(_) => make_directories(&place.path).map(|()| true),
+        PathTarget::Special => Err(DiskFault::special()),
+        PathTarget::Blocked => Err(blocked()),
+        PathTarget::Link => Err(dangling()),
+        PathTarget::File(_) => {
+            Err(DiskFault::Refused(Kind::Conflict, "a file is in the place of the directory"))
         }
     }
 }
@@ -328,19 +304,19 @@ pub(super) fn delete(
     root: &Root,
     reference: &Reference,
     only_if: Option<&Condition>,
-) -> Result<bool, Fault> {
+) -> Result<bool, DiskFault> {
     let place = root.place(reference, false)?;
     if place.root {
-        return Err(Fault::Refused(Kind::Denied, "the root itself cannot be deleted"));
+        return Err(DiskFault::Refused(Kind::Denied, "the root itself cannot be deleted"));
     }
     let changing = Changing::begin(&place.path);
     changing.check(&place.path, only_if)?;
     let removed = match place.found {
-        Found::Missing(_) | Found::Blocked => return Ok(false),
-        Found::Special => return Err(Fault::special()),
-        Found::File(_) | Found::Link if place.slash => return Ok(false),
-        Found::File(_) | Found::Link => fs::remove_file(&place.path),
-        Found::Directory => fs::remove_dir(&place.path),
+        PathTarget::Missing(_) | PathTarget::Blocked => return Ok(false),
+        PathTarget::Special => return Err(DiskFault::special()),
+        PathTarget::File(_) | PathTarget::Link if place.slash => return Ok(false),
+        PathTarget::File(_) | PathTarget::Link => fs::remove_file(&place.path),
+        PathTarget::Directory => fs::remove_dir(&place.path),
     };
     drop(changing);
     match removed {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Content in a table. It is never a stream: those are read before.
-pub(super) trait Kept: Default {
+pub(super) trait StoredContent: Default {
     /// Keeps content that has been read and computed as far as needed.
     fn keep(content: Content) -> Self;
     /// Content again, without a copy.
@@ -21,7 +21,7 @@ pub(super) trait Kept: Default {
     fn entity_tag(&self) -> Option<&EntityTag>;
 }
 
-impl Kept for Content {
+impl StoredContent for Content {
     fn keep(content: Content) -> Self {
         content
     }
@@ -52,7 +52,7 @@ impl Kept for Content {
 
 /// Content that threads share: bytes and text without a copy, values as copies.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedContent {
     body: SharedBody,
     media_type: Option<Cow<'static, str>>,
     entity_tag: Option<EntityTag>,
@@ -81,7 +81,7 @@ impl SharedBody {
     }
 }
 
-impl Kept for Shared {
+impl StoredContent for SharedContent {
     fn keep(content: Content) -> Self {
         let body = match content.body {
             Body::Bytes(bytes) => SharedBody::Bytes(bytes),
@@ -90,7 +90,7 @@ impl Kept for Shared {
             // Streams and lazy content were read before.
             Body::Empty | Body::Stream(..) | Body::Lazy(_) => SharedBody::Empty,
         };
-        Shared {
+        SharedContent {
             body,
             media_type: content.media_type,
             entity_tag: content.entity_tag,

@@ -1,6 +1,6 @@
 //! Content by path, and what the verbs do with it.
 
-use super::kept::Kept;
+use super::kept::StoredContent;
 use crate::{
     Body, Content, EntityTag, Entry, Error, Form, Key, KeyPage, KeyRange, Kind, Outcome, Result,
     Value,
@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) type Entries<K> = BTreeMap<Box<str>, K>;
 
 /// Content by path, however it is kept.
-pub(super) trait Table {
+pub(super) trait MemoryTable {
     /// What is there; without the body for a caller who knows the tag.
     fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content>;
     fn has(&self, key: &str) -> bool;
@@ -31,7 +31,7 @@ pub(super) trait Table {
     fn below(&self, key: &str, range: &KeyRange) -> KeyPage;
 }
 
-impl<K: Kept> Table for Entries<K> {
+impl<K: StoredContent> MemoryTable for Entries<K> {
     fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content> {
         let kept = Entries::get(self, key)?;
         let same = known.is_some() && known == kept.entity_tag();
@@ -157,7 +157,10 @@ impl<K: Kept> Table for Entries<K> {
 }
 
 /// Changes what is kept and gives it a new tag. A change that fails leaves it as it is.
-fn change<K: Kept, T>(place: &mut K, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
+fn change<K: StoredContent, T>(
+    place: &mut K,
+    change: impl FnOnce(&mut Content) -> Result<T>,
+) -> Result<T> {
     let mut content = std::mem::take(place).into_content();
     let changed = change(&mut content);
     if changed.is_ok() {

@@ -6,22 +6,113 @@ mod following;
 mod recency;
 
 use crate::ReadOnly;
+use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Memory, Outcome, Records,
-    Reference, Result, Shape, Store, Transaction, Value, Verb,
+    Answer, Changes, Conditions, Content, Context, Memory, Outcome, Records, Reference, Result,
+    Sequence, Setting, SettingKind, SettingTable, Shape, Store, Transaction, Value, Verb,
 };
-use fill::{Extent, Shared, Writing, name};
+use fill::{CacheState, Writing, name};
+use following::Extent;
+
+pub use fill::{CACHED_BYTES, CACHED_ENTRIES};
+
 use futures_util::StreamExt;
 use std::any::Any;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How many bytes a cache holds where nothing else was said.
-pub const CACHED_BYTES: u64 = 64 << 20;
+struct CacheOptions {
+    max_size: u64,
+    max_entries: usize,
+    ttl: Option<Duration>,
+    write_through: bool,
+    watch: bool,
+    read_only_source: bool,
+}
 
-/// How many contents a cache holds where nothing else was said.
-pub const CACHED_ENTRIES: usize = 65_536;
+impl Default for CacheOptions {
+    fn default() -> Self {
+        CacheOptions {
+            max_size: CACHED_BYTES,
+            max_entries: CACHED_ENTRIES,
+            ttl: None,
+            write_through: false,
+            watch: false,
+            read_only_source: false,
+        }
+    }
+}
+
+const SETTINGS: SettingTable<CacheOptions> = SettingTable(&[
+    Setting::new("maxSize", "about how many bytes are held", |options: &mut CacheOptions| {
+        &mut options.max_size
+    })
+    .was(&["size"]),
+    Setting::new("maxEntries", "how many contents are held", |options: &mut CacheOptions| {
+        &mut options.max_entries
+    })
+    .was(&["entries"]),
+    Setting::new(
+        "ttl",
+        "the time to live, after which the source is asked again",
+        |options: &mut CacheOptions| &mut options.ttl,
+    )
+    .was(&["age"]),
+    Setting::new(
+        "writeThrough",
+        "whether what is written is kept as well",
+        |options: &mut CacheOptions| &mut options.write_through,
+    ),
+    Setting::new(
+        "watch",
+        "whether changes of the source are followed",
+        |options: &mut CacheOptions| &mut options.watch,
+    )
+    .was(&["watching"]),
+    Setting::apart("cache", "the store that keeps the contents", SettingKind::Store),
+    Setting::new(
+        "readOnlySource",
+        "whether writes stay in the cache",
+        |options: &mut CacheOptions| &mut options.read_only_source,
+    ),
+]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Cache",
+    aliases: &["CachingStore", "MPWCachingStore", "MPWWriteThroughCache", "WriteThroughCache"],
+    help: "answers from memory what the source answered before",
+    settings: &SETTINGS,
+    make,
+};
+
+/// Writes above a source that is only read stay in the cache, or in a memory store before it.
+fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
+    let options = parts.read("a Cache", &SETTINGS)?;
+    let read_only = options.read_only_source;
+    let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
+    // What is written above a source that is only read must not be evicted.
+    let held = |name| !read_only || parts.has(name);
+    let mut cache = Cache::new(kept.clone(), parts.source()?)
+        .with_size(if held("maxSize") { options.max_size } else { u64::MAX })
+        .with_entries(if held("maxEntries") { options.max_entries } else { usize::MAX });
+    if let Some(ttl) = options.ttl {
+        cache = cache.with_age(ttl);
+    }
+    if options.write_through {
+        cache = cache.write_through();
+    }
+    if options.watch {
+        cache = cache.watching();
+    }
+    let cache = Rc::new(cache);
+    let store: Rc<dyn Store> = match (read_only, parts.named("cache")) {
+        (true, Some(written)) => Rc::new(Sequence::new(vec![written, cache.clone()])),
+        (true, None) => Rc::new(Sequence::new(vec![Rc::new(Memory::site()), cache.clone()])),
+        (false, _) => cache.clone(),
+    };
+    Ok(CombinedStore::controlled(store, cache))
+}
 
 /// Answers reads from a cache and fills it from a source.
 ///
@@ -50,14 +141,14 @@ pub const CACHED_ENTRIES: usize = 65_536;
 ///
 /// What is kept carries the entity tag of the cache, so a write cannot have a tag as its condition.
 pub struct Cache {
-    shared: Rc<Shared>,
+    shared: Rc<CacheState>,
 }
 
 impl Cache {
     /// Keeps in `cache` what is read from `source`. The cache should keep content at any path and
     /// nothing else, as [`Memory::site`] does. What is in it already is answered, too.
     pub fn new(cache: Rc<dyn Store>, source: Rc<dyn Store>) -> Self {
-        Cache { shared: Rc::new(Shared::new(cache, source)) }
+        Cache { shared: Rc::new(CacheState::new(cache, source)) }
     }
 
     /// Keeps in memory what is read from `source`.
@@ -95,7 +186,7 @@ impl Cache {
     /// what was in the cache before.
     pub fn watching(self) -> Self {
         self.shared.settings.update(|old| fill::Settings { known_only: true, ..old });
-        *self.shared.following.borrow_mut() = Some(following::Following::new());
+        *self.shared.following.borrow_mut() = Some(following::SourceFollower::new());
         self
     }
 
@@ -171,7 +262,7 @@ impl Layer for Cache {
     /// A cache of its own that only reads, and forgets what this one forgets: what this one holds
     /// may come from outside of the confined part.
     fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
-        let part = Rc::new(Shared::new(Rc::new(Memory::site()), inner));
+        let part = Rc::new(CacheState::new(Rc::new(Memory::site()), inner));
         part.settings.set(self.shared.settings.get());
         self.shared.add_part(&part);
         Some(Rc::new(ReadOnly::new(Rc::new(Cache { shared: part }))))
@@ -333,7 +424,7 @@ impl Layer for Cache {
     }
 
     fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        let Shared { cache, source, .. } = &*self.shared;
+        let CacheState { cache, source, .. } = &*self.shared;
         vec![("cache".to_string(), cache.clone()), ("source".to_string(), source.clone())]
     }
 }
@@ -342,7 +433,7 @@ impl Layer for Cache {
 struct Pending {
     inner: Rc<dyn Transaction>,
     _writing: Writing,
-    shared: Rc<Shared>,
+    shared: Rc<CacheState>,
 }
 
 impl Transaction for Pending {

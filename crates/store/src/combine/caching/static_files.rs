@@ -3,12 +3,14 @@
 mod kept;
 mod rules;
 
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Body, Conditions, Confinement, Content, Context, Entry, Error, Exchange, Kind,
-    Reference, Result, Store, Verb, Verbs, coding_quality,
+    Reference, Result, Setting, SettingKind, SettingTable, Store, Verb, Verbs, coding_quality,
+    setting_choices,
 };
-use kept::Kept;
+use kept::SiteCache;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -36,10 +38,10 @@ pub struct StaticOptions {
     pub not_found: Option<String>,
     /// Whether `a.css.br`, `a.css.zst` and `a.css.gz` are sent for `a.css` to who takes them, where
     /// they are not older. Default on.
-    pub packed: bool,
+    pub precompressed: bool,
     /// Whether small files are kept in memory until the store below tells of a change there; a store
     /// that cannot tell is asked each time. Default off: each file is looked at for each answer.
-    pub keep: bool,
+    pub cached: bool,
 }
 
 impl Default for StaticOptions {
@@ -53,8 +55,8 @@ impl Default for StaticOptions {
             immutable: Vec::new(),
             fallback: None,
             not_found: None,
-            packed: true,
-            keep: false,
+            precompressed: true,
+            cached: false,
         }
     }
 }
@@ -69,6 +71,77 @@ pub enum Links {
     /// All of them, wherever they lead.
     All,
 }
+
+setting_choices!(Links {
+    "inside" => Links::Inside,
+    "none" => Links::Refused,
+    "all" => Links::All,
+});
+
+const SETTINGS: SettingTable<StaticOptions> = SettingTable(&[
+    Setting::new(
+        "index",
+        "the file that stands for a directory; `''` for none",
+        |options: &mut StaticOptions| &mut options.index,
+    ),
+    Setting::new(
+        "listing",
+        "whether a directory without it is listed",
+        |options: &mut StaticOptions| &mut options.listing,
+    ),
+    Setting::new(
+        "dotFiles",
+        "whether names that begin with a dot are shown; `/.well-known` always is",
+        |options: &mut StaticOptions| &mut options.dot_files,
+    ),
+    Setting::new("symlinks", "which symbolic links are followed", |options: &mut StaticOptions| {
+        &mut options.links
+    }),
+    Setting::new(
+        "cacheControl",
+        "the `Cache-Control` of every file",
+        |options: &mut StaticOptions| &mut options.cache_control,
+    ),
+    Setting::custom(
+        "immutable",
+        "patterns of paths whose content never changes, with blanks between them",
+        SettingKind::Text,
+        |options, value| {
+            let patterns = value.as_str().ok_or("a text")?;
+            options.immutable = patterns.split_whitespace().map(str::to_string).collect();
+            Ok(())
+        },
+    ),
+    Setting::new("fallback", "the file for paths without one", |options: &mut StaticOptions| {
+        &mut options.fallback
+    }),
+    Setting::new("notFound", "the page that comes with 404", |options: &mut StaticOptions| {
+        &mut options.not_found
+    }),
+    Setting::new(
+        "precompressed",
+        "whether compressed files beside a file are sent",
+        |options: &mut StaticOptions| &mut options.precompressed,
+    )
+    .was(&["packed"]),
+    Setting::new(
+        "cached",
+        "whether small files are kept in memory",
+        |options: &mut StaticOptions| &mut options.cached,
+    )
+    .was(&["keep"]),
+]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "StaticFiles",
+    aliases: &[],
+    help: "files as a web server shows them",
+    settings: &SETTINGS,
+    make: |parts| {
+        let options = parts.read("a StaticFiles", &SETTINGS)?;
+        Ok(StaticFiles::new(parts.source()?, options)?.into())
+    },
+};
 
 /// The encodings of files that lie beside them, the best first.
 const PACKED: [(&str, &str); 3] = [("br", ".br"), ("zstd", ".zst"), ("gzip", ".gz")];
@@ -87,14 +160,14 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 ///   to the exchange of the context. Without one, files are read plainly and directories answer
 ///   their index file.
 pub struct StaticFiles {
-    site: Rc<Site>,
+    site: Rc<ServedFiles>,
 }
 
-struct Site {
+struct ServedFiles {
     source: Rc<dyn Store>,
     /// The source without ways out of it, once there is one.
     confined: RefCell<Option<Rc<dyn Store>>>,
-    kept: Option<Kept>,
+    kept: Option<SiteCache>,
     options: StaticOptions,
 }
 
@@ -117,8 +190,8 @@ impl StaticFiles {
                 "the cache control of static files has a character that no header can have";
             return Err(Error::new(Kind::Invalid, message));
         }
-        let kept = options.keep.then(Kept::default);
-        let site = Site { source, confined: RefCell::default(), kept, options };
+        let kept = options.cached.then(SiteCache::default);
+        let site = ServedFiles { source, confined: RefCell::default(), kept, options };
         if let Some(links) = site.confinement()
             && matches!(site.source.confined(&Reference::default(), links), Confinement::Impossible)
         {
@@ -151,7 +224,7 @@ impl Visit {
     }
 }
 
-impl Site {
+impl ServedFiles {
     /// Whether links within the site are followed; `None` where every link is.
     fn confinement(&self) -> Option<bool> {
         match self.options.links {
@@ -294,7 +367,7 @@ impl Site {
             return error.into();
         }
         let packable = content.media_type.as_deref().is_some_and(rules::is_packable);
-        if !options.packed || !packable {
+        if !options.precompressed || !packable {
             return Answer::ok(Some(content));
         }
         if let Err(error) = visit.say("vary", "accept-encoding") {

@@ -3,46 +3,57 @@
 mod pending;
 
 use crate::ReadOnly;
+use crate::combine::definition::{Combinator, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Outcome, Reference,
-    Result, Store, Value, Verb,
+    Result, Setting, SettingTable, Store, Value, Verb,
 };
-use pending::{Found, Pending};
+use pending::{PendingRead, PendingWrites};
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
-use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How a [`WriteBack`] waits and what it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteBackOptions {
-    /// How long a write waits for others of the same reference before it is done.
-    pub delay: Duration,
-    /// References that may have pending writes, at least 1. Beyond, the writer waits.
-    pub pending: usize,
-    /// Bytes of pending contents, about. Beyond, the writer waits.
-    pub bytes: u64,
-    /// How often a write is tried again after a temporary error, before it counts as lost.
-    pub times: u32,
-    /// Whether a put asks the source first whether it creates something, and a delete whether there
-    /// is something to delete. Without, both answer what they can know: a put of something unknown
-    /// that it was there (`false`), a delete that it was (`true`).
-    pub exact: bool,
-}
+pub use pending::WriteBackOptions;
 
-impl Default for WriteBackOptions {
-    /// After 100 ms, at most 1024 references and 64 MiB, ten tries more.
-    fn default() -> Self {
-        WriteBackOptions {
-            delay: Duration::from_millis(100),
-            pending: 1024,
-            bytes: 64 << 20,
-            times: 10,
-            exact: false,
-        }
-    }
-}
+const SETTINGS: SettingTable<WriteBackOptions> = SettingTable(&[
+    Setting::new(
+        "delay",
+        "how long a write waits for others of its reference",
+        |options: &mut WriteBackOptions| &mut options.delay,
+    ),
+    Setting::new(
+        "maxPending",
+        "how many references may wait; then the writer waits",
+        |options: &mut WriteBackOptions| &mut options.max_pending,
+    )
+    .was(&["pending"]),
+    Setting::new("maxSize", "about how many bytes may wait", |options: &mut WriteBackOptions| {
+        &mut options.max_size
+    })
+    .was(&["size"]),
+    Setting::new("retries", "tries after a temporary error", |options: &mut WriteBackOptions| {
+        &mut options.retries
+    })
+    .was(&["times"]),
+    Setting::new(
+        "exact",
+        "whether the source is asked if a put creates something",
+        |options: &mut WriteBackOptions| &mut options.exact,
+    ),
+]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "WriteBack",
+    aliases: &["WriteBackCache", "MPWWriteBackCache", "WriteBackStore"],
+    help: "writes later, several writes of a reference as one",
+    settings: &SETTINGS,
+    make: |parts| {
+        let options = parts.read("a WriteBack", &SETTINGS)?;
+        let store = Rc::new(WriteBack::new(parts.source()?, options));
+        Ok(CombinedStore::controlled(store.clone(), store))
+    },
+};
 
 /// Answers puts and deletes at once and does them in the source a little later, several of the same
 /// reference as one.
@@ -66,20 +77,20 @@ impl Default for WriteBackOptions {
 /// Pending writes are done by a task of its own: it must be used within a
 /// [`tokio::task::LocalSet`] or a [`tokio::runtime::LocalRuntime`].
 pub struct WriteBack {
-    pending: Rc<Pending>,
+    pending: Rc<PendingWrites>,
     /// What is read where nothing is pending: the source, or a confined part of it.
     source: Rc<dyn Store>,
 }
 
 thread_local! {
     /// All of this worker, for [`flush_all`].
-    static ALL: RefCell<Vec<Weak<Pending>>> = const { RefCell::new(Vec::new()) };
+    static ALL: RefCell<Vec<Weak<PendingWrites>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Does all pending writes of every [`WriteBack`] of this worker. Answers the first error, after
 /// all were tried.
 pub fn flush_all() -> Answer<()> {
-    let all: Vec<Rc<Pending>> =
+    let all: Vec<Rc<PendingWrites>> =
         ALL.with_borrow(|all| all.iter().filter_map(Weak::upgrade).collect());
     if all.iter().all(|one| one.is_clean()) {
         return Answer::ok(());
@@ -96,7 +107,7 @@ pub fn flush_all() -> Answer<()> {
 impl WriteBack {
     /// Writes to `source` later.
     pub fn new(source: Rc<dyn Store>, options: WriteBackOptions) -> Self {
-        let pending = Rc::new(Pending::new(source.clone(), options));
+        let pending = Rc::new(PendingWrites::new(source.clone(), options));
         ALL.with_borrow_mut(|all| {
             all.retain(|one| one.strong_count() > 0);
             all.push(Rc::downgrade(&pending));
@@ -127,7 +138,7 @@ impl WriteBack {
             return error.into();
         }
         let nil = matches!(&content, Some(Content { body: Body::Value(Value::Nil), .. }));
-        let unclear = matches!(self.pending.find(reference), Found::Unclear);
+        let unclear = matches!(self.pending.find(reference), PendingRead::Unclear);
         let at_once = context.transaction.is_some() || context.only_if.is_some();
         if unclear || nil || at_once {
             return self.around(
@@ -157,7 +168,7 @@ impl WriteBack {
 
 /// Lets a write wait once its content is at hand and there is room for it.
 async fn write_when_possible(
-    pending: Rc<Pending>,
+    pending: Rc<PendingWrites>,
     on: Reference,
     content: Option<Content>,
     context: Context,
@@ -235,15 +246,17 @@ impl Layer for WriteBack {
 
     fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let found = match context.transaction {
-            Some(_) => Found::Unclear,
+            Some(_) => PendingRead::Unclear,
             None => self.pending.find(reference),
         };
         match found {
-            Found::Written(written) => Answer::ok(written),
-            Found::Nothing => self.source.get(reference, context),
-            Found::Unclear => self.around(Verb::Get, reference, context, |source, on, context| {
-                source.get(on, context)
-            }),
+            PendingRead::Written(written) => Answer::ok(written),
+            PendingRead::Nothing => self.source.get(reference, context),
+            PendingRead::Unclear => {
+                self.around(Verb::Get, reference, context, |source, on, context| {
+                    source.get(on, context)
+                })
+            }
         }
     }
 

@@ -1,9 +1,37 @@
 //! Values above, bytes below, or the other way round: CSV and plain text.
 
 use crate::Map;
+use crate::combine::definition::{Combinator, ConverterOptions, NO_SETTINGS, UP};
 use crate::value::csv;
-use crate::{AT_ONCE, Answer, Body, COLLECT_LIMIT, Content, DATA_POOL, Form, Store, Value};
+use crate::{
+    AT_ONCE, Answer, Body, COLLECT_LIMIT, Content, DATA_POOL, Form, SettingTable, Store, Value,
+};
 use std::rc::Rc;
+
+const CSV_SETTINGS: SettingTable<ConverterOptions> = SettingTable(&[UP]);
+
+pub(super) const CSV: Combinator = Combinator {
+    class: "CSVConverter",
+    aliases: &[],
+    help: "converts records to CSV and back",
+    settings: &CSV_SETTINGS,
+    make: |parts| {
+        let source = parts.source()?;
+        let converter = match parts.read("a CSVConverter", &CSV_SETTINGS)?.up {
+            true => Csv::up(source),
+            false => Csv::down(source),
+        };
+        Ok(converter.into())
+    },
+};
+
+pub(super) const TEXT: Combinator = Combinator {
+    class: "TextConverter",
+    aliases: &[],
+    help: "converts bytes to text and back",
+    settings: &NO_SETTINGS,
+    make: |parts| Ok(TextCodec::down(parts.source()?).into()),
+};
 
 /// Tables of records as CSV, RFC 4180, and back. Content of more than [`COLLECT_LIMIT`] bytes is
 /// not parsed.

@@ -1,7 +1,11 @@
 //! Compressed below, plain above.
 
 use crate::Map;
-use crate::{Answer, Body, ByteStream, Content, Error, Form, Kind, Result, Store, Value};
+use crate::combine::definition::Combinator;
+use crate::{
+    Answer, Body, ByteStream, Content, Error, Form, Kind, Result, Setting, SettingTable, Store,
+    Value,
+};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::{GzEncoder, MultiGzDecoder};
@@ -20,6 +24,34 @@ const AT_ONCE: usize = 64 << 10;
 /// How much goes into the coder at a time: a byte of gzip stands for about a thousand at most, so
 /// what comes out stays within a few megabytes.
 const STEP: usize = 4 << 10;
+
+struct CompressedOptions {
+    max_expanded_size: u64,
+}
+
+impl Default for CompressedOptions {
+    fn default() -> Self {
+        CompressedOptions { max_expanded_size: EXPANDED_BYTES }
+    }
+}
+
+const SETTINGS: SettingTable<CompressedOptions> = SettingTable(&[Setting::new(
+    "maxExpandedSize",
+    "the largest content after expanding, in bytes",
+    |options: &mut CompressedOptions| &mut options.max_expanded_size,
+)
+.was(&["expanded"])]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Compressed",
+    aliases: &[],
+    help: "compresses with gzip",
+    settings: &SETTINGS,
+    make: |parts| {
+        let CompressedOptions { max_expanded_size } = parts.read("a Compressed", &SETTINGS)?;
+        Ok(Compressed::gzip_up_to(parts.source()?, max_expanded_size).into())
+    },
+};
 
 /// Content compressed in its store and plain for its users.
 ///

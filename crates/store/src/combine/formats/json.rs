@@ -1,15 +1,50 @@
 //! Values on one side, JSON text on the other.
 
 use crate::combine::answers::{when_new, without_content};
+use crate::combine::definition::{
+    Combinator, CombinatorParts, CombinedStore, ConverterOptions, UP,
+};
 use crate::combine::layer::{Below, Layer};
 use crate::{
     AT_ONCE, Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, DATA_POOL, Form,
-    Held, Outcome, Query, RecordUse, Reference, Result, Shape, Store, Value, Verb, json,
-    parse_permit,
+    Held, Outcome, Query, RecordUse, Reference, Result, Setting, SettingKind, SettingTable, Shape,
+    Store, Value, Verb, json, parse_permit,
 };
 use bytes::Bytes;
 use std::rc::Rc;
 use std::sync::Arc;
+
+const SETTINGS: SettingTable<ConverterOptions> = SettingTable(&[
+    UP,
+    Setting::apart("class", "the class of what is parsed", SettingKind::Class),
+    Setting::apart("converterClass", "the same, as the original names it", SettingKind::Class),
+]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "JSONConverter",
+    aliases: &["MPWJSONConverterStore", "JSONConverterStore"],
+    help: "converts objects to JSON and back",
+    settings: &SETTINGS,
+    make,
+};
+
+fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
+    let source = parts.source()?;
+    let converter = match parts.read("a JSONConverter", &SETTINGS)?.up {
+        true => Json::up(source),
+        false => Json::down(source),
+    };
+    let converter = match parts.text("class").or_else(|| parts.text("converterClass")) {
+        Some(class) => converter.with_class(class),
+        None => converter,
+    };
+    // The kernel adds what it knows of the class and of those that it refers to.
+    let contract = parts.options.get("contract").and_then(Value::as_list);
+    Ok(match contract {
+        Some(classes) => converter.with_contract(Contract::read(classes)).into(),
+        None => converter.into(),
+    })
+}
 
 /// Turns what passes between a store and its users into JSON text and back.
 ///

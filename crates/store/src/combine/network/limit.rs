@@ -1,7 +1,8 @@
 //! At most so many calls a second, and so many at once.
 
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
-use crate::{Answer, Context, Error, Kind, Reference, Result, Store, Verb};
+use crate::{Answer, Context, Error, Kind, Reference, Result, Setting, SettingTable, Store, Verb};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,21 +17,57 @@ const SLOWEST: f64 = 1e-6;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LimitOptions {
     /// Calls a second, in the long run; any number when absent.
-    pub per_second: Option<f64>,
+    pub rate: Option<f64>,
     /// Calls that may come at once after a quiet time, at least 1.
     pub burst: u32,
     /// Calls that may be under way at the same time, at least 1; any number when absent.
-    pub concurrent: Option<usize>,
+    pub max_concurrent: Option<usize>,
     /// Calls that may wait for their turn. Those beyond fail at once.
-    pub waiting: usize,
+    pub max_waiting: usize,
 }
 
 impl Default for LimitOptions {
     /// No limit to the rate, 16 at once, 1024 that wait.
     fn default() -> Self {
-        LimitOptions { per_second: None, burst: 1, concurrent: Some(16), waiting: 1024 }
+        LimitOptions { rate: None, burst: 1, max_concurrent: Some(16), max_waiting: 1024 }
     }
 }
+
+const SETTINGS: SettingTable<LimitOptions> = SettingTable(&[
+    Setting::new(
+        "rate",
+        "the rate limit in calls a second (a token bucket)",
+        |options: &mut LimitOptions| &mut options.rate,
+    )
+    .range(f64::MIN_POSITIVE, 1e9)
+    .was(&["perSecond"]),
+    Setting::new("burst", "calls at once after a quiet time", |options: &mut LimitOptions| {
+        &mut options.burst
+    }),
+    Setting::new("maxConcurrent", "calls at the same time", |options: &mut LimitOptions| {
+        &mut options.max_concurrent
+    })
+    .was(&["concurrent"]),
+    Setting::new("maxWaiting", "calls that wait for their turn", |options: &mut LimitOptions| {
+        &mut options.max_waiting
+    })
+    .was(&["waiting"]),
+]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Limit",
+    aliases: &["LimitStore"],
+    help: "limits the rate and the number of concurrent calls",
+    settings: &SETTINGS,
+    make: |parts| {
+        let mut options = parts.read("a Limit", &SETTINGS)?;
+        // A rate alone limits no more than the rate.
+        if options.rate.is_some() && !parts.has("maxConcurrent") {
+            options.max_concurrent = None;
+        }
+        Ok(Limit::new(parts.source()?, options).into())
+    },
+};
 
 /// Lets calls through to a source at a rate (a token bucket) and so many at once. Others wait for
 /// their turn in the order in which they came, until their deadline; where too many wait already
@@ -61,20 +98,20 @@ struct Bucket {
 }
 
 /// A slot among those that may be under way, until it is dropped.
-type Slot = Option<OwnedSemaphorePermit>;
+type CallPermit = Option<OwnedSemaphorePermit>;
 
 impl Limit {
     /// Lets calls through to `source` as the options say.
     pub fn new(source: Rc<dyn Store>, options: LimitOptions) -> Self {
         let full = f64::from(options.burst.max(1));
-        let bucket = options.per_second.map(|per_second| Bucket {
-            per_second: per_second.max(SLOWEST),
+        let bucket = options.rate.map(|rate| Bucket {
+            per_second: rate.max(SLOWEST),
             full,
             tokens: Cell::new(full),
             counted: Cell::new(Instant::now()),
         });
         let slots = |slots: usize| Arc::new(Semaphore::new(slots.clamp(1, Semaphore::MAX_PERMITS)));
-        let slots = options.concurrent.map(slots);
+        let slots = options.max_concurrent.map(slots);
         let (turn, waiting) = (Semaphore::new(1), Cell::new(0));
         Limit { source, gate: Rc::new(Gate { options, bucket, turn, slots, waiting }) }
     }
@@ -100,7 +137,7 @@ impl Bucket {
 
 impl Gate {
     /// Passes at once where nobody waits and nothing is used up.
-    fn try_pass(&self) -> Option<Slot> {
+    fn try_pass(&self) -> Option<CallPermit> {
         let _turn = self.turn.try_acquire().ok()?;
         let slot = match &self.slots {
             Some(slots) => Some(slots.clone().try_acquire_owned().ok()?),
@@ -110,7 +147,7 @@ impl Gate {
     }
 
     /// Waits for its turn, which semaphores hand on in the order of asking.
-    async fn pass(&self) -> Option<Slot> {
+    async fn pass(&self) -> Option<CallPermit> {
         let _turn = self.turn.acquire().await.ok()?;
         let slot = match &self.slots {
             Some(slots) => Some(slots.clone().acquire_owned().await.ok()?),
@@ -124,21 +161,21 @@ impl Gate {
     }
 
     /// One more that waits, until the guard is dropped.
-    fn queue(self: &Rc<Self>) -> Result<Waiting> {
+    fn queue(self: &Rc<Self>) -> Result<WaitingCall> {
         let waiting = self.waiting.get();
-        if waiting >= self.options.waiting {
+        if waiting >= self.options.max_waiting {
             let message = format!("{waiting} calls wait for their turn already; try again later");
             return Err(Error::new(Kind::Unavailable, message));
         }
         self.waiting.set(waiting + 1);
-        Ok(Waiting(self.clone()))
+        Ok(WaitingCall(self.clone()))
     }
 }
 
-struct Waiting(Rc<Gate>);
+struct WaitingCall(Rc<Gate>);
 
-impl Waiting {
-    async fn pass(self, deadline: Option<std::time::Instant>) -> Result<Slot> {
+impl WaitingCall {
+    async fn pass(self, deadline: Option<std::time::Instant>) -> Result<CallPermit> {
         let passed = match deadline {
             Some(deadline) => timeout_at(Instant::from_std(deadline), self.0.pass()).await,
             None => Ok(self.0.pass().await),
@@ -154,7 +191,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingCall {
     fn drop(&mut self) {
         self.0.waiting.set(self.0.waiting.get() - 1);
     }
@@ -170,8 +207,8 @@ impl Layer for Limit {
     }
 
     fn name(&self) -> String {
-        let rate = self.gate.options.per_second.map(|rate| format!(" {rate}/s"));
-        let slots = self.gate.options.concurrent.map(|slots| format!(" {slots} at once"));
+        let rate = self.gate.options.rate.map(|rate| format!(" {rate}/s"));
+        let slots = self.gate.options.max_concurrent.map(|slots| format!(" {slots} at once"));
         format!("limit{}{}", rate.unwrap_or_default(), slots.unwrap_or_default())
     }
 

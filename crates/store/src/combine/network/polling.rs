@@ -1,9 +1,10 @@
 //! Telling of the changes of a store that cannot tell.
 
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Body, Change, Changes, Content, Context, Error, Kind, Reference, Result, Store, Verb,
-    Verbs, WAITING_CHANGES,
+    Answer, Body, Change, Changes, Content, Context, Error, Kind, Reference, Result, Setting,
+    SettingTable, Store, Verb, Verbs, WAITING_CHANGES,
 };
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, WeakShared};
 use futures_util::{StreamExt, stream};
@@ -27,6 +28,34 @@ pub const POLLED_CONTENT: usize = 1 << 20;
 /// How long one look at everything may take.
 const ROUND: Duration = Duration::from_secs(60);
 
+struct PollingOptions {
+    interval: Duration,
+}
+
+impl Default for PollingOptions {
+    fn default() -> Self {
+        PollingOptions { interval: Duration::from_secs(2) }
+    }
+}
+
+const SETTINGS: SettingTable<PollingOptions> = SettingTable(&[Setting::new(
+    "interval",
+    "the pause between two rounds",
+    |options: &mut PollingOptions| &mut options.interval,
+)
+.was(&["every"])]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Polling",
+    aliases: &[],
+    help: "polls a source that cannot report changes",
+    settings: &SETTINGS,
+    make: |parts| {
+        let PollingOptions { interval } = parts.read("a Polling", &SETTINGS)?;
+        Ok(Polling::new(parts.source()?, interval).into())
+    },
+};
+
 /// Lists a store again and again and tells what is different: for stores that cannot tell of their
 /// changes, where asking is affordable.
 ///
@@ -45,13 +74,13 @@ pub struct Polling {
     source: Rc<dyn Store>,
     every: Duration,
     /// By path, what is watched now.
-    places: Places,
+    places: PolledReferences,
 }
 
-type Places = Rc<RefCell<BTreeMap<Box<str>, Weak<Place>>>>;
+type PolledReferences = Rc<RefCell<BTreeMap<Box<str>, Weak<PolledReference>>>>;
 
 /// A reference that somebody watches.
-struct Place {
+struct PolledReference {
     source: Rc<dyn Store>,
     reference: Reference,
     every: Duration,
@@ -71,17 +100,17 @@ impl Polling {
     /// Looks at what is watched of `source` every so often. Less than a millisecond counts as one.
     pub fn new(source: Rc<dyn Store>, every: Duration) -> Self {
         let every = every.max(Duration::from_millis(1));
-        Polling { source, every, places: Places::default() }
+        Polling { source, every, places: PolledReferences::default() }
     }
 
-    fn place(&self, reference: &Reference) -> Option<Rc<Place>> {
+    fn place(&self, reference: &Reference) -> Option<Rc<PolledReference>> {
         let mut places = self.places.borrow_mut();
         places.retain(|_, place| place.strong_count() > 0);
         places.get(reference.to_string().as_str()).and_then(Weak::upgrade)
     }
 }
 
-impl Place {
+impl PolledReference {
     /// The first snapshot that is newer than the one of a number.
     fn after(self: &Rc<Self>, number: u64) -> Shared<Round> {
         let latest = self.latest.borrow().clone();
@@ -117,7 +146,7 @@ impl Place {
 }
 
 /// The changes of a place, as one watcher sees them.
-fn changes(place: Rc<Place>) -> Changes {
+fn changes(place: Rc<PolledReference>) -> Changes {
     let seen = place.latest.borrow().clone();
     let start = (place, Some(seen), VecDeque::new());
     let changes = stream::unfold(start, |(place, mut seen, mut waiting)| async move {
@@ -257,7 +286,7 @@ impl Layer for Polling {
             let found = look(&source, &on).await.map_err(|error| error.on(Verb::Watch, &on))?;
             let latest = RefCell::new(Rc::new(Snapshot { number: 0, found }));
             let next = RefCell::new(None);
-            let place = Rc::new(Place { source, reference: on, every, latest, next });
+            let place = Rc::new(PolledReference { source, reference: on, every, latest, next });
             // Of two that begin at the same time the later one is found by those who follow.
             let name = place.reference.to_string().into();
             places.borrow_mut().insert(name, Rc::downgrade(&place));

@@ -1,9 +1,10 @@
 //! Tries again what may well succeed a little later.
 
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Changes, Content, Context, Entry, KeyPage, KeyRange, Outcome, Query, Reference, Result,
-    Store, Transaction, Verb,
+    Setting, SettingTable, Store, Transaction, Verb,
 };
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -15,26 +16,60 @@ use tokio::time::{Instant, sleep_until};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOptions {
     /// Tries after the first one, at most 100.
-    pub times: u32,
+    pub retries: u32,
     /// The longest pause before the second try; that before each further one is twice as long.
-    pub first: Duration,
+    pub initial_delay: Duration,
     /// The longest pause of all, at most an hour.
-    pub longest: Duration,
+    pub max_delay: Duration,
+    /// Whether posts and merges are repeated too. A post whose answer got lost is then done twice.
+    pub retry_posts: bool,
 }
 
-const MOST_TIMES: u32 = 100;
-const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
+const MAX_RETRIES: u32 = 100;
+const MAX_DELAY: Duration = Duration::from_secs(3600);
 
 impl Default for RetryOptions {
     /// Three more tries, after up to 100 ms, 200 ms and 400 ms.
     fn default() -> Self {
         RetryOptions {
-            times: 3,
-            first: Duration::from_millis(100),
-            longest: Duration::from_secs(5),
+            retries: 3,
+            initial_delay: Duration::from_millis(100),
+            max_delay: Duration::from_secs(5),
+            retry_posts: false,
         }
     }
 }
+
+const SETTINGS: SettingTable<RetryOptions> = SettingTable(&[
+    Setting::new("retries", "tries after the first one", |options: &mut RetryOptions| {
+        &mut options.retries
+    })
+    .was(&["times"]),
+    Setting::new(
+        "initialDelay",
+        "the longest pause before the second try; each further one is twice as long",
+        |options: &mut RetryOptions| &mut options.initial_delay,
+    )
+    .was(&["first"]),
+    Setting::new("maxDelay", "the longest pause of all", |options: &mut RetryOptions| {
+        &mut options.max_delay
+    })
+    .was(&["longest"]),
+    Setting::new(
+        "retryPosts",
+        "whether posts and merges are repeated too",
+        |options: &mut RetryOptions| &mut options.retry_posts,
+    )
+    .was(&["posts"]),
+]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Retry",
+    aliases: &["RetryStore"],
+    help: "repeats verbs that failed with a temporary error",
+    settings: &SETTINGS,
+    make: |parts| Ok(Retry::new(parts.source()?, parts.read("a Retry", &SETTINGS)?).into()),
+};
 
 /// Repeats verbs whose error is temporary ([`crate::Error::temporary`]), after pauses.
 ///
@@ -44,7 +79,7 @@ impl Default for RetryOptions {
 /// - Repeated is what does the same when done twice: get, list, query, put, delete, and beginning a
 ///   watch or a transaction. A repeated put or delete answers for the last try: what was created by
 ///   a try whose answer got lost counts as having been there.
-/// - Posts and merges are repeated after [`Retry::with_posts`] only. Insertions, statements and
+/// - Posts and merges are repeated with [`RetryOptions::retry_posts`] only. Insertions, statements and
 ///   migrations are not, nor is anything within a transaction, which may have ended with the error,
 ///   nor a write under a condition, which a try whose answer got lost may have made untrue.
 /// - A put of a stream is not repeated, because it can be read only once; neither is a stream that
@@ -52,22 +87,15 @@ impl Default for RetryOptions {
 pub struct Retry {
     source: Rc<dyn Store>,
     options: RetryOptions,
-    posts: bool,
 }
 
 impl Retry {
     /// Repeats what fails in `source`.
     pub fn new(source: Rc<dyn Store>, options: RetryOptions) -> Self {
-        let longest = options.longest.min(LONGEST_PAUSE);
-        let times = options.times.min(MOST_TIMES);
-        let options = RetryOptions { times, first: options.first.min(longest), longest };
-        Retry { source, options, posts: false }
-    }
-
-    /// Repeats posts and merges as well. A post whose answer got lost is then done twice.
-    pub fn with_posts(mut self) -> Self {
-        self.posts = true;
-        self
+        let max_delay = options.max_delay.min(MAX_DELAY);
+        let initial_delay = options.initial_delay.min(max_delay);
+        let retries = options.retries.min(MAX_RETRIES);
+        Retry { source, options: RetryOptions { retries, initial_delay, max_delay, ..options } }
     }
 
     fn repeat<T: 'static>(
@@ -82,14 +110,14 @@ impl Retry {
             later => later,
         };
         let once = context.transaction.is_some() || context.only_if.is_some();
-        if once || self.options.times == 0 {
+        if once || self.options.retries == 0 {
             return first;
         }
         let (source, options) = (self.source.clone(), self.options);
         let (on, context) = (reference.clone(), context.clone());
         Answer::later(async move {
             let mut result = first.await;
-            for tried in 0..options.times {
+            for tried in 0..options.retries {
                 if !matches!(&result, Err(error) if error.temporary) {
                     break;
                 }
@@ -124,8 +152,9 @@ impl Retry {
 impl RetryOptions {
     /// The pause after so many repetitions, from random bits.
     fn pause(&self, tried: u32, random: u64) -> Duration {
-        let doubled = self.first.saturating_mul(1_u32.checked_shl(tried).unwrap_or(u32::MAX));
-        doubled.min(self.longest).mul_f64(random as f64 / u64::MAX as f64)
+        let doubled =
+            self.initial_delay.saturating_mul(1_u32.checked_shl(tried).unwrap_or(u32::MAX));
+        doubled.min(self.max_delay).mul_f64(random as f64 / u64::MAX as f64)
     }
 }
 
@@ -135,11 +164,11 @@ impl Layer for Retry {
     }
 
     fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
-        Some(Rc::new(Retry { source: inner, options: self.options, posts: self.posts }))
+        Some(Rc::new(Retry { source: inner, options: self.options }))
     }
 
     fn name(&self) -> String {
-        format!("retry {} times", self.options.times)
+        format!("retry {} times", self.options.retries)
     }
 
     fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
@@ -163,7 +192,7 @@ impl Layer for Retry {
         content: Content,
         context: &Context,
     ) -> Answer<Outcome> {
-        if !self.posts {
+        if !self.options.retry_posts {
             return self.source.post(reference, content, context);
         }
         self.repeat_with(reference, content, context, |source, on, content, context| {
@@ -177,7 +206,7 @@ impl Layer for Retry {
         content: Content,
         context: &Context,
     ) -> Answer<Outcome> {
-        if !self.posts {
+        if !self.options.retry_posts {
             return self.source.merge(reference, content, context);
         }
         self.repeat_with(reference, content, context, |source, on, content, context| {
@@ -233,7 +262,12 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_longest() {
         let (first, longest) = (Duration::from_millis(100), Duration::from_millis(700));
-        let options = RetryOptions { times: 5, first, longest };
+        let options = RetryOptions {
+            retries: 5,
+            initial_delay: first,
+            max_delay: longest,
+            retry_posts: false,
+        };
         let bounds = [0, 1, 2, 3, 40, 200].map(|tried| options.pause(tried, u64::MAX).as_millis());
         assert_eq!(bounds, [100, 200, 400, 700, 700, 700]);
         assert_eq!(options.pause(3, 0), Duration::ZERO);

@@ -1,13 +1,42 @@
 //! Answers within a time, or an error.
 
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
-use crate::{Answer, Context, Error, Kind, Reference, Result, Store, Verb};
+use crate::{Answer, Context, Error, Kind, Reference, Result, Setting, SettingTable, Store, Verb};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// The longest time that can be asked for; more is this. A deadline centuries away would not fit.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+struct TimeoutOptions {
+    timeout: Duration,
+}
+
+impl Default for TimeoutOptions {
+    fn default() -> Self {
+        TimeoutOptions { timeout: Duration::from_secs(10) }
+    }
+}
+
+const SETTINGS: SettingTable<TimeoutOptions> = SettingTable(&[Setting::new(
+    "timeout",
+    "the longest time to the answer of a verb",
+    |options: &mut TimeoutOptions| &mut options.timeout,
+)
+.was(&["after"])]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Timeout",
+    aliases: &["TimeoutStore"],
+    help: "gives up on a source that does not answer in time",
+    settings: &SETTINGS,
+    make: |parts| {
+        let TimeoutOptions { timeout } = parts.read("a Timeout", &SETTINGS)?;
+        Ok(Timeout::new(parts.source()?, timeout).into())
+    },
+};
 
 /// Gives up on a source that does not answer a verb in time, with [`Kind::Timeout`].
 ///

@@ -1,10 +1,35 @@
 //! Names with an ending below and without it above.
 
 use crate::combine::answers::{in_order, renamed};
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, PathUp};
-use crate::{Answer, Change, Changes, Context, Entry, Reference, Result, Store, Verb};
+use crate::{
+    Answer, Change, Changes, Context, Entry, Reference, Result, Setting, SettingTable, Store, Verb,
+};
 use futures_util::{StreamExt, stream};
 use std::rc::Rc;
+
+#[derive(Default)]
+struct ExtensionOptions {
+    extension: String,
+}
+
+const SETTINGS: SettingTable<ExtensionOptions> = SettingTable(&[Setting::new(
+    "extension",
+    "the ending that names have in the source",
+    |options| &mut options.extension,
+)]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Extension",
+    aliases: &["ExtensionStore", "MPWExtensionStore", "MPWExtensionMapper", "ExtensionMapper"],
+    help: "an implied file extension",
+    settings: &SETTINGS,
+    make: |parts| {
+        let ExtensionOptions { extension } = parts.read("an Extension", &SETTINGS)?;
+        Ok(Extension::new(parts.source()?, &extension).into())
+    },
+};
 
 /// Adds an ending to the last part of a path on the way down: `tasks/1` here is `tasks/1.json`
 /// there.

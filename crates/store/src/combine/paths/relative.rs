@@ -1,8 +1,38 @@
 //! A store seen from one of its references: the result of `ref:… asScheme`.
 
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, PathUp};
-use crate::{Confinement, Error, Kind, Reference, Result, Store, Verb};
+use crate::{Confinement, Error, Kind, Reference, Result, Setting, SettingTable, Store, Verb};
 use std::rc::Rc;
+
+#[derive(Default)]
+struct RelativeOptions {
+    base: String,
+    base_scheme: Option<String>,
+}
+
+const SETTINGS: SettingTable<RelativeOptions> = SettingTable(&[
+    Setting::new("base", "the path of the subtree", |options| &mut options.base),
+    Setting::new("baseScheme", "the scheme of the references there", |options| {
+        &mut options.base_scheme
+    }),
+]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "RelativeStore",
+    aliases: &["MPWPathRelativeStore", "MPWRelScheme", "PathRelativeStore"],
+    help: "a subtree of a store",
+    settings: &SETTINGS,
+    make: |parts| {
+        let RelativeOptions { base, base_scheme } = parts.read("a RelativeStore", &SETTINGS)?;
+        let base = Reference::from_path(base);
+        let base = match base_scheme {
+            Some(scheme) => base.with_scheme(scheme),
+            None => base,
+        };
+        Ok(Relative::new(parts.source()?, base).into())
+    },
+};
 
 /// The part of a store below a base reference: `a/b` here is `BASE/a/b` there.
 ///

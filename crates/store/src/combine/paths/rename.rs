@@ -1,8 +1,22 @@
 //! Other names for parts of a store.
 
 use crate::Map;
+use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::{Reference, Store};
 use std::rc::Rc;
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Names",
+    aliases: &["NameRemappingStore", "MPWNameRemappingStore"],
+    help: "renames path segments",
+    settings: &NO_SETTINGS,
+    // Pairs of names: each name stands for the option of the same number.
+    make: |parts| {
+        let below = |at: usize| parts.text(&at.to_string()).unwrap_or_default().to_string();
+        let pairs = parts.names.iter().enumerate().map(|(at, above)| (above.clone(), below(at)));
+        Ok(Rename::prefixes(parts.source()?, pairs).into())
+    },
+};
 
 /// Gives what lies at and below some paths of a store other names.
 pub struct Rename;

@@ -2,15 +2,40 @@
 
 use crate::Relative;
 use crate::combine::answers::{in_order, renamed, until_error};
+use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, PathUp, watch_below};
 use crate::{
     Answer, Changes, Confinement, Content, Context, Entry, Error, KeyPage, KeyRange, Kind, Outcome,
-    Reference, Result, Store, Verb, Verbs, Watchers,
+    Reference, Result, Setting, SettingKind, SettingTable, Store, Verb, Verbs, Watchers,
 };
 use futures_util::{StreamExt, future, stream};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+const SETTINGS: SettingTable<()> = SettingTable(&[Setting::apart(
+    "otherwise",
+    "the store for paths that no name fits",
+    SettingKind::Store,
+)]);
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Route",
+    aliases: &["SwitchingStore", "MPWSwitchingStore"],
+    help: "routing by the first path segment",
+    settings: &SETTINGS,
+    make: |parts| {
+        let route = Route::by_segment();
+        for (name, store) in parts.names.iter().zip(&parts.sources) {
+            route.mount(name, store.clone());
+        }
+        // A store beyond the names takes what no name fits.
+        if let Some(otherwise) = parts.sources.get(parts.names.len()) {
+            route.otherwise(otherwise.clone());
+        }
+        Ok(route.into())
+    },
+};
 
 /// Chooses a store by name, and another one where no name fits.
 ///

@@ -2,6 +2,7 @@
 
 use crate::Relative;
 use crate::combine::answers::{in_order, until_error};
+use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Change, ChangeKind, Changes, Conditions, Confinement, Content, Context, Entry, Error,
@@ -9,6 +10,14 @@ use crate::{
 };
 use futures_util::{StreamExt, stream};
 use std::rc::Rc;
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Sequence",
+    aliases: &["SequentialStore", "MPWSequentialStore"],
+    help: "fallback: the first store with a result",
+    settings: &NO_SETTINGS,
+    make: |parts| Ok(Sequence::new(parts.sources.clone()).into()),
+};
 
 /// Reads from the first of several stores that has something at the reference; the others lie
 /// under it, as defaults do under settings. Everything is written to the first store alone, so

@@ -1,8 +1,17 @@
 //! What is missing is an error.
 
+use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer};
 use crate::{Answer, Content, Context, Entry, Error, Kind, Reference, Result, Store, Verb};
 use std::rc::Rc;
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Ensure",
+    aliases: &["EnsureNonNilStore", "MPWEnsureNonNilStore"],
+    help: "a missing value is an error",
+    settings: &NO_SETTINGS,
+    make: |parts| Ok(Ensure::new(parts.source()?).into()),
+};
 
 /// Answers [`Kind::NotFound`] where a get or a list of the source answers that nothing is there.
 /// Deleting what is missing stays no error.

@@ -1,5 +1,6 @@
 //! What is put is added to what is there.
 
+use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Body, COLLECT_LIMIT, Content, Context, Error, Kind, Outcome, Reference, Result, Store,
@@ -11,6 +12,14 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::rc::Rc;
 use tokio::sync::Mutex;
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Merge",
+    aliases: &["MergingStore", "MPWMergingStore"],
+    help: "merges instead of replacing",
+    settings: &NO_SETTINGS,
+    make: |parts| Ok(Merge::new(parts.source()?).into()),
+};
 
 /// Adds what is put to what the source has there: the elements of a list to a list, text to text,
 /// bytes to bytes. Where nothing is, and where the two are not of one kind, what is put replaces

@@ -1,10 +1,19 @@
 //! Refusing to write.
 
+use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Conditions, Content, Context, Error, Kind, Reference, Result, Store, Value, Verb, Verbs,
 };
 use std::rc::Rc;
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "ReadOnly",
+    aliases: &["ReadOnlyStore", "MPWReadOnlyStore"],
+    help: "rejects writes",
+    settings: &NO_SETTINGS,
+    make: |parts| Ok(ReadOnly::new(parts.source()?).into()),
+};
 
 /// A store that can be read, listed, queried and watched; every other verb is
 /// [`crate::Kind::NotAllowed`].

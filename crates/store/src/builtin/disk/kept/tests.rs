@@ -272,18 +272,18 @@ fn nothing_is_kept_for_longer_than_a_moment() {
     assert!(kept.get(quick, "a", None, Instant::now()).is_some());
     assert!(kept.get(quick, "a", None, Instant::now() + HOUR).is_none());
     assert!(!site.is_kept("a"));
-    assert_eq!(Kept::default().trusted, Duration::from_secs(1));
+    assert_eq!(ContentCache::default().trusted, Duration::from_secs(1));
 }
 
 #[test]
 fn what_is_kept_is_bounded() {
     let Some(site) = Site::keeping("a") else { return };
     let metadata = fs::metadata(site.at("a")).unwrap();
-    let kept = Kept { settled: Duration::ZERO, ..Kept::default() };
+    let kept = ContentCache { settled: Duration::ZERO, ..ContentCache::default() };
     let (small, large) = (Content::bytes("x"), Content::bytes(vec![b'x'; 64 << 10]));
     for (content, count) in [(&small, 3 * FILES), (&large, 1_000)] {
         for number in 0..count {
-            kept.put(&format!("file {number}"), &metadata, content, Moment::now());
+            kept.put(&format!("file {number}"), &metadata, content, ReadMoment::now());
             let files = kept.files.borrow();
             assert!(files.len() <= FILES && kept.bytes.get() <= BYTES);
             if number % 997 == 0 {

@@ -1,26 +1,32 @@
 //! What a cache keeps, and how it forgets.
 
 use super::flight::{Boarding, Flights};
-use super::following::Following;
+use super::following::{Extent, SourceFollower};
 use super::recency::Recency;
-use super::{CACHED_BYTES, CACHED_ENTRIES, COLLECT_LIMIT};
+use crate::COLLECT_LIMIT;
 use crate::combine::answers::size;
-use crate::{Answer, Body, ChangeKind, Content, Context, Reference, Result, Store};
+use crate::{Answer, Body, Content, Context, Reference, Result, Store};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// How many bytes a cache holds where nothing else was said.
+pub const CACHED_BYTES: u64 = 64 << 20;
+
+/// How many contents a cache holds where nothing else was said.
+pub const CACHED_ENTRIES: usize = 65_536;
+
 /// What a content costs beside its bytes: its name, its place in tables.
 const OVERHEAD: u64 = 128;
 
 /// What every cache of one source and all its users share.
-pub(super) struct Shared {
+pub(super) struct CacheState {
     pub(super) cache: Rc<dyn Store>,
     pub(super) source: Rc<dyn Store>,
     pub(super) settings: Cell<Settings>,
-    pub(super) following: RefCell<Option<Following>>,
+    pub(super) following: RefCell<Option<SourceFollower>>,
     pub(super) writes_under_way: Cell<u32>,
     pub(super) writes_begun: Cell<u64>,
     held: RefCell<Recency>,
@@ -28,7 +34,7 @@ pub(super) struct Shared {
     leftover: RefCell<Vec<Rc<str>>>,
     flights: Flights,
     /// The confined copies of this cache, which forget with it.
-    parts: RefCell<Vec<Weak<Shared>>>,
+    parts: RefCell<Vec<Weak<CacheState>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -41,34 +47,15 @@ pub(super) struct Settings {
     pub(super) known_only: bool,
 }
 
-/// How far a write reaches. Everything above is forgotten in both cases.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
-    /// The reference.
-    AndAbove,
-    /// The reference and everything below it.
-    AndBelow,
-}
-
 /// A write under way, until it is answered or given up.
 pub(super) struct Writing {
-    shared: Rc<Shared>,
+    shared: Rc<CacheState>,
     /// Under way in the confined copies as well.
     _parts: Vec<Writing>,
 }
 
-impl Extent {
-    /// Of a change that was told.
-    pub(super) fn of(kind: ChangeKind) -> Self {
-        match kind {
-            ChangeKind::Changed => Extent::AndAbove,
-            ChangeKind::Deleted | ChangeKind::Lost => Extent::AndBelow,
-        }
-    }
-}
-
 impl Writing {
-    pub(super) fn begin(shared: Rc<Shared>) -> Self {
+    pub(super) fn begin(shared: Rc<CacheState>) -> Self {
         shared.writes_under_way.set(shared.writes_under_way.get() + 1);
         shared.writes_begun.set(shared.writes_begun.get() + 1);
         shared.flights.close();
@@ -124,7 +111,7 @@ pub(super) fn can_be_kept(content: &Content) -> bool {
     }
 }
 
-impl Shared {
+impl CacheState {
     pub(super) fn new(cache: Rc<dyn Store>, source: Rc<dyn Store>) -> Self {
         let settings = Settings {
             bytes: CACHED_BYTES,
@@ -133,7 +120,7 @@ impl Shared {
             write_through: false,
             known_only: false,
         };
-        Shared {
+        CacheState {
             cache,
             source,
             settings: Cell::new(settings),
@@ -148,13 +135,13 @@ impl Shared {
     }
 
     /// A confined copy forgets from now on what this cache forgets.
-    pub(super) fn add_part(&self, part: &Rc<Shared>) {
+    pub(super) fn add_part(&self, part: &Rc<CacheState>) {
         let mut parts = self.parts.borrow_mut();
         parts.retain(|part| part.strong_count() > 0);
         parts.push(Rc::downgrade(part));
     }
 
-    fn parts(&self) -> Vec<Rc<Shared>> {
+    fn parts(&self) -> Vec<Rc<CacheState>> {
         self.parts.borrow().iter().filter_map(Weak::upgrade).collect()
     }
 
@@ -188,7 +175,7 @@ impl Shared {
     }
 
     fn is_told(&self) -> bool {
-        self.following.borrow().as_ref().is_none_or(Following::is_on)
+        self.following.borrow().as_ref().is_none_or(SourceFollower::is_on)
     }
 
     /// Whether what the cache has at a name can be answered.

@@ -12,12 +12,12 @@ pub(super) struct Flights(RefCell<HashMap<Box<str>, Rc<Flight>>>);
 
 #[derive(Default)]
 struct Flight {
-    outcome: RefCell<Option<Outcome>>,
+    outcome: RefCell<Option<FlightOutcome>>,
     landed: Notify,
 }
 
 /// What a read has brought for the others.
-enum Outcome {
+enum FlightOutcome {
     Shared(Result<Option<Content>>),
     /// Content that cannot be shared: each asks for itself.
     Alone,
@@ -57,14 +57,16 @@ impl Flights {
                 flight.landed.notified().await;
             }
             match &*flight.outcome.borrow() {
-                Some(Outcome::Shared(Ok(None))) => return Boarding::Brought(Ok(None)),
-                Some(Outcome::Shared(Err(error))) => return Boarding::Brought(Err(error.clone())),
-                Some(Outcome::Shared(Ok(Some(content)))) => {
+                Some(FlightOutcome::Shared(Ok(None))) => return Boarding::Brought(Ok(None)),
+                Some(FlightOutcome::Shared(Err(error))) => {
+                    return Boarding::Brought(Err(error.clone()));
+                }
+                Some(FlightOutcome::Shared(Ok(Some(content)))) => {
                     let content = content.share();
                     return content.map_or(Boarding::Alone, |it| Boarding::Brought(Ok(Some(it))));
                 }
-                Some(Outcome::Alone) => return Boarding::Alone,
-                Some(Outcome::GivenUp) | None => {}
+                Some(FlightOutcome::Alone) => return Boarding::Alone,
+                Some(FlightOutcome::GivenUp) | None => {}
             }
         }
     }
@@ -79,15 +81,15 @@ impl Lead<'_> {
     /// Tells those who wait.
     pub(super) fn land(self, result: &Result<Option<Content>>, complete: bool) {
         let outcome = match result {
-            Ok(None) => Outcome::Shared(Ok(None)),
-            Ok(Some(content)) if complete => {
-                content.share().map_or(Outcome::Alone, |content| Outcome::Shared(Ok(Some(content))))
-            }
+            Ok(None) => FlightOutcome::Shared(Ok(None)),
+            Ok(Some(content)) if complete => content
+                .share()
+                .map_or(FlightOutcome::Alone, |content| FlightOutcome::Shared(Ok(Some(content)))),
             // The time was this one's; others may have more.
             Err(error) if !matches!(error.kind, Kind::Timeout | Kind::Cancelled) => {
-                Outcome::Shared(Err(error.clone()))
+                FlightOutcome::Shared(Err(error.clone()))
             }
-            _ => Outcome::Alone,
+            _ => FlightOutcome::Alone,
         };
         *self.flight.outcome.borrow_mut() = Some(outcome);
     }
@@ -95,7 +97,7 @@ impl Lead<'_> {
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        self.flight.outcome.borrow_mut().get_or_insert(Outcome::GivenUp);
+        self.flight.outcome.borrow_mut().get_or_insert(FlightOutcome::GivenUp);
         let mut flights = self.flights.0.borrow_mut();
         if flights.get(self.name).is_some_and(|flight| Rc::ptr_eq(flight, &self.flight)) {
             flights.remove(self.name);

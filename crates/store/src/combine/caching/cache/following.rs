@@ -1,19 +1,37 @@
 //! A cache hears of what others change in its source.
 
-use super::fill::Extent;
-use crate::{Changes, Context, Kind, Reference, Result, Store};
+use crate::{ChangeKind, Changes, Context, Kind, Reference, Result, Store};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as Step, Poll, Waker};
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// How far a write reaches. Everything above is forgotten in both cases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The reference.
+    AndAbove,
+    /// The reference and everything below it.
+    AndBelow,
+}
+
+impl Extent {
+    /// Of a change that was told.
+    pub(super) fn of(kind: ChangeKind) -> Self {
+        match kind {
+            ChangeKind::Changed => Extent::AndAbove,
+            ChangeKind::Deleted | ChangeKind::Lost => Extent::AndBelow,
+        }
+    }
+}
+
 /// How long after a watch has ended the next one begins.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A watch of the whole source, looked at whenever the cache is used: no task runs for it, what is
 /// told waits in the watch, and a read that finds nothing waiting costs one look.
-pub(super) enum Following {
+pub(super) enum SourceFollower {
     /// No watch until then.
     From(Instant),
     /// The source has not answered yet.
@@ -24,14 +42,14 @@ pub(super) enum Following {
     Never,
 }
 
-impl Following {
+impl SourceFollower {
     pub(super) fn new() -> Self {
-        Following::From(Instant::now())
+        SourceFollower::From(Instant::now())
     }
 
     /// Whether changes are told, so that something can be kept.
     pub(super) fn is_on(&self) -> bool {
-        matches!(self, Following::On(_))
+        matches!(self, SourceFollower::On(_))
     }
 
     /// What was changed since the last look, one thing at a time: everything, where a watch has
@@ -42,16 +60,16 @@ impl Following {
         let mut step = Step::from_waker(Waker::noop());
         loop {
             match self {
-                Following::Never => return None,
-                Following::From(moment) if Instant::now() < *moment => return None,
-                Following::From(_) => {
+                SourceFollower::Never => return None,
+                SourceFollower::From(moment) if Instant::now() < *moment => return None,
+                SourceFollower::From(_) => {
                     let watch = source.watch(&Reference::default(), &Context::default());
-                    *self = Following::Starting(Box::pin(watch));
+                    *self = SourceFollower::Starting(Box::pin(watch));
                 }
-                Following::Starting(watch) => match watch.as_mut().poll(&mut step) {
+                SourceFollower::Starting(watch) => match watch.as_mut().poll(&mut step) {
                     Poll::Pending => return None,
                     Poll::Ready(Ok(changes)) => {
-                        *self = Following::On(changes);
+                        *self = SourceFollower::On(changes);
                         return everything;
                     }
                     Poll::Ready(Err(error)) if error.kind == Kind::NotAllowed => {
@@ -59,17 +77,17 @@ impl Following {
                             "the cache of {} keeps nothing, because its source tells of no changes",
                             source.describe()
                         );
-                        *self = Following::Never;
+                        *self = SourceFollower::Never;
                     }
-                    Poll::Ready(Err(_)) => *self = Following::From(Instant::now() + PAUSE),
+                    Poll::Ready(Err(_)) => *self = SourceFollower::From(Instant::now() + PAUSE),
                 },
-                Following::On(changes) => match changes.as_mut().poll_next(&mut step) {
+                SourceFollower::On(changes) => match changes.as_mut().poll_next(&mut step) {
                     Poll::Pending => return None,
                     Poll::Ready(Some(Ok(change))) => {
                         return Some((change.reference, Extent::of(change.kind)));
                     }
                     Poll::Ready(Some(Err(_)) | None) => {
-                        *self = Following::From(Instant::now() + PAUSE);
+                        *self = SourceFollower::From(Instant::now() + PAUSE);
                         return everything;
                     }
                 },

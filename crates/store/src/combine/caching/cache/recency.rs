@@ -8,14 +8,14 @@ use tokio::time::Instant;
 /// sorted map into it. Using, adding and removing a name costs one search in the map.
 pub(super) struct Recency {
     by_name: BTreeMap<Rc<str>, usize>,
-    nodes: Vec<Node>,
+    nodes: Vec<RecencyNode>,
     free: Vec<usize>,
     newest: usize,
     oldest: usize,
     bytes: u64,
 }
 
-struct Node {
+struct RecencyNode {
     name: Rc<str>,
     bytes: u64,
     since: Instant,
@@ -60,7 +60,7 @@ impl Recency {
     pub(super) fn add(&mut self, name: &str, bytes: u64, since: Instant) {
         self.remove(name);
         let name: Rc<str> = name.into();
-        let node = Node { name: name.clone(), bytes, since, newer: NONE, older: NONE };
+        let node = RecencyNode { name: name.clone(), bytes, since, newer: NONE, older: NONE };
         let at = match self.free.pop() {
             Some(at) => {
                 self.nodes[at] = node;

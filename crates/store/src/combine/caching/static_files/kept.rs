@@ -19,16 +19,16 @@ const BYTES: usize = 64 << 20;
 /// rare where this pays. The changes are looked at before each read, so that no task has to wait
 /// for them.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct SiteCache {
     files: RefCell<HashMap<String, Option<Content>>>,
     bytes: Cell<usize>,
-    watch: RefCell<Watch>,
+    watch: RefCell<SiteWatch>,
     /// How often everything was forgotten.
     forgotten: Cell<u64>,
 }
 
 #[derive(Default)]
-enum Watch {
+enum SiteWatch {
     #[default]
     Not,
     Beginning(Answer<Changes>),
@@ -40,7 +40,7 @@ enum Watch {
 /// A read that has begun, and what had been forgotten by then.
 pub(super) struct Ticket(u64);
 
-impl Kept {
+impl SiteCache {
     /// What is kept of a path: nothing, or what is there.
     pub(super) fn get(&self, store: &Rc<dyn Store>, path: &str) -> Option<Option<Content>> {
         if !self.is_current(store) {
@@ -97,20 +97,20 @@ impl Kept {
     fn is_current(&self, store: &Rc<dyn Store>) -> bool {
         let mut task = Task::from_waker(Waker::noop());
         let mut watch = self.watch.borrow_mut();
-        if let Watch::Not = &*watch {
-            *watch = Watch::Beginning(store.watch(&Reference::default(), &Context::default()));
+        if let SiteWatch::Not = &*watch {
+            *watch = SiteWatch::Beginning(store.watch(&Reference::default(), &Context::default()));
         }
-        if let Watch::Beginning(answer) = &mut *watch {
+        if let SiteWatch::Beginning(answer) = &mut *watch {
             match Pin::new(answer).poll(&mut task) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(changes)) => {
                     self.forget();
-                    *watch = Watch::Running(changes);
+                    *watch = SiteWatch::Running(changes);
                 }
-                Poll::Ready(Err(_)) => *watch = Watch::Refused,
+                Poll::Ready(Err(_)) => *watch = SiteWatch::Refused,
             }
         }
-        let Watch::Running(changes) = &mut *watch else { return false };
+        let SiteWatch::Running(changes) = &mut *watch else { return false };
         loop {
             match changes.as_mut().poll_next(&mut task) {
                 Poll::Pending => return true,
@@ -118,7 +118,7 @@ impl Kept {
                 Poll::Ready(_) => {
                     // It may be able to tell again.
                     self.forget();
-                    *watch = Watch::Not;
+                    *watch = SiteWatch::Not;
                     return false;
                 }
             }

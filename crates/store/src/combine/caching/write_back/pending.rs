@@ -1,6 +1,5 @@
 //! Writes that wait, and the task that does them.
 
-use super::WriteBackOptions;
 use crate::combine::{Retry, RetryOptions};
 use crate::{ClientContent, Content, Context, Error, Reference, Result, Store, Verb};
 use futures_util::future::select;
@@ -12,15 +11,45 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+/// How a [`crate::WriteBack`] waits and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBackOptions {
+    /// How long a write waits for others of the same reference before it is done.
+    pub delay: Duration,
+    /// References that may have pending writes, at least 1. Beyond, the writer waits.
+    pub max_pending: usize,
+    /// Bytes of pending contents, about. Beyond, the writer waits.
+    pub max_size: u64,
+    /// How often a write is tried again after a temporary error, before it counts as lost.
+    pub retries: u32,
+    /// Whether a put asks the source first whether it creates something, and a delete whether there
+    /// is something to delete. Without, both answer what they can know: a put of something unknown
+    /// that it was there (`false`), a delete that it was (`true`).
+    pub exact: bool,
+}
+
+impl Default for WriteBackOptions {
+    /// After 100 ms, at most 1024 references and 64 MiB, ten tries more.
+    fn default() -> Self {
+        WriteBackOptions {
+            delay: Duration::from_millis(100),
+            max_pending: 1024,
+            max_size: 64 << 20,
+            retries: 10,
+            exact: false,
+        }
+    }
+}
+
 /// What a pending write costs beside its bytes.
 const OVERHEAD: u64 = 256;
 
 /// The writes that wait for one source.
-pub(super) struct Pending {
+pub(super) struct PendingWrites {
     pub(super) source: Rc<dyn Store>,
     pub(super) options: WriteBackOptions,
     retry: Retry,
-    state: RefCell<State>,
+    state: RefCell<PendingState>,
     /// A write was done or lost.
     moved: Notify,
     /// Somebody waits for all of them.
@@ -28,11 +57,11 @@ pub(super) struct Pending {
 }
 
 #[derive(Default)]
-struct State {
+struct PendingState {
     /// By path, its parts joined by single slashes.
-    writes: HashMap<Box<str>, Write>,
+    writes: HashMap<Box<str>, WaitingWrite>,
     order: VecDeque<Box<str>>,
-    in_flight: Option<(Box<str>, Write)>,
+    in_flight: Option<(Box<str>, WaitingWrite)>,
     bytes: u64,
     /// Numbers of the last write that was added, and of the last that is no longer pending.
     added: u64,
@@ -44,7 +73,7 @@ struct State {
 }
 
 /// The last that is to be written at a reference: content, or nothing where it is deleted.
-struct Write {
+struct WaitingWrite {
     reference: Reference,
     content: Option<Content>,
     size: u64,
@@ -55,7 +84,7 @@ struct Write {
 }
 
 /// What is pending at a reference.
-pub(super) enum Found {
+pub(super) enum PendingRead {
     Nothing,
     /// Content, or none where it was deleted.
     Written(Option<Content>),
@@ -71,8 +100,8 @@ fn size(content: Option<&Content>) -> u64 {
     OVERHEAD + content.map_or(0, crate::combine::answers::size)
 }
 
-impl State {
-    fn at(&self, key: &str) -> Option<&Write> {
+impl PendingState {
+    fn at(&self, key: &str) -> Option<&WaitingWrite> {
         let in_flight = self.in_flight.as_ref().filter(|(on, _)| **on == *key);
         self.writes.get(key).or_else(|| in_flight.map(|(_, write)| write))
     }
@@ -82,13 +111,17 @@ impl State {
     }
 }
 
-impl Pending {
+impl PendingWrites {
     pub(super) fn new(source: Rc<dyn Store>, options: WriteBackOptions) -> Self {
-        let (first, longest) = (Duration::from_millis(100), Duration::from_secs(10));
-        let pauses = RetryOptions { times: options.times, first, longest };
+        let pauses = RetryOptions {
+            retries: options.retries,
+            initial_delay: Duration::from_millis(100),
+            max_delay: Duration::from_secs(10),
+            retry_posts: false,
+        };
         let retry = Retry::new(source.clone(), pauses);
         let (state, moved, hurry) = (RefCell::default(), Notify::new(), Notify::new());
-        Pending { source, options, retry, state, moved, hurry }
+        PendingWrites { source, options, retry, state, moved, hurry }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -100,26 +133,26 @@ impl Pending {
         self.is_empty() && self.state.borrow().lost.is_none()
     }
 
-    pub(super) fn find(&self, reference: &Reference) -> Found {
+    pub(super) fn find(&self, reference: &Reference) -> PendingRead {
         let state = self.state.borrow();
         if state.len() == 0 {
-            return Found::Nothing;
+            return PendingRead::Nothing;
         }
         match state.at(&key(reference)) {
-            None => Found::Nothing,
+            None => PendingRead::Nothing,
             Some(write) if write.reference == *reference => match &write.content {
-                Some(content) => {
-                    content.share().map_or(Found::Unclear, |it| Found::Written(Some(it)))
-                }
-                None => Found::Written(None),
+                Some(content) => content
+                    .share()
+                    .map_or(PendingRead::Unclear, |it| PendingRead::Written(Some(it))),
+                None => PendingRead::Written(None),
             },
-            Some(_) => Found::Unclear,
+            Some(_) => PendingRead::Unclear,
         }
     }
 
     /// Whether there is something at a reference, pending or in the source.
     pub(super) async fn exists(&self, reference: &Reference, context: &Context) -> Result<bool> {
-        if let Found::Written(written) = self.find(reference) {
+        if let PendingRead::Written(written) = self.find(reference) {
             return Ok(written.is_some());
         }
         let context = Context { known: None, ..context.clone() };
@@ -127,14 +160,14 @@ impl Pending {
     }
 
     pub(super) fn is_too_large(&self, content: Option<&Content>) -> bool {
-        size(content) > self.options.bytes
+        size(content) > self.options.max_size
     }
 
     pub(super) fn has_room(&self, reference: &Reference, content: Option<&Content>) -> bool {
         let state = self.state.borrow();
         let known = state.writes.contains_key(&key(reference));
-        let room = known || state.len() < self.options.pending.max(1);
-        room && state.bytes + size(content) <= self.options.bytes
+        let room = known || state.len() < self.options.max_pending.max(1);
+        room && state.bytes + size(content) <= self.options.max_size
     }
 
     /// Lets a write wait. Answers as a put or a delete does, as far as that is known.
@@ -163,7 +196,7 @@ impl Pending {
             state.added += 1;
             let (number, due) = (state.added, Instant::now() + self.options.delay);
             let reference = reference.clone();
-            let write = Write { reference, content, size, number, due, from_client };
+            let write = WaitingWrite { reference, content, size, number, due, from_client };
             state.order.push_back(key.clone());
             state.writes.insert(key, write);
         }
@@ -251,10 +284,10 @@ impl Pending {
 }
 
 /// Somebody who waits, so that writes are done without delay.
-struct Hurry<'a>(&'a Pending);
+struct Hurry<'a>(&'a PendingWrites);
 
 impl<'a> Hurry<'a> {
-    fn new(pending: &'a Pending) -> Self {
+    fn new(pending: &'a PendingWrites) -> Self {
         pending.state.borrow_mut().waiting += 1;
         pending.hurry.notify_waiters();
         Hurry(pending)

@@ -1,0 +1,58 @@
+-- Null, and the classes of arrays and dictionaries with what makes them: every file above answers
+-- them. Their messages are in collections/.
+local K = ...
+local setmetatable = setmetatable
+
+-- What stands for nil inside arrays and dictionaries. It never comes out of them: to a program
+-- `NSNull null` is nil.
+local Null = K.newClass("Null", K.classes.Object)
+K.alias("NSNull", Null)
+local NULL = setmetatable({}, Null._methods)
+K.NULL = NULL
+
+-- What stands for a value where Lua has no nil.
+function K.orNull(value)
+  if value == nil then return NULL end
+  return value
+end
+
+local Collection = K.newClass("Collection", K.classes.Object)
+
+local Array = K.newClass("Array", Collection)
+K.alias("NSArray", Array)
+local MutableArray = K.newClass("MutableArray", Array)
+K.alias("NSMutableArray", MutableArray)
+K.alias("OrderedCollection", MutableArray)
+local arrayMethods, mutableMethods = Array._methods, MutableArray._methods
+
+-- Adopts a Lua table of elements as an Array. With a count, there may be nil among them.
+function K.array(list, n)
+  if n then
+    for i = 1, n do
+      if list[i] == nil then list[i] = NULL end
+    end
+  end
+  return setmetatable(list, arrayMethods)
+end
+
+function K.mutableArray(list)
+  return setmetatable(list, mutableMethods)
+end
+
+local Dictionary = K.newClass("Dictionary", Collection)
+for _, name in ipairs { "NSMutableDictionary", "NSDictionary", "MutableDictionary", "OrderedDictionary" } do
+  K.alias(name, Dictionary)
+end
+local dictionaryMethods = Dictionary._methods
+
+-- Adopts keys and the map from key to value; a value absent in the map is nil.
+function K.dictionary(keys, map, n)
+  for i = 1, n do
+    if map[keys[i]] == nil then map[keys[i]] = NULL end
+  end
+  return setmetatable({ _keys = keys, _map = map, _n = n }, dictionaryMethods)
+end
+
+function K.newDictionary()
+  return setmetatable({ _keys = {}, _map = {}, _n = 0 }, dictionaryMethods)
+end

@@ -1,0 +1,102 @@
+-- Requests: how Rust asks an object of the program for a verb, and what a client gets.
+local K = ...
+local type, rawget = type, rawget
+local native = K.native
+
+-- Whether a server counts requests by pattern.
+local isObserved = false
+function K.observeRequests() isObserved = true end
+
+-- Says which path of a scheme answers a verb. Asked only once a server counts requests.
+local function tellPattern(object, verb, path)
+  local class = K.classOf(object)
+  if not class or not class._subs then return end
+  local body, _, _, pattern = K.resolvePath(class, verb, path)
+  if not body then return end
+  -- A path without parameters is its own pattern.
+  pattern = pattern or path
+  if string.byte(pattern, 1) ~= 47 then pattern = "/" .. pattern end
+  native.answeredBy(pattern)
+end
+
+local function putInto(object, path, value)
+  if object._isStore then return object:at_put_(K.pathReference(path), value) end
+  return K.walkPut(object, path, value)
+end
+
+-- Verbs for objects without a property path for them.
+local otherwise = {
+  get = function(object, path)
+    if type(object) == "function" then return object(path) end
+    if object._isStore then return K.storeGet(object, path, nil, true) end
+    if object._isReference then return object:value() end
+    local inner = string.gsub(path, "^/+", "")
+    if inner == "" then return object end
+    return K.walk(object, inner)
+  end,
+  put = function(object, path, value) putInto(object, string.gsub(path, "^/+", ""), value) end,
+  post = function(object, path, value)
+    if object._isStore then return object:at_post_(K.pathReference(path), value) end
+    K.refuseVerb("post", path)
+  end,
+  merge = function(object, path, value)
+    if object._isStore then return object:merge_at_(value, K.pathReference(path)) end
+    K.refuseVerb("merge", path)
+  end,
+  delete = function(object, path)
+    if object._isStore then return object:deleteAt_(K.pathReference(path)) end
+    K.refuseVerb("delete", path)
+  end,
+  list = function(object, path)
+    if object._isStore then return object:childrenOfReference_(K.pathReference(path)) end
+    return nil
+  end,
+}
+
+-- Where a row is that was just inserted, when it can be read there: `/tasks` and its key.
+local function placeBelow(object, path, answer)
+  local key = K.placeOf(answer)
+  if not key then return nil end
+  local class = K.classOf(object)
+  local place = string.gsub(path, "/+$", "") .. "/" .. K.encodeSegment(key)
+  if not class or not class._subs then return nil end
+  for _, verb in ipairs(K.pathVerbs(class, place)) do
+    if verb == "get" then return place end
+  end
+  return nil
+end
+
+-- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
+function K.serve(object, verb, path, query, value)
+  local written = path
+  if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
+  local reference = K.pathReference(query and written .. "?" .. query or written)
+  if isObserved then tellPattern(object, verb, path) end
+  local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get")
+  if not found then answer = otherwise[verb](object, path, value) end
+  if verb == "delete" then
+    K.tellWatchers(object, "deleted", path)
+  elseif verb ~= "get" and verb ~= "list" then
+    K.tellWatchers(object, "changed", path)
+  end
+  if verb == "list" then return answer end
+  if type(answer) == "table" and answer._isRaw then answer = K.markup(answer._text) end
+  if verb == "get" and K.isHandedOver(answer) then return answer, true end
+  if type(answer) ~= "table" then return answer end
+  -- An error that a handler answers is an error, also where `signal` was forgotten.
+  if answer._isError then K.raise(answer) end
+  if answer._isRows then return K.answerOf(answer) end
+  if answer._kind == 6 then
+    if verb == "get" then return K.sendPage(answer) end
+    return answer
+  end
+  if verb == "get" and rawget(answer, "_path") and answer._isReference then
+    native.respond("status", 302)
+    local scheme = answer._scheme
+    native.respond("location", (scheme == "http" or scheme == "https") and answer:stringValue() or answer._path)
+    return ""
+  end
+  if verb == "post" then return answer, placeBelow(object, path, answer) or K.placeOf(answer) and 1 end
+  if verb == "put" and K.wasCreated(answer) then return answer, 1 end
+  return answer
+end

@@ -1,0 +1,150 @@
+//! The context of a verb: conditions, deadline, transaction, and the HTTP exchange it is part of.
+
+use crate::{
+    Allowance, Condition, Conditions, Content, EntityTag, Error, Reference, Result, Text,
+    Transaction, Value, Verb,
+};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// What a caller says beside the reference. The default asks for nothing special.
+#[derive(Clone, Default)]
+pub struct Context {
+    /// The validator of what the caller has: a store that knows its own cheaply may answer
+    /// [`crate::Body::Empty`] with the same tag instead of the content.
+    pub known: Option<EntityTag>,
+    /// What has to be so for a put, merge or delete to happen ([`Store::conditions`]). Posts may keep
+    /// or refuse it; reads do not look at it.
+    pub only_if: Option<Condition>,
+    /// When the caller stops waiting. Stores that wait for others should stop by then.
+    pub deadline: Option<Instant>,
+    /// The HTTP exchange this is part of, for programs that look at requests.
+    pub exchange: Option<Rc<dyn Exchange>>,
+    /// The innermost transaction that the caller is in.
+    pub transaction: Option<Rc<dyn Transaction>>,
+    /// Set where the content of a write came from a client of a server.
+    pub from_client: Option<ClientContent>,
+}
+
+/// Content that a client sent: it obeys the class of its table.
+#[derive(Clone, Debug, Default)]
+pub struct ClientContent {
+    /// The fields that the program has set in it, which may be any of the class.
+    pub granted: Option<Rc<[String]>>,
+    /// The text that the client sent, where it was read at once.
+    pub text: Option<bytes::Bytes>,
+}
+
+impl ClientContent {
+    /// The fields that the program has set.
+    pub fn granted(&self) -> &[String] {
+        self.granted.as_deref().unwrap_or_default()
+    }
+}
+
+impl Context {
+    /// Refuses a condition, for stores and verbs that keep none.
+    ///
+    /// # Errors
+    /// [`crate::Kind::NotAllowed`] when there is a condition.
+    pub fn unconditional(&self, verb: Verb, reference: &Reference) -> Result<()> {
+        Conditions::None.admit(self.only_if.as_ref(), verb, reference)
+    }
+
+    /// Charges the request for memory of the engine, such as that of parsed values, until the values
+    /// are collected after its end. Programs outside of requests have the engine's limit alone.
+    ///
+    /// # Errors
+    /// As [`crate::Held::add`].
+    pub fn hold(&self, bytes: usize) -> Result<()> {
+        match self.exchange.as_ref().and_then(|exchange| exchange.allowance()) {
+            Some(allowance) => allowance.hold(bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Charges the request for the engine's copy of content that has arrived, as [`Context::hold`].
+    ///
+    /// # Errors
+    /// As [`crate::Held::add_arriving`].
+    pub fn hold_arrived(&self, bytes: usize) -> Result<()> {
+        match self.exchange.as_ref().and_then(|exchange| exchange.allowance()) {
+            Some(allowance) => allowance.hold_arrived(bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether content is the short answer to a caller who has it already: [`crate::Body::Empty`]
+    /// with the tag that the caller knows.
+    pub fn knows(&self, content: &Content) -> bool {
+        self.known.is_some()
+            && self.known == content.entity_tag
+            && matches!(content.body, crate::Body::Empty)
+    }
+}
+
+/// A request being answered, as a program may see it: the schemes `query:`, `header:`, `cookie:`,
+/// `form:`, `body:` and `response:`.
+pub trait Exchange {
+    /// The method, such as `GET`.
+    fn method(&self) -> &str;
+    /// The path with its query, as sent.
+    fn target(&self) -> &str;
+    /// The address of the client.
+    fn peer(&self) -> String;
+    /// A parameter of the query, unescaped; the first when it stands twice.
+    fn query(&self, name: &str) -> Option<String>;
+    /// A header of the request; several fields of a name are joined by `, `.
+    fn header(&self, name: &str) -> Option<String>;
+    /// All headers of the request by their names in small letters, in the order in which the
+    /// names first came; several fields of a name are joined as [`Exchange::header`] does.
+    fn headers(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+    /// A cookie of the request.
+    fn cookie(&self, name: &str) -> Option<String>;
+    /// The first field of a name in a form body: text, or for a file a record of `name`,
+    /// `mediaType` and `data`. All fields, as a record with a list for a name that stands more than
+    /// once, where the name is empty.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`](crate::Kind::Invalid) for a malformed form,
+    /// [`Kind::TooLarge`](crate::Kind::TooLarge) for one above the limits of forms.
+    fn form(&self, name: &str) -> Result<Option<Value>>;
+    /// The body of the request as it came.
+    fn body(&self) -> Option<Text>;
+    /// The name of the request that log lines of all servers share, where it has one.
+    fn id(&self) -> Option<String> {
+        None
+    }
+    /// What this request may hold of the memory of all requests, where it is counted.
+    fn allowance(&self) -> Option<&Allowance> {
+        None
+    }
+    /// A program says which of its patterns answers, such as `/item/:id`, for those who count.
+    fn set_route(&self, pattern: &str) {
+        let _ = pattern;
+    }
+    /// A call to another server begins that is made for this request. `None` where nobody follows
+    /// it. The target has no query and no password.
+    fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
+        let _ = (method, target);
+        None
+    }
+    /// Sets the status of the answer.
+    fn set_status(&self, status: u16);
+    /// Sets a header of the answer; an invalid name or value is an error.
+    fn set_header(&self, name: &str, value: &str) -> Result<()>;
+    /// Takes back what was set: a header by its name, or the `status`.
+    fn unset(&self, name: &str) {
+        let _ = name;
+    }
+}
+
+/// A call to another server while it is under way: dropping it says that the call was given up.
+pub trait Calling {
+    /// Headers that the call carries, so that the other server's work belongs to the same trace.
+    fn headers(&self) -> Vec<(&'static str, String)>;
+    /// The head of the answer came, with this status, or none will come.
+    fn ended(self: Box<Self>, outcome: std::result::Result<u16, &Error>);
+}
