@@ -75,7 +75,7 @@ impl Schemes {
             }),
             "search" => self.search.clone(),
             "sh" => Rc::new(CommandStore::new(self.environment.clone())),
-            "std" => super::standard::files(),
+            "std" => crate::world::standard::files(),
             "sqlite" => self.sqlite.clone(),
             _ => return None,
         })

@@ -1,8 +1,9 @@
 //! Scripts with their values, from a table: one process of the built command for each.
 //!
 //! The table is `tests/cases/language.tsv`, or the file that `RUNNEL_LANGUAGE_CASES` names. Its
-//! columns are separated by tabs: number, category, script, expected value, note. In scripts and values `\n` is a line end and `\\` a
-//! backslash. `ERROR` means that the script must fail with a place, `nil` that nothing is printed.
+//! columns are separated by tabs: number, category, script, expected value, note. In scripts and
+//! values `\n` is a line end and `\\` a backslash. `ERROR` means that the script must fail with a
+//! place, `nil` that nothing is printed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
