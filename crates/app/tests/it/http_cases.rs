@@ -1,43 +1,49 @@
-//! The raw HTTP cases, where they lie beside the project, against the example that plays their
-//! fixture: every one, in strict mode. `RUNNEL_HTTP_CASES` names another file of cases.
+//! The raw HTTP cases of `tests/cases/http.jsonl` against the example that plays their fixture: every
+//! one, in strict mode. `RUNNEL_HTTP_CASES` names another file of cases.
 
 use crate::support::{Folder, Process, examples, free_port, runnel};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 #[test]
 fn the_fixture_answers_every_case() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/tools/http");
-    let runner = beside.join("http_case_runner.py");
-    let has_python = Command::new("python3").arg("--version").output().is_ok();
-    if !runner.exists() || !has_python {
-        println!("skipped: the raw HTTP cases do not lie beside the project, or no python3");
-        return;
-    }
     let folder = Folder::new();
     let root = folder.path("root");
-    let made = Command::new("sh").arg(beside.join("mkroot.sh")).arg(&root).status().unwrap();
-    assert!(made.success(), "the folder of the cases could not be made");
-
+    make_root(&root);
     let port = free_port();
     let mut command = runnel();
     command.arg(examples().join("http-fixture.st")).arg(port.to_string()).arg(&root);
     let mut process = Process::start(command.stdin(Stdio::null()));
     process.listens(port);
-    let mut cases = Command::new("python3");
-    cases.arg(runner).arg(format!("127.0.0.1:{port}")).arg("--strict");
-    if let Some(file) = std::env::var_os("RUNNEL_HTTP_CASES") {
-        cases.arg("--cases").arg(file);
-    }
-    let output = cases.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let summary = text.lines().find(|line| line.ends_with(" passed"));
-    let Some((passed, all)) =
-        summary.and_then(|line| line.strip_suffix(" passed")?.split_once('/'))
-    else {
-        panic!("no summary: {text}{}", String::from_utf8_lossy(&output.stderr));
-    };
-    assert!(passed == all && all.parse::<usize>().unwrap() > 100, "{text}");
+    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/http.jsonl");
+    let file = std::env::var_os("RUNNEL_HTTP_CASES").map_or_else(own, PathBuf::from);
+    let cases = std::fs::read_to_string(file).unwrap();
+    let needs = ["any", "static", "dynamic", "ws"];
+    let (count, failed) =
+        runnel_scratch::run_http_cases(([127, 0, 0, 1], port).into(), &cases, &needs, true);
+    assert!(failed.is_empty() && count > 100, "{} of {count}: {failed:#?}", failed.len());
     process.signal("TERM");
     assert_eq!(process.end(), 0, "{}", process.err());
+}
+
+/// The files that the cases ask for, with a link out of the folder and a FIFO.
+fn make_root(root: &Path) {
+    let write = |name: &str, bytes: &[u8]| std::fs::write(root.join(name), bytes).unwrap();
+    for folder in ["dir", "noindex"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    write("1k.txt", &(0..1024).map(|i| b'a' + (i % 26) as u8).collect::<Vec<_>>());
+    write("big.bin", &(0..8 << 20).map(|i| (i % 251) as u8).collect::<Vec<_>>());
+    write("pre.txt", "hello pre-compressed\n".repeat(50).as_bytes());
+    write("naïve.txt", b"naive\n");
+    write("blob.zzz", b"\0\x01\x02");
+    write("empty.txt", b"");
+    write("dir/index.html", b"<!doctype html><title>index of dir</title>index of dir\n");
+    write(".hidden", b"secret\n");
+    write("noindex/a.txt", b"a");
+    std::os::unix::fs::symlink("/etc/passwd", root.join("escape.txt")).unwrap();
+    for command in ["gzip -nk pre.txt", "mkfifo fifo"] {
+        let status = Command::new("sh").args(["-c", command]).current_dir(root).status().unwrap();
+        assert!(status.success(), "{command}");
+    }
 }

@@ -26,7 +26,7 @@ async fn status(server: &HttpServer, method: &str, fields: &str) -> u16 {
     peer.send(format!("{head}Content-Length: 2\r\n\r\nhi")).await;
     let response = peer.receive().await;
     if response.status == 403 {
-        assert!(response.text().contains("origins:"), "{}", response.text());
+        assert!(response.text().contains("allowedOrigins:"), "{}", response.text());
     }
     response.status
 }
