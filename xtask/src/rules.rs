@@ -1,23 +1,28 @@
 //! The rules. Each looks at the whole project and answers what breaks it.
 
 mod banned;
+#[allow(dead_code)]
+mod circles;
 mod contents;
 mod dependencies;
+mod guides;
+#[allow(dead_code)]
+mod house;
 mod kernel;
 mod links;
+mod machines;
 mod proofs;
 mod purity;
 mod shape;
 mod store_methods;
 mod unsafe_code;
-mod words;
 
 use crate::{Finding, Tree};
 
 /// A rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     dependencies::check,
     purity::check,
     unsafe_code::check,
@@ -25,10 +30,11 @@ const RULES: [Rule; 11] = [
     shape::check,
     banned::check,
     contents::check,
+    machines::check,
     kernel::check,
-    words::check,
     links::check,
     proofs::check,
+    guides::check,
 ];
 
 /// Checks a project against all rules; the findings are in the order of files and lines.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Folders that hold no part of the project, by their path from the root.
-const OUTSIDE: [&str; 6] = [
+const OUTSIDE: [&str; 7] = [
     ".git",
     "target",
+    "dist",
     "benches/search-peers/target",
     "fuzz/target",
     "fuzz/corpus",

@@ -44,8 +44,8 @@ pub(crate) struct Args {
 /// How a program is run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Running {
-    /// Run the program in so many threads that share its ports; `auto`: one for each core.
-    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = crate::workers::count)]
+    /// Number of worker threads that share the ports of the program; `auto`: one for each core.
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = crate::process::workers::count)]
     pub(crate) workers: usize,
     /// Start the program again when it dies, and exchange it on SIGHUP, SIGUSR2 or `upgrade`.
     #[arg(long)]
@@ -125,7 +125,7 @@ pub(crate) enum Command {
         process: i32,
     },
     /// Measure how fast a server answers, and check every answer.
-    Bench(Box<crate::bench::Bench>),
+    Bench(Box<crate::commands::bench::Bench>),
     /// Run `test` blocks of programs, and the examples in Markdown pages.
     Test {
         /// Programs, pages, or folders with them; the folder `spec` when none is named.

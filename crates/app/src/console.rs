@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes of output kept before they are written.
 const KEPT: usize = 64 * 1024;
 
-/// While somebody types at a prompt: what prints above the line that is edited.
+/// Prints above the edited line while a prompt is open.
 static PROMPT: Mutex<Option<SyncSender<String>>> = Mutex::new(None);
 
 /// Output of a program. A terminal sees every line at once; a pipe gets larger pieces, and what is
@@ -60,7 +60,7 @@ impl Console {
     }
 
     /// A line on a terminal that the next one replaces; an empty one takes it away. Nothing where
-    /// standard error is no terminal, and nothing while somebody types at the prompt.
+    /// standard error is no terminal, and nothing while a prompt is open.
     pub(crate) fn progress(text: &str) {
         let prompt = PROMPT.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = std::io::stderr().lock();
@@ -97,7 +97,7 @@ fn printed_above(bytes: &[u8]) -> bool {
         .is_some_and(|print| print.try_send(String::from_utf8_lossy(bytes).into_owned()).is_ok())
 }
 
-/// Nobody reads any more, as after `| head`: that is a good end, as for other commands.
+/// The reader has closed the pipe, as `head` does: a normal end, as for other commands.
 fn ended_well(written: std::io::Result<()>) {
     if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
         std::process::exit(0);

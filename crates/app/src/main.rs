@@ -1,36 +1,21 @@
 //! The runnel command.
 
 mod args;
-mod bench;
-mod check;
-mod command_store;
+mod commands;
 mod console;
-mod database_options;
-mod fmt;
-mod graph;
-mod handover;
-mod html;
+mod event_loop;
+mod exit_status;
 mod memory;
-mod notify;
-mod observing;
-mod option_value;
-mod reload;
-mod remote_stores;
+mod process;
 mod repl;
 mod report;
-mod routes;
 mod run;
-mod schemes;
-mod search_pages;
-mod server_options;
-mod signals;
-mod standard;
-mod supervise;
 mod test;
-mod workers;
 mod world;
 
 use clap::Parser;
+use commands::{bench, check, fmt, graph, html, routes};
+use process::{handover, supervise};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,28 +23,12 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Exit statuses, as in sysexits.h.
-mod status {
-    /// The command line or a program's arguments are wrong.
-    pub(crate) const USAGE: u8 = 64;
-    /// The program does not compile.
-    pub(crate) const DATA: u8 = 65;
-    /// A file that was named cannot be read.
-    pub(crate) const NO_INPUT: u8 = 66;
-    /// Nothing answers where a server was named.
-    pub(crate) const UNAVAILABLE: u8 = 69;
-    /// The program raised an error that nothing handled.
-    pub(crate) const SOFTWARE: u8 = 70;
-    /// A file could not be written.
-    pub(crate) const CANNOT_CREATE: u8 = 73;
-}
-
 fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { status::USAGE } else { 0 });
+            return ExitCode::from(if error.use_stderr() { exit_status::USAGE } else { 0 });
         }
     };
     start_log();

@@ -10,8 +10,8 @@ pub(crate) use input::{Input, Lines};
 pub(crate) use session::{Reaction, Session};
 
 use crate::console::Console;
+use crate::process::signals;
 use crate::report::Report;
-use crate::signals;
 use editor::{Asked, Editor};
 use runnel_runtime::Isolate;
 use std::io::IsTerminal;
@@ -22,7 +22,7 @@ const GREETING: &str = "Runnel: every resource is a variable, and a program serv
     Try `3 + 4`, or `file:hello.txt ← 'hi'` and then `file:hello.txt` (Tab completes).\n\
     Ctrl-D leaves; `runnel --help` shows what else there is.";
 
-/// Greets whoever opens the prompt by hand.
+/// Greets a person at a terminal.
 pub(crate) fn greet() {
     if is_terminal() {
         Console::line(GREETING);
@@ -49,8 +49,8 @@ pub(crate) async fn interact(isolate: &Isolate, input: &Input, console: &Rc<Cons
     from_lines(isolate, &input.lines(), console).await
 }
 
-/// Lines of a pipe, a file, or of a terminal whose output goes elsewhere. At their end the program
-/// goes on serving.
+/// Lines of a pipe, a file, or of a terminal whose output goes elsewhere. After the last line the
+/// program continues to serve.
 async fn from_lines(isolate: &Isolate, lines: &Lines, console: &Rc<Console>) -> u8 {
     let mut session = Session::new(Report::new(false));
     let mut status = 0;
@@ -58,7 +58,7 @@ async fn from_lines(isolate: &Isolate, lines: &Lines, console: &Rc<Console>) -> 
         let (reaction, ended) = match lines.next().await {
             Some(Ok(line)) => (session.line(isolate, &line).await, false),
             Some(Err(error)) => {
-                (Reaction::Error(format!("error: {error}"), crate::status::DATA), false)
+                (Reaction::Error(format!("error: {error}"), crate::exit_status::DATA), false)
             }
             None => (session.finish(isolate).await, true),
         };

@@ -142,7 +142,7 @@ impl Report {
         match why {
             Failure::Compile(diagnostics) => {
                 self.diagnostics(source, name, diagnostics);
-                crate::status::DATA
+                crate::exit_status::DATA
             }
             Failure::Fault(fault) => self.ended(isolate, fault),
         }
@@ -172,7 +172,7 @@ impl Report {
             Some(status) => status.clamp(0, 255) as u8,
             None => {
                 self.fault(isolate, fault);
-                crate::status::SOFTWARE
+                crate::exit_status::SOFTWARE
             }
         }
     }

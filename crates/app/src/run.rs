@@ -1,15 +1,17 @@
 //! Running programs: from a file, from the command line, at the prompt.
 
 use crate::console::Console;
+use crate::event_loop::{block_on, started};
+use crate::exit_status;
+use crate::process::handover;
+use crate::process::notify;
+use crate::process::signals;
+use crate::process::workers::{self, WorkerIndex};
 use crate::report::Report;
-use crate::status;
-use crate::workers::{self, Place};
 use crate::world::World;
-use crate::{handover, notify, signals};
 use runnel_runtime::{Argument, Isolate};
 use runnel_store::Value;
 use runnel_syntax::ast::{Parameter, Selector, Signature};
-use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,45 +21,28 @@ use std::time::Duration;
 const WRITING: Duration = Duration::from_secs(30);
 
 /// An isolate with its world.
-pub(crate) struct Program {
+pub(crate) struct RunningProgram {
     pub(crate) isolate: Isolate,
     pub(crate) world: Rc<World>,
 }
 
-impl Program {
-    pub(crate) fn new() -> Result<Program, String> {
-        Program::within(World::new())
+impl RunningProgram {
+    pub(crate) fn new() -> Result<RunningProgram, String> {
+        RunningProgram::within(World::new())
     }
 
     /// In a world of one's own.
-    pub(crate) fn within(world: Rc<World>) -> Result<Program, String> {
+    pub(crate) fn within(world: Rc<World>) -> Result<RunningProgram, String> {
         let isolate = Isolate::new(world.clone(), crate::memory::limits())?;
-        Ok(Program { isolate, world })
+        Ok(RunningProgram { isolate, world })
     }
-}
-
-/// Runs a future on an event loop of this thread.
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build_local(tokio::runtime::LocalOptions::default())
-        .map_err(|error| format!("the event loop could not be started: {error}"))?;
-    Ok(runtime.block_on(future))
-}
-
-/// What both ways of starting say when the engine cannot be set up.
-pub(crate) fn started<T>(result: Result<T, String>) -> Result<T, u8> {
-    result.map_err(|message| {
-        Console::error(&format!("error: {message}"));
-        status::SOFTWARE
-    })
 }
 
 /// Runs with a program, then ends the process's output and servers. The isolate itself is not
 /// taken apart: the process ends.
-fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
+fn with_program(place: WorkerIndex, act: impl AsyncFnOnce(&RunningProgram) -> u8) -> u8 {
     let outcome = started(block_on(async {
-        let program = Program::within(World::of(place))?;
+        let program = RunningProgram::within(World::of(place))?;
         let status = tokio::select! {
             status = act(&program) => status,
             status = signals::told_to_stop() => status,
@@ -70,7 +55,9 @@ fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
         }
         tokio::select! {
             () = finish(&program) => {}
-            () = signals::told_again() => Console::error("note: told to stop again, so open connections are cut"),
+            () = signals::told_again(handover::is_supervised()) => {
+                Console::error("note: told to stop again, so open connections are cut");
+            }
         }
         let status = written(status).await;
         if program.world.place().is_first() {
@@ -89,7 +76,7 @@ fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
 
 /// Stops the servers, all at the same time and without the engine, which may be short of memory;
 /// then ends the program.
-async fn finish(program: &Program) {
+async fn finish(program: &RunningProgram) {
     program.world.stop_servers().await;
     if let Err(fault) = program.isolate.finish().await {
         Console::error(&format!("error: {fault}"));
@@ -104,30 +91,32 @@ async fn written(status: u8) -> u8 {
         Err(_) => format!("it took longer than {} seconds", WRITING.as_secs()),
     };
     Console::error(&format!("error: not everything was written at the end: {why}"));
-    if status == 0 { status::SOFTWARE } else { status }
+    if status == 0 { exit_status::SOFTWARE } else { status }
 }
 
 /// `runnel -e SOURCE`
 pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
-    with_program(Place::first(1), async |program| match program.isolate.run(source, "-e").await {
-        Ok(outcome) => {
-            if let Some(text) = outcome.text {
-                program.world.console().write(text.as_bytes());
-                program.world.console().write(b"\n");
+    with_program(WorkerIndex::first(1), async |program| {
+        match program.isolate.run(source, "-e").await {
+            Ok(outcome) => {
+                if let Some(text) = outcome.text {
+                    program.world.console().write(text.as_bytes());
+                    program.world.console().write(b"\n");
+                }
+                program.isolate.warn_unstarted().await;
+                forked(program).await
             }
-            program.isolate.warn_unstarted().await;
-            forked(program).await
-        }
-        Err(why) => {
-            program.world.console().flush();
-            report.failure(&program.isolate, source, "-e", &why)
+            Err(why) => {
+                program.world.console().flush();
+                report.failure(&program.isolate, source, "-e", &why)
+            }
         }
     })
 }
 
 /// `runnel` alone.
 pub(crate) fn prompt(_report: &Report) -> u8 {
-    with_program(Place::first(1), async |program| {
+    with_program(WorkerIndex::first(1), async |program| {
         crate::repl::greet();
         let world = &program.world;
         crate::repl::interact(&program.isolate, world.input(), world.console()).await
@@ -158,13 +147,13 @@ pub(crate) fn file(order: &Order) -> u8 {
     let source: Arc<str> = source.into();
     let same = source.clone();
     workers::plan(order.workers, move |place| worker(place, &others, &same));
-    let status = worker(Place::first(order.workers), &mine, &source);
+    let status = worker(WorkerIndex::first(order.workers), &mine, &source);
     workers::stop(status);
     status
 }
 
 /// One worker, from its start to its end.
-fn worker(place: Place, order: &Order, source: &str) -> u8 {
+fn worker(place: WorkerIndex, order: &Order, source: &str) -> u8 {
     let report = Report::new(order.json);
     let first = place.is_first();
     with_program(place, async |program| {
@@ -190,13 +179,13 @@ fn worker(place: Place, order: &Order, source: &str) -> u8 {
 
 /// The exit status of a program that has come to its end: an error that a forked fiber raised and
 /// that nothing joined is reported, and counts as one of the program.
-async fn forked(program: &Program) -> u8 {
-    if program.isolate.report_forks().await { status::SOFTWARE } else { 0 }
+async fn forked(program: &RunningProgram) -> u8 {
+    if program.isolate.report_forks().await { exit_status::SOFTWARE } else { 0 }
 }
 
 /// Runs the program to the end of its top level.
 async fn top_level(
-    program: &Program,
+    program: &RunningProgram,
     order: &Order,
     source: &str,
     report: &Report,
@@ -205,7 +194,7 @@ async fn top_level(
     let signature = runnel_syntax::parse(source).program.signature;
     if let Err(message) = bind(isolate, &name, signature.as_ref(), order.port, &order.args) {
         Console::error(&message);
-        return Err(status::USAGE);
+        return Err(exit_status::USAGE);
     }
     let outcome = match isolate.run(source, &name).await {
         Ok(outcome) => outcome,
@@ -231,8 +220,9 @@ async fn top_level(
 /// Reads a program: UTF-8, or a message with the place where it is not.
 pub(crate) fn read(path: &Path) -> Result<String, (String, u8)> {
     let name = path.display();
-    let bytes = std::fs::read(path)
-        .map_err(|error| (format!("error: {name} cannot be read: {error}"), status::NO_INPUT))?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        (format!("error: {name} cannot be read: {error}"), exit_status::NO_INPUT)
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -241,7 +231,7 @@ pub(crate) fn read(path: &Path) -> Result<String, (String, u8)> {
             "error: this is not UTF-8 text\n  --> {name}:{line}:{column}\n  \
              help: save the file as UTF-8"
         );
-        (message, status::DATA)
+        (message, exit_status::DATA)
     })
 }
 

@@ -1,7 +1,7 @@
 //! `runnel test`: the `test` blocks of programs, and the examples in Markdown pages.
 //!
 //! Each section of a page and each program runs in a process of its own, with a folder of its own:
-//! none can disturb another, and one that hangs or breaks is an ordinary failure.
+//! none can disturb another, and a part that hangs or crashes is an ordinary failure.
 
 mod client;
 mod conversation;
@@ -61,7 +61,7 @@ pub(crate) fn run(paths: &[PathBuf], bless: bool) -> u8 {
     for path in if paths.is_empty() { &spec } else { paths } {
         if let Err(error) = collect(path, DEEPEST, &mut files) {
             Console::error(&format!("error: {} cannot be read: {error}", path.display()));
-            return crate::status::NO_INPUT;
+            return crate::exit_status::NO_INPUT;
         }
     }
     let mut jobs = Vec::new();
@@ -72,9 +72,9 @@ pub(crate) fn run(paths: &[PathBuf], bless: bool) -> u8 {
             results.add(&path, Test { name, line: failure.line, failures: vec![failure] }, bless);
         }
     }
-    if let Err(message) = crate::run::block_on(run_all(jobs, bless, &mut results)) {
+    if let Err(message) = crate::event_loop::block_on(run_all(jobs, bless, &mut results)) {
         Console::error(&format!("error: {message}"));
-        return crate::status::SOFTWARE;
+        return crate::exit_status::SOFTWARE;
     }
     results.finish()
 }
@@ -190,7 +190,7 @@ async fn start(job: &Job, folder: &Path) -> Result<std::process::Output, String>
     }
 }
 
-/// What came out so far.
+/// The results so far.
 #[derive(Default)]
 struct Results {
     passed: usize,

@@ -1,15 +1,23 @@
 //! The world of a program: servers, input and output, and the schemes.
 
+pub(crate) mod command_store;
+pub(crate) mod database_options;
+pub(crate) mod observing;
+pub(crate) mod remote_stores;
+pub(crate) mod schemes;
+pub(crate) mod search_pages;
+pub(crate) mod server_options;
+pub(crate) mod standard;
+
 use crate::console::Console;
-use crate::handover;
-use crate::observing::{self, WatchedServer};
-use crate::reload::Watched;
-use crate::schemes::{SCHEMES, Schemes};
-use crate::server_options;
-use crate::workers::{self, Place};
+use crate::process::handover;
+use crate::process::reload::Watched;
+use crate::process::workers::{self, WorkerIndex};
+use crate::world::schemes::{SCHEMES, Schemes};
 use futures_util::future::join_all;
+use observing::WatchedServer;
 use runnel_runtime::{Host, Isolate, Output, RunningServer};
-use runnel_store::{Answer, Environment, Error, Kind, Store, Value};
+use runnel_store::{Answer, Environment, Error, Kind, SettingInfo, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -28,7 +36,7 @@ pub(crate) struct World {
     /// Whether the program only shows what it is made of: nothing listens, reads or prints.
     silent: bool,
     /// Which worker it belongs to.
-    place: Rc<Place>,
+    place: Rc<WorkerIndex>,
     /// Whether output counts: up to the end of its top level only the first worker prints.
     speaks: Cell<bool>,
     servers: Rc<RefCell<Vec<Weak<WatchedServer>>>>,
@@ -36,20 +44,20 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Rc<World> {
-        World::of(Place::first(1))
+        World::of(WorkerIndex::first(1))
     }
 
     /// The world of a worker.
-    pub(crate) fn of(place: Place) -> Rc<World> {
+    pub(crate) fn of(place: WorkerIndex) -> Rc<World> {
         World::made(false, place)
     }
 
     /// A world in which a program only shows what it is made of.
     pub(crate) fn silent() -> Rc<World> {
-        World::made(true, Place::first(1))
+        World::made(true, WorkerIndex::first(1))
     }
 
-    fn made(silent: bool, place: Place) -> Rc<World> {
+    fn made(silent: bool, place: WorkerIndex) -> Rc<World> {
         let environment = Rc::new(Environment::new());
         Rc::new(World {
             console: Rc::new(Console::new()),
@@ -68,7 +76,7 @@ impl World {
         self.speaks.set(true);
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &WorkerIndex {
         &self.place
     }
 
@@ -162,8 +170,8 @@ impl Host for World {
         self.schemes.composed(kind, options, sources)
     }
 
-    fn server_options(&self) -> &'static [&'static str] {
-        server_options::NAMES
+    fn server_options(&self) -> Vec<SettingInfo> {
+        server_options::infos()
     }
 
     fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn RunningServer>> {
@@ -177,7 +185,7 @@ impl Host for World {
         let (environment, place) = (self.environment.clone(), self.place.clone());
         let servers = self.servers.clone();
         Answer::later(async move {
-            crate::standard::render_pages().await;
+            standard::render_pages().await;
             let observing = observing::begin(settings, &environment, &mut options).await?;
             let (server, held) = place.serve(Watched::of(store), options).await?;
             let server = Rc::new(WatchedServer::new(server, held, observing));

@@ -1,4 +1,4 @@
-//! The changes that wait for one watcher.
+//! The queue of changes of one watcher.
 
 use futures_util::Stream;
 use runnel_store::{Change, Changes, Error, Reference, Result, WAITING_CHANGES};
@@ -8,7 +8,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// A queue of at most [`WAITING_CHANGES`]: the one end tells, the other is the watcher's stream.
+/// A queue of at most [`WAITING_CHANGES`]: changes go in at one end, the other is the watcher's
+/// stream.
 pub(crate) struct WatchFeed {
     watched: Reference,
     waiting: RefCell<VecDeque<Change>>,
@@ -29,8 +30,8 @@ impl WatchFeed {
         })
     }
 
-    /// Tells of a change. When too many wait already they are lost, and that is told instead.
-    pub(crate) fn tell(&self, change: Change) {
+    /// Queues a change. When the queue is full it is replaced by one `lost`.
+    pub(crate) fn push(&self, change: Change) {
         let full = self.waiting.borrow().len() >= WAITING_CHANGES;
         if full {
             self.lose();
@@ -39,7 +40,7 @@ impl WatchFeed {
         self.wake();
     }
 
-    /// Says that changes were lost. What waited before is covered by that.
+    /// Reports that changes were lost, in place of those that wait.
     pub(crate) fn lose(&self) {
         let mut waiting = self.waiting.borrow_mut();
         waiting.clear();
@@ -55,7 +56,7 @@ impl WatchFeed {
         self.wake();
     }
 
-    /// The watcher's stream. Dropping it drops the guard, which ends the telling.
+    /// The watcher's stream. Dropping it drops the guard, which ends the watch.
     pub(crate) fn changes(self: &Rc<Self>, guard: impl Sized + 'static) -> Changes {
         Box::pin(FeedChanges { feed: self.clone(), _guard: Box::new(guard) })
     }
@@ -99,7 +100,7 @@ mod tests {
         let feed = WatchFeed::new(Reference::from_path("top"));
         let mut changes = feed.changes(());
         for number in 0..=WAITING_CHANGES {
-            feed.tell(Change::changed(Reference::from_path(format!("top/{number}"))));
+            feed.push(Change::changed(Reference::from_path(format!("top/{number}"))));
         }
         let lost = changes.next().await.unwrap().unwrap();
         assert_eq!((lost.kind, lost.reference.path()), (ChangeKind::Lost, "top"));

@@ -2,8 +2,8 @@
 
 use runnel_store::{Body, Content, Form, Result, Value, json};
 
-/// The content as fields to be set, where it is a record or JSON text of one, and otherwise as the
-/// text that replaces what is there.
+/// The content as fields to be set, if it is a record or JSON text of one, and otherwise as the
+/// text that replaces the value.
 pub(crate) enum MergePatch {
     Fields(Vec<(String, Value)>),
     Whole(bytes::Bytes),
@@ -11,7 +11,7 @@ pub(crate) enum MergePatch {
 
 impl MergePatch {
     /// Reads content of at most `limit` bytes.
-    pub(crate) async fn of(content: Content, limit: usize) -> Result<MergePatch> {
+    pub(crate) async fn read(content: Content, limit: usize) -> Result<MergePatch> {
         let value = match content.body {
             Body::Value(value) => value,
             Body::Lazy(lazy) => lazy.value().await?,
@@ -29,7 +29,7 @@ impl MergePatch {
         })
     }
 
-    /// What is there afterwards, where the text was there before.
+    /// The value after the merge into a text.
     pub(crate) fn applied_to(&self, before: &[u8]) -> bytes::Bytes {
         let fields = match self {
             MergePatch::Whole(text) => return text.clone(),

@@ -12,7 +12,7 @@ pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// Looks a variable of the environment up.
 pub type Variable = Rc<dyn Fn(&str) -> Option<String>>;
 
-/// What a scheme is told by the program around it.
+/// The options of a scheme.
 #[derive(Clone)]
 pub struct BusOptions {
     /// Looks a variable of the environment up: `REDIS_URL` and `NATS_URL` are the servers of

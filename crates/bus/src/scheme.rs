@@ -5,8 +5,8 @@ use runnel_store::{Answer, Below, Context, Error, Layer, PathUp, Reference, Resu
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Servers that one scheme keeps connections to. When there are more, the one that was not used
-/// for the longest time is given up; it is connected again when it is needed.
+/// The most servers that one scheme keeps connections to. Beyond that, the least recently used
+/// connection closes, and opens again when it is needed.
 pub const SERVERS: usize = 64;
 
 /// Names that a listing may have. A longer one is [`runnel_store::Kind::TooLarge`].

@@ -1,4 +1,5 @@
-//! A connection that many share: made by whoever needs it first, while the others wait for it.
+//! A shared connection: the first caller connects, and concurrent callers wait for that attempt
+//! (single-flight).
 
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared, WeakShared};
@@ -13,7 +14,7 @@ pub(crate) struct SharedConnection<T>(RefCell<LinkState<T>>);
 
 enum LinkState<T> {
     Down,
-    /// Only those who wait keep an attempt alive: one that nobody waits for any more is given up.
+    /// Only waiting callers keep an attempt alive: without any, it is abandoned.
     Connecting(WeakShared<Attempt<T>>),
     Up(T),
 }

@@ -1,4 +1,4 @@
-//! Waiting no longer than somebody else does.
+//! Deadlines of verbs.
 
 use runnel_store::{Context, Error, Kind, Result};
 use std::future::Future;

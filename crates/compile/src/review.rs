@@ -46,7 +46,7 @@ fn reviewed(program: &Program, source: &str) -> Vec<Diagnostic> {
 /// One walk over a program.
 struct Review<'a> {
     source: &'a str,
-    /// The program asks for text as HTML (`#HTTPServer{ text: 'text/html' }`).
+    /// The program asks for text as HTML (`#HTTPServer{ textType: 'text/html' }`).
     answers_html: bool,
     found: Vec<Diagnostic>,
 }

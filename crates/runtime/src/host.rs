@@ -82,9 +82,9 @@ pub trait Host {
     ) -> Result<Rc<dyn Store>, Error> {
         Err(unsupported(kind))
     }
-    /// The names of the options of a server, such as `port`.
-    fn server_options(&self) -> &'static [&'static str] {
-        &[]
+    /// The options of a server, such as `port`.
+    fn server_options(&self) -> Vec<runnel_store::SettingInfo> {
+        Vec::new()
     }
     /// Serves a store over HTTP with a record of options.
     fn serve(&self, _: Rc<dyn Store>, _options: &Value) -> Answer<Rc<dyn RunningServer>> {

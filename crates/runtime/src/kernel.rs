@@ -9,7 +9,7 @@ use crate::isolate::KernelSlots;
 use crate::pages::markup::{Escape, escape_into};
 use mlua::Lua;
 use mlua::ffi;
-use runnel_store::Verb;
+use runnel_store::{SettingInfo, Verb};
 use std::borrow::Cow;
 
 /// The engine's own stack.
@@ -27,8 +27,8 @@ pub(crate) struct Publication {
     pub(crate) natives: Vec<&'static str>,
     /// The C function that calls a native by the number in its upvalue.
     pub(crate) trampoline: ffi::lua_CFunction,
-    /// The names of the options of servers.
-    pub(crate) server_options: &'static [&'static str],
+    /// The options of servers.
+    pub(crate) server_options: Vec<SettingInfo>,
     /// The seed of `random`.
     pub(crate) seed: f64,
 }
@@ -99,11 +99,19 @@ fn publish(stack: Stack, publication: &Publication) {
     }
     stack.set_field(kernel, "rawNative");
     stack.new_table(publication.server_options.len(), 0);
-    for (number, name) in publication.server_options.iter().enumerate() {
-        stack.push_bytes(name.as_bytes());
+    for (number, option) in publication.server_options.iter().enumerate() {
+        stack.push_bytes(option.name.as_bytes());
         stack.set_element(kernel + 1, number + 1);
     }
     stack.set_field(kernel, "serverOptions");
+    stack.new_table(0, publication.server_options.len());
+    for option in &publication.server_options {
+        for former in option.former {
+            stack.push_bytes(option.name.as_bytes());
+            stack.set_field(kernel + 1, former);
+        }
+    }
+    stack.set_field(kernel, "formerServerOptions");
     stack.push_number(publication.seed);
     stack.set_field(kernel, "seed");
     stack.push_bytes(memory::MESSAGE);

@@ -14,7 +14,7 @@ use std::time::Instant;
 /// What S3 says of an object of which nothing is known, and what we say.
 const UNKNOWN: [&str; 2] = ["binary/octet-stream", "application/octet-stream"];
 
-/// What goes out: a body piece by piece, and its media type.
+/// The body of a request, piece by piece, and its media type.
 pub(crate) struct RequestBody {
     pub(crate) media_type: HeaderValue,
     pub(crate) pieces: ByteStream,
@@ -22,7 +22,7 @@ pub(crate) struct RequestBody {
 
 impl RequestBody {
     /// Content for a key. A type that is not said is that of the name's ending, or of the content.
-    pub(crate) async fn of(content: Content, key: &str) -> Result<RequestBody> {
+    pub(crate) async fn read(content: Content, key: &str) -> Result<RequestBody> {
         let (usual, pieces) = match content.body {
             Body::Empty => ("application/octet-stream", one(Bytes::new())),
             Body::Bytes(bytes) => ("application/octet-stream", one(bytes)),
@@ -100,7 +100,7 @@ pub(crate) struct ObjectHeaders {
 }
 
 impl ObjectHeaders {
-    pub(crate) fn of(headers: &HeaderMap) -> ObjectHeaders {
+    pub(crate) fn read(headers: &HeaderMap) -> ObjectHeaders {
         let text = |name: HeaderName| headers.get(name)?.to_str().ok();
         let media_type = text(header::CONTENT_TYPE).filter(|kind| !UNKNOWN.contains(kind));
         ObjectHeaders {
@@ -124,7 +124,7 @@ fn entity_tag(field: &str) -> Option<EntityTag> {
     is_plain.then(|| EntityTag { text: Text::from(text), weak })
 }
 
-/// What asks whether the object is another than the one that is known.
+/// The headers that make a read conditional on a change of the known object.
 pub(crate) fn unless_known(tag: &EntityTag) -> Option<HeaderValue> {
     let weak = if tag.weak { "W/" } else { "" };
     HeaderValue::from_str(&format!("{weak}\"{}\"", tag.text.as_str())).ok()
@@ -137,7 +137,7 @@ pub(crate) async fn content(
     reference: &Reference,
     deadline: Option<Instant>,
 ) -> Result<Content> {
-    let about = ObjectHeaders::of(response.headers());
+    let about = ObjectHeaders::read(response.headers());
     let mut body = response.into_body();
     let until = server.until(deadline, 0);
     let mut collected = BytesMut::new();
@@ -187,7 +187,8 @@ fn pieces(body: Received, reference: Reference) -> ByteStream {
     }))
 }
 
-/// Text where the type says so and it is UTF-8 indeed, bytes otherwise. Text needs no `charset`.
+/// Text if the media type is textual and the bytes are UTF-8, bytes otherwise. Text needs no
+/// `charset`.
 fn whole(bytes: Bytes, media_type: Option<String>) -> (Body, Option<String>) {
     let is_text = media_type.as_deref().is_some_and(is_text);
     match if is_text { Text::from_utf8(bytes) } else { Err(bytes) } {

@@ -4,7 +4,7 @@ use http::HeaderMap;
 use http::header::{self, HeaderValue};
 use runnel_store::{Condition, EntityTag, Error, Kind, Result};
 
-/// What a look at a key has found.
+/// The state of a key, as a HEAD request found it.
 pub(crate) enum KeyState {
     Nothing,
     /// Something, with its tag as it stands in the header.

@@ -1,4 +1,4 @@
-//! Who asks: keys that are given, or that somebody else hands out for a while.
+//! Credentials: static keys, or temporary keys from a provider.
 
 use crate::options::S3Options;
 use crate::profile::Profile;
@@ -18,8 +18,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the one who hands out keys may take to be reached: outside of Amazon's machines nobody
-/// is there, and a program should learn that soon.
+/// The connect timeout of a credentials provider: outside of Amazon's machines there is none, and a
+/// program should learn that soon.
 const CONNECT_TIME: Duration = Duration::from_secs(2);
 /// How long it may take to answer.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ const PROVIDERS: [&str; 8] = [
 
 /// Who asks.
 pub(crate) enum Credentials {
-    /// Nobody: requests are not signed, for buckets that everyone may read.
+    /// Anonymous: requests are not signed, for public buckets.
     Nobody,
     /// Keys that were given.
     Given(Arc<AwsCredential>),
@@ -83,7 +83,7 @@ impl Credentials {
         handed_out(options, region)
     }
 
-    /// The keys of now; `None` where nobody signs.
+    /// The current keys; `None` for anonymous requests.
     pub(crate) async fn now(&self) -> Result<Option<Arc<AwsCredential>>> {
         let provider = match self {
             Credentials::Nobody => return Ok(None),

@@ -9,12 +9,12 @@ const CODE_LENGTH: usize = 64;
 /// How much of the server's own words is kept for the log, in characters.
 const DETAIL_LENGTH: usize = 1024;
 
-/// What a refusal says.
+/// An error response.
 pub(crate) struct S3Refusal<'a> {
     pub(crate) status: StatusCode,
     /// The XML of the error, or whatever came instead.
     pub(crate) body: &'a str,
-    /// The region in which the bucket is, where the server says so.
+    /// The region of the bucket, if the server names it.
     pub(crate) region: Option<&'a str>,
     pub(crate) bucket: Option<&'a str>,
 }

@@ -118,7 +118,7 @@ fn unescape(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn found(page: &str, prefix: &str) -> (Vec<(String, bool)>, bool, Option<String>) {
+    fn parse_page(page: &str, prefix: &str) -> (Vec<(String, bool)>, bool, Option<String>) {
         let mut found = ListedPage { children: BTreeMap::new(), is_there: prefix.is_empty() };
         let next = found.take(page, prefix).unwrap();
         (found.children.into_iter().collect(), found.is_there, next)
@@ -135,10 +135,10 @@ mod tests {
              <CommonPrefixes><Prefix>a//</Prefix></CommonPrefixes>\
              <NextContinuationToken>t=</NextContinuationToken></ListBucketResult>";
         let children = vec![("x +%.txt".to_string(), false), ("y".to_string(), true)];
-        assert_eq!(found(page, "a/"), (children, true, Some("t=".into())));
+        assert_eq!(parse_page(page, "a/"), (children, true, Some("t=".into())));
         let empty = "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>";
-        assert_eq!(found(empty, "a/"), (vec![], false, None));
-        assert_eq!(found(empty, ""), (vec![], true, None));
+        assert_eq!(parse_page(empty, "a/"), (vec![], false, None));
+        assert_eq!(parse_page(empty, ""), (vec![], true, None));
     }
 
     #[test]

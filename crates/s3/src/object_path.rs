@@ -18,7 +18,7 @@ pub(crate) enum ObjectPath {
 
 impl ObjectPath {
     /// Where a reference leads, within a bucket or from its own first part on.
-    pub(crate) fn of(bucket: Option<&str>, reference: &Reference) -> Result<ObjectPath> {
+    pub(crate) fn parse(bucket: Option<&str>, reference: &Reference) -> Result<ObjectPath> {
         let mut parts = reference.segments();
         let bucket = match bucket {
             Some(bucket) => bucket,
@@ -71,20 +71,20 @@ mod tests {
 
     #[test]
     fn references_are_places() {
-        let place = |path| ObjectPath::of(None, &Reference::from_path(path));
+        let place = |path| ObjectPath::parse(None, &Reference::from_path(path));
         let object = |key: &str| ObjectPath::Object("photos".into(), key.into());
         assert_eq!(place("").unwrap(), ObjectPath::Root);
         assert_eq!(place("//photos/").unwrap(), ObjectPath::Bucket("photos".into()));
         assert_eq!(place("photos/a/b c").unwrap(), object("a/b c"));
         assert_eq!(place("//photos//a//b/").unwrap(), object("a/b"));
-        let within = ObjectPath::of(Some("photos"), &Reference::from_path("/a%20b")).unwrap();
+        let within = ObjectPath::parse(Some("photos"), &Reference::from_path("/a%20b")).unwrap();
         assert_eq!(within, object("a%20b"));
         for path in ["ab", "Photos", "a b c", "-abc", "a..b", "photos/../x", "photos/a/./b", "aé1"]
         {
             assert_eq!(place(path).unwrap_err().kind, Kind::Invalid, "{path}");
         }
         let long = "x".repeat(1025);
-        let error = ObjectPath::of(Some("photos"), &Reference::from_path(long)).unwrap_err();
+        let error = ObjectPath::parse(Some("photos"), &Reference::from_path(long)).unwrap_err();
         assert_eq!(error.kind, Kind::TooLarge);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct S3Server {
     pub(crate) collect: usize,
 }
 
-/// What is asked.
+/// A request.
 pub(crate) struct S3Request<'a> {
     pub(crate) method: Method,
     pub(crate) bucket: Option<&'a str>,
@@ -79,7 +79,8 @@ impl S3Server {
         deadline.map_or(usual, |deadline| deadline.min(usual))
     }
 
-    /// Sends a request, again where that may help, and answers what came in time, success or not.
+    /// Sends a request, with retries of temporary failures, and answers the response in time,
+    /// success or not.
     pub(crate) async fn send(
         &self,
         ask: &S3Request<'_>,
@@ -205,8 +206,7 @@ impl S3Server {
         Ok(request)
     }
 
-    /// Sends a request that nobody waits for, once, from wherever that is: what a caller that went
-    /// away has begun is taken back.
+    /// Sends a request once without waiting for it: cleans up after a caller that has gone away.
     pub(crate) fn send_aside(
         self: &Arc<Self>,
         ask: &S3Request,

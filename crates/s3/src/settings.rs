@@ -11,7 +11,7 @@ use url::Url;
 const STRICT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const STRICT_PATH: &AsciiSet = &STRICT.remove(b'/');
 
-/// Where requests go, and who signs them.
+/// The endpoint of requests and their credentials.
 pub(crate) struct S3Settings {
     pub(crate) region: String,
     pub(crate) credentials: Credentials,

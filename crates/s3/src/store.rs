@@ -28,22 +28,22 @@ use std::time::Instant;
 /// | delete | removes it | removes the bucket, where it is empty |
 /// | list | what begins with its key and a slash | the objects and prefixes |
 ///
-/// Keys are the parts of the path joined by slashes. The media type is kept; one that is not said is
-/// guessed from the name's ending. Objects have the server's entity tag and date. What is large is
+/// Keys are the parts of the path joined by slashes. The media type is stored; a missing one is
+/// guessed from the extension. Objects have the server's entity tag and date. A large object is
 /// read as a stream ([`S3Options::collect`]) and written in parts ([`crate::PART`]); an upload that
-/// fails or is given up is removed. A server that is not reached, or asks to come back, is asked up
-/// to three times.
+/// fails or is abandoned is aborted. A request to a server that is unreachable or asks to slow down
+/// is tried up to three times.
 ///
 /// Conditions of writes are checked by that look and again by the server, with its own `If-Match`
 /// and `If-None-Match`. Of a server that does not know these only the look is left, which is no one
 /// step with the write.
 ///
 /// S3 does not say whether a put created or a delete removed something, so a look at the object
-/// goes before; where the access key may not look, a put answers `false` and a delete `true`. KeyState
-/// is no post, merge, query, watch (poll instead) or transaction.
+/// goes before; where the access key may not look, a put answers `false` and a delete `true`. A
+/// bucket has no post, merge, query, watch (poll instead) or transaction.
 ///
-/// Credentials are, in this order: those of the options; nobody's, where `AWS_SKIP_SIGNATURE` is
-/// true; `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; a web identity
+/// Credentials are, in this order: those of the options; none, where `AWS_SKIP_SIGNATURE` is true;
+/// `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; a web identity
 /// (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`); the files `~/.aws/credentials` and
 /// `~/.aws/config` with `AWS_PROFILE`; the container's; the instance's (unless
 /// `AWS_EC2_METADATA_DISABLED` is true). They are looked up by the first verb.
@@ -51,9 +51,8 @@ use std::time::Instant;
 /// Must be used within a [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
 ///
 /// # Errors
-/// A server that is not reached is [`Kind::Unavailable`], one that does not answer in time
-/// [`Kind::Timeout`], rights that are missing [`Kind::Denied`]; writing into a bucket that is not
-/// there [`Kind::NotFound`].
+/// [`Kind::Unavailable`] for an unreachable server, [`Kind::Timeout`] for a silent one,
+/// [`Kind::Denied`] for missing rights; [`Kind::NotFound`] for writing into a missing bucket.
 pub struct S3 {
     options: S3Options,
     /// Made by the first verb, because that looks into files.
@@ -87,7 +86,7 @@ impl S3 {
         reference: &Reference,
         act: impl FnOnce(Arc<S3Server>, ObjectPath) -> F,
     ) -> Answer<T> {
-        let place = ObjectPath::of(self.options.bucket.as_deref(), reference);
+        let place = ObjectPath::parse(self.options.bucket.as_deref(), reference);
         match place.and_then(|place| Ok(act(self.server()?, place))) {
             Ok(future) => Answer::later(future).on(verb, reference),
             Err(error) => error.on(verb, reference).into(),
@@ -139,7 +138,7 @@ impl Store for S3 {
                     make_bucket(&server, &bucket, content, deadline).await.map(Outcome::put)
                 }
                 ObjectPath::Object(bucket, key) => {
-                    let there = look(&server, &bucket, &key, deadline).await?;
+                    let there = head(&server, &bucket, &key, deadline).await?;
                     let headers = condition::headers(only_if.as_ref(), &there)?;
                     upload::put(&server, &bucket, &key, content, headers, deadline).await?;
                     Ok(Outcome::put(matches!(there, KeyState::Nothing)))
@@ -162,7 +161,7 @@ impl Store for S3 {
             };
             let there = match key.is_empty() {
                 true => KeyState::Unknown,
-                false => look(&server, &bucket, &key, deadline).await?,
+                false => head(&server, &bucket, &key, deadline).await?,
             };
             let headers = condition::headers(only_if.as_ref(), &there)?;
             if matches!(there, KeyState::Nothing) {
@@ -194,7 +193,7 @@ impl Store for S3 {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         let all = Verbs::NONE.with(Verb::Put).with(Verb::Delete).with(Verb::List);
-        match ObjectPath::of(self.options.bucket.as_deref(), reference) {
+        match ObjectPath::parse(self.options.bucket.as_deref(), reference) {
             Ok(ObjectPath::Root) => Verbs::NONE.with(Verb::List),
             Ok(ObjectPath::Bucket(_)) => all,
             Ok(ObjectPath::Object(..)) => all.with(Verb::Get),
@@ -203,7 +202,7 @@ impl Store for S3 {
     }
 
     fn conditions(&self, reference: &Reference) -> Conditions {
-        match ObjectPath::of(self.options.bucket.as_deref(), reference) {
+        match ObjectPath::parse(self.options.bucket.as_deref(), reference) {
             Ok(ObjectPath::Object(..)) => Conditions::Tags,
             _ => Conditions::None,
         }
@@ -224,7 +223,7 @@ impl Store for S3 {
 }
 
 /// What is at a key.
-async fn look(
+async fn head(
     server: &S3Server,
     bucket: &str,
     key: &str,
@@ -252,12 +251,12 @@ async fn make_bucket(
     if matches!(&content.body, Body::Stream(..)) || content.read(0).await.is_err() {
         return Err(holds_no_content());
     }
-    if matches!(look(server, bucket, "", deadline).await?, KeyState::Object(_)) {
+    if matches!(head(server, bucket, "", deadline).await?, KeyState::Object(_)) {
         return Ok(false);
     }
     let mut ask = S3Request::new(Method::PUT, bucket, "");
     let region = &server.settings.region;
-    // The first region is the one that must not be named.
+    // The first region must not be named.
     if region != "us-east-1" {
         ask.body = format!(
             "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\

@@ -8,12 +8,13 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use object_store::aws::AwsCredential;
 use runnel_store::{Content, Error, Kind, Result};
+use runnel_text::escape;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// Content up to this size goes in one request, larger content in parts of this size, of which one
-/// at a time is in memory. After each thousand parts they grow by as much.
+/// is in memory at once. After each thousand parts they grow by as much.
 pub const PART: usize = 8 * 1024 * 1024;
 
 /// The most parts of an object (a limit of S3): 430 GiB.
@@ -31,7 +32,7 @@ pub(crate) async fn put(
     condition: HeaderMap,
     deadline: Option<Instant>,
 ) -> Result<()> {
-    let mut outgoing = RequestBody::of(content, key).await?;
+    let mut outgoing = RequestBody::read(content, key).await?;
     let once = !condition.is_empty();
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, outgoing.media_type.clone());
@@ -84,13 +85,13 @@ async fn within<T>(
     })
 }
 
-/// An upload in parts. Dropped before it is complete, it is taken back.
+/// A multipart upload. Dropping it before it is complete aborts it.
 struct MultipartUpload {
     server: Arc<S3Server>,
     bucket: String,
     key: String,
     id: String,
-    /// For taking it back when nobody can wait any more.
+    /// For aborting the upload without its caller.
     credential: Option<Arc<AwsCredential>>,
     /// The entity tags of the parts, as they were said.
     parts: Vec<String>,
@@ -110,7 +111,7 @@ impl MultipartUpload {
         let (server, bucket, key) = (server.clone(), bucket.to_string(), key.to_string());
         let (sender, receiver) = oneshot::channel();
         tokio::task::spawn_local(async move {
-            // Nobody waits for it any more: it is dropped here, and so taken back.
+            // The caller may be gone: the upload is then dropped here, and so aborted.
             drop(sender.send(MultipartUpload::begun(server, bucket, key, headers).await));
         });
         let begun = async {
@@ -167,7 +168,7 @@ impl MultipartUpload {
             "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
         );
         for (number, tag) in self.parts.iter().enumerate() {
-            let (number, tag) = (number + 1, xml::escape(tag));
+            let (number, tag) = (number + 1, escape::xml(tag));
             list.push_str(&format!(
                 "<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>"
             ));
@@ -212,7 +213,7 @@ impl MultipartUpload {
         Err(fault::of_refusal(&S3Refusal { status, body: &answer, region: None, bucket }))
     }
 
-    /// Takes it back, while somebody waits for that.
+    /// Aborts the upload and waits for that.
     async fn give_up(&mut self) {
         let query = &[("uploadId", self.id.as_str())];
         let ask = S3Request { query, ..S3Request::new(Method::DELETE, &self.bucket, &self.key) };

@@ -74,21 +74,6 @@ fn character(name: &str) -> Option<char> {
     })
 }
 
-/// Text for an element.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,7 +94,6 @@ mod tests {
     fn characters_are_unescaped() {
         let xml = "<a>&lt;&amp;&gt; &#228;&#xfc; & &nope; &#xffffffff; &</a>";
         assert_eq!(text(xml, "a").as_deref(), Some("<&> äü & &nope; &#xffffffff; &"));
-        assert_eq!(unescape(&escape("<a & \"b\">")), "<a & \"b\">");
     }
 
     #[test]

@@ -10,10 +10,12 @@
 //!
 //! Reading order: `service`, `server`, `process`.
 
+mod left_out;
 mod process;
 mod server;
 mod service;
 
+pub use left_out::{leave_out, list_as_left_out};
 pub use process::{alone, usage};
 pub use server::{START_TIME, Server};
 pub use service::Service;

@@ -1,6 +1,7 @@
 //! One running server.
 
 use crate::Service;
+use crate::left_out::leave_out;
 use crate::service::is_root;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -59,8 +60,7 @@ impl Server {
     pub fn for_test(service: Service) -> Option<Server> {
         if service.program().is_none() && std::env::var_os("CI").is_none() {
             let (name, help) = (service.name(), service.help());
-            // For those who run the tests; there is nobody else to tell when it cannot be written.
-            let _ = writeln!(std::io::stderr(), "left out: {name} is not installed ({help})");
+            leave_out(&format!("{name} is not installed ({help})"));
             return None;
         }
         match Server::start(service) {

@@ -1,9 +1,12 @@
 //! A database as a store, for every database system: its tables, their rows, and statements in SQL.
 //!
-//! `backend` says what SQLite and PostgreSQL implement, `table` is one table, `schema` compares
-//! classes with tables. SQL belongs into the rooms of the systems.
+//! `backend` says what SQLite and PostgreSQL implement, `table` is one table, `schema` and
+//! `description` compare classes and records with tables, `filter` writes conditions. SQL belongs
+//! into the rooms of the systems.
 
 pub(crate) mod backend;
+pub(crate) mod description;
+pub(crate) mod filter;
 pub(crate) mod schema;
 pub(crate) mod table;
 

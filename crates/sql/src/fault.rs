@@ -15,6 +15,9 @@ pub(crate) struct SqlFault {
     pub(crate) fields: Vec<FieldProblem>,
 }
 
+/// A result within this crate.
+pub(crate) type SqlResult<T> = Result<T, SqlFault>;
+
 /// What is wrong with a field that the table has no column for.
 pub(crate) const UNKNOWN_FIELD: &str = "is no field here";
 /// What is wrong with a field that the database computes.

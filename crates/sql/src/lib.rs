@@ -5,7 +5,7 @@
 //!   of a server.
 //! - [`SqlTable`] is one table: reading answers rows that encode themselves straight from the
 //!   database's columns, and the other verbs insert, replace, change and delete rows.
-//! - [`PostgresScheme`] is the store of all PostgreSQL databases.
+//! - [`SqliteScheme`] and [`PostgresScheme`] are the stores of all databases of a system.
 //!
 //! With SQLite, reads run on each worker's own connection within a budget; writes go to one thread
 //! for each database, which commits many of them at once and then answers. With PostgreSQL, each
@@ -21,6 +21,7 @@ mod sqlite;
 
 pub use database::SqlDatabase;
 pub use database::backend::{DatabaseBackend, InsertedRow, TableBackend};
+pub use database::filter::FILTER_DEPTH;
 pub use database::table::{LIST_LIMIT, SqlTable};
 pub use postgres::{
     POSTGRES_AHEAD, POSTGRES_DATABASES, POSTGRES_NESTING, POSTGRES_TOLD_ROWS, POSTGRES_WAITING,
@@ -28,9 +29,9 @@ pub use postgres::{
     PostgresScheme, PostgresTable,
 };
 pub use sqlite::{
-    CHUNK, ENCODING_LIMIT, FILTER_DEPTH, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES,
-    KEPT_LARGEST, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT,
-    STREAM_PATIENCE, SqliteBackend, SqliteDatabase, SqliteOptions, SqliteRows, SqliteTable,
+    CHUNK, ENCODING_LIMIT, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST,
+    POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT, STREAM_PATIENCE,
+    SqliteBackend, SqliteDatabase, SqliteOptions, SqliteRows, SqliteScheme, SqliteTable,
     Synchronous, TRANSACTION_IDLE, TRANSACTION_NESTING, TRANSACTION_TIME, VALUE_LIMIT,
     WATCHED_ROWS, WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING,
 };

@@ -4,7 +4,7 @@
 //! `connection` (`session`, `pool`, `client`, `transaction`) and `watch`.
 
 mod connection;
-mod core;
+
 mod database;
 mod fault;
 mod options;
@@ -14,6 +14,7 @@ mod scheme;
 mod table;
 pub(crate) mod value;
 mod watch;
+mod worker_database;
 mod write;
 
 pub use connection::pool::POSTGRES_WAITING;

@@ -9,6 +9,7 @@ mod fault;
 mod options;
 mod read;
 mod schema;
+mod scheme;
 mod table;
 mod write;
 
@@ -19,8 +20,8 @@ pub use read::answer_cache::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};
 pub use read::encode::ENCODING_LIMIT;
 pub use read::pool::{CHUNK, POOL_WAITING, STREAM_PATIENCE};
 pub use read::reader::{READ_BUDGET, READ_SIZE};
-pub use read::select::FILTER_DEPTH;
 pub use read::statement::RETURNING_LIMIT;
+pub use scheme::SqliteScheme;
 pub use table::{SqliteRows, SqliteTable};
 pub use write::change_feed::WATCHED_ROWS;
 pub use write::insert::{INSERT_PATIENCE, INSERT_TIME};

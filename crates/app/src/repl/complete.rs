@@ -8,7 +8,7 @@ const MOST: usize = 200;
 
 /// What is to be completed, found from the text alone.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum CursorContext {
     /// A name or a scheme that begins so.
     Name(String),
     /// A message to what stands before, that begins so.
@@ -32,14 +32,16 @@ pub(crate) struct Proposal {
 pub(crate) async fn proposals(isolate: &Isolate, line: &str, cursor: usize) -> Vec<Proposal> {
     let Some(before) = line.get(..cursor) else { return Vec::new() };
     let (prefix, mut found) = match place(before) {
-        Place::Nothing => return Vec::new(),
-        Place::Name(prefix) => {
+        CursorContext::Nothing => return Vec::new(),
+        CursorContext::Name(prefix) => {
             let mut names = isolate.completions();
             names.extend(isolate.scheme_names().into_iter().map(|name| name + ":"));
             (prefix, names)
         }
-        Place::Message(prefix) => (prefix, isolate.messages().await),
-        Place::Path(scheme, folder, prefix) => (prefix, isolate.children(&scheme, &folder).await),
+        CursorContext::Message(prefix) => (prefix, isolate.messages().await),
+        CursorContext::Path(scheme, folder, prefix) => {
+            (prefix, isolate.children(&scheme, &folder).await)
+        }
     };
     found.retain(|name| name.starts_with(&prefix) && *name != prefix);
     found.sort();
@@ -51,7 +53,7 @@ pub(crate) async fn proposals(isolate: &Isolate, line: &str, cursor: usize) -> V
 }
 
 /// Looks at the text before the cursor.
-fn place(before: &str) -> Place {
+fn place(before: &str) -> CursorContext {
     let tokens = tokens(before);
     let last = tokens.last();
     if let Some(token) = last
@@ -59,7 +61,7 @@ fn place(before: &str) -> Place {
         && before.len() as u32 == token.span.end
         && !closed(token.span.text(before), token.kind)
     {
-        return Place::Nothing;
+        return CursorContext::Nothing;
     }
     let word_start = before
         .rfind(|one: char| one.is_whitespace() || "()[]{}'\",.;|".contains(one))
@@ -69,7 +71,7 @@ fn place(before: &str) -> Place {
     }
     let word = &before[word_start..];
     if word.starts_with(|first: char| !first.is_alphabetic() && first != '_') {
-        return Place::Nothing;
+        return CursorContext::Nothing;
     }
     let operand = before[..word_start].trim_end();
     let spaced = operand.len() < word_start;
@@ -77,9 +79,9 @@ fn place(before: &str) -> Place {
         last.is_alphanumeric() || matches!(last, '_' | ')' | ']' | '}' | '\'' | '"')
     });
     match (is_operand, spaced) {
-        (true, true) => Place::Message(word.to_string()),
-        (true, false) if word.is_empty() => Place::Nothing,
-        _ => Place::Name(word.to_string()),
+        (true, true) => CursorContext::Message(word.to_string()),
+        (true, false) if word.is_empty() => CursorContext::Nothing,
+        _ => CursorContext::Name(word.to_string()),
     }
 }
 
@@ -92,7 +94,7 @@ fn closed(text: &str, kind: TokenKind) -> bool {
 }
 
 /// `scheme:folder/prefix` directly before the cursor.
-fn path(before: &str) -> Option<Place> {
+fn path(before: &str) -> Option<CursorContext> {
     let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let word = before[start..].trim_start_matches(['(', '[', '{', ',']);
     let word = word.strip_prefix("ref:").unwrap_or(word);
@@ -106,7 +108,7 @@ fn path(before: &str) -> Option<Place> {
         Some(at) => rest.split_at(at + 1),
         None => ("", rest),
     };
-    Some(Place::Path(scheme.into(), folder.into(), prefix.into()))
+    Some(CursorContext::Path(scheme.into(), folder.into(), prefix.into()))
 }
 
 #[cfg(test)]
@@ -115,9 +117,9 @@ mod tests {
 
     #[test]
     fn the_text_says_what_is_completed() {
-        let name = |text: &str| Place::Name(text.into());
-        let message = |text: &str| Place::Message(text.into());
-        let path = |a: &str, b: &str, c: &str| Place::Path(a.into(), b.into(), c.into());
+        let name = |text: &str| CursorContext::Name(text.into());
+        let message = |text: &str| CursorContext::Message(text.into());
+        let path = |a: &str, b: &str, c: &str| CursorContext::Path(a.into(), b.into(), c.into());
         assert_eq!(place(""), name(""));
         assert_eq!(place("std"), name("std"));
         assert_eq!(place("a := st"), name("st"));
@@ -125,10 +127,10 @@ mod tests {
         assert_eq!(place("(3 + 4) "), message(""));
         assert_eq!(place("'abc' up"), message("up"));
         assert_eq!(place("x + y"), name("y"));
-        assert_eq!(place("'it is st"), Place::Nothing);
-        assert_eq!(place("3 // and st"), Place::Nothing);
-        assert_eq!(place("12"), Place::Nothing);
-        assert_eq!(place("'abc'"), Place::Nothing);
+        assert_eq!(place("'it is st"), CursorContext::Nothing);
+        assert_eq!(place("3 // and st"), CursorContext::Nothing);
+        assert_eq!(place("12"), CursorContext::Nothing);
+        assert_eq!(place("'abc'"), CursorContext::Nothing);
         assert_eq!(place("file:/etc/ho"), path("file", "/etc/", "ho"));
         assert_eq!(place("ref:file:no"), path("file", "", "no"));
         assert_eq!(place("stdout println: (site:a/"), path("site", "a/", ""));

@@ -1,4 +1,4 @@
-//! The line editor, on a thread of its own: the program serves on while somebody types.
+//! The line editor. It blocks on a thread of its own, so that the program serves while a person types.
 
 use super::complete::Proposal;
 use super::look::{Colours, Complete, Marks};
@@ -62,7 +62,7 @@ impl Editor {
     /// The line was run: the next may be typed.
     pub(crate) fn go_on(&self) {
         if let Some(go_on) = &self.go_on {
-            // The thread may have ended; `next` says so.
+            // The thread may have ended; `next` then returns `None`.
             let _ = go_on.send(());
         }
     }

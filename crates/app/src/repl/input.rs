@@ -14,7 +14,7 @@ const LONGEST: u64 = 16 * 1024 * 1024;
 /// A line, or why there is none: as plain data, for it comes from another thread.
 type Line = Result<String, (Kind, String)>;
 
-/// Standard input, read by a thread of its own once somebody asks for it.
+/// Standard input, read by a thread of its own from the first request on.
 pub(crate) struct Input {
     lines: OnceCell<Rc<Lines>>,
 }
@@ -67,7 +67,7 @@ impl Lines {
     pub(crate) async fn next(&self) -> Option<Result<String, Error>> {
         let mut receiver = self.receiver.lock().await;
         if let Some(wanted) = &self.wanted {
-            // When the thread has ended the receiver says so.
+            // When the thread has ended, the receiver returns an error.
             let _ = wanted.send(());
         }
         let line = receiver.recv().await?;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// Before a statement.
 pub(crate) const MARK: &str = "] ";
-/// Before the lines of a statement that goes on.
+/// The prompt of continuation lines.
 pub(crate) const CONTINUED: &str = "*] ";
 
 /// The marks of the prompt.

@@ -1,13 +1,13 @@
 //! What is typed at a prompt, statement by statement.
 
+use crate::exit_status;
 use crate::report::Report;
-use crate::status;
 use runnel_runtime::{Failure, Isolate};
 
 /// What a line leads to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
-    /// Nothing to show: an assignment, a definition, nil, or a statement that goes on.
+    /// Nothing to show: an assignment, a definition, nil, or an incomplete statement.
     Quiet,
     /// A value to show.
     Value(String),
@@ -66,8 +66,8 @@ impl Session {
                 let sources = |name: &str| isolate.source(name);
                 let text = self.report.rendered_failure(&sources, &source, &name, &why);
                 let status = match why {
-                    Failure::Compile(_) => status::DATA,
-                    Failure::Fault(_) => status::SOFTWARE,
+                    Failure::Compile(_) => exit_status::DATA,
+                    Failure::Fault(_) => exit_status::SOFTWARE,
                 };
                 Reaction::Error(text, status)
             }

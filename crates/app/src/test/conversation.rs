@@ -244,7 +244,7 @@ impl Turn {
         failures
     }
 
-    /// The line of the status with what came. A body of several lines goes below.
+    /// The status line with the body. A body of several lines goes below.
     fn status_edit(&self, status: &str, body: &str, start: usize) -> Edit {
         let before = &self.expected.before;
         let text = match &self.expected.inline {

@@ -1,7 +1,8 @@
 //! The tables of options in the manual, compared with the code: each option exists, setting it to the
 //! default that the table says changes nothing, and no option is missing from the tables.
 
-use crate::{database_options, server_options};
+use crate::world::database_options;
+use crate::world::server_options;
 use runnel_search::SearchDefinition;
 use runnel_store::Value;
 use std::fmt::Debug;
@@ -167,7 +168,7 @@ fn tables_of_options_say_what_the_code_does() {
 fn what_a_table_says_wrongly_is_found() {
     let read: Read = |value| shown(database_options::sqlite(value));
     let page = "## SQLite\n| option | what | default |\n| --- | --- | --- |\n\
-        | `connections` | a \\| b | 5 |\n| `wait` | c | 5 s |\n| `nothing` | d | none |\n";
+        | `maxConnections` | a \\| b | 5 |\n| `poolTimeout` | c | 5 s |\n| `nothing` | d | none |\n";
     let found: Vec<_> = rows(page, "SQLite").iter().map(|row| fault(row, read)).collect();
     assert_eq!(found.len(), 3);
     assert!(found[0].as_ref().is_some_and(|said| said.contains("is not 5")), "{found:?}");

@@ -1,4 +1,4 @@
-//! Comparing what was expected with what came. `…` stands for anything.
+//! Comparison of an expectation with a result. `…` matches anything.
 
 /// The mark that stands for any text.
 pub(crate) const ANYTHING: char = '…';

@@ -81,7 +81,7 @@ impl Host for TestHost {
         self.world.composed(kind, options, sources)
     }
 
-    fn server_options(&self) -> &'static [&'static str] {
+    fn server_options(&self) -> Vec<runnel_store::SettingInfo> {
         self.world.server_options()
     }
 
@@ -117,7 +117,7 @@ impl Host for TestHost {
         Ok(self.input.borrow_mut().pop_front()).into()
     }
 
-    /// The input is what is typed at the prompt; at its end the program goes on.
+    /// The input of the prompt; after its end the program continues.
     fn interact(&self) -> Answer<()> {
         let Some(isolate) = Isolate::current() else { return Answer::ok(()) };
         let (input, output) = (self.input.clone(), self.output.clone());

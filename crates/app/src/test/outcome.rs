@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A change to a page that makes an expectation agree with what came.
+/// An edit of a page that replaces an expectation by the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edit {
     /// The first line to replace, from 1.

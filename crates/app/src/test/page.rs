@@ -5,7 +5,7 @@ pub(crate) const LARGEST_PAGE: usize = 4 << 20;
 
 /// What a fenced block is to the runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FenceKind {
     /// ` ```runnel `: source text.
     Source,
     /// ` ```in `: standard input of the source before it.
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 /// A fenced block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fence {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FenceKind,
     /// The words after the kind.
     pub(crate) words: Vec<String>,
     /// The page's line of the opening fence, from 1.
@@ -72,8 +72,8 @@ pub(crate) fn read(text: &str) -> Result<Vec<Section>, (usize, String)> {
     let mut sections = Vec::new();
     for mut section in reader.sections {
         section.files = files.clone();
-        files.extend(section.fences.iter().filter(|fence| fence.kind == Kind::File).cloned());
-        if section.fences.iter().any(|fence| fence.kind != Kind::File) {
+        files.extend(section.fences.iter().filter(|fence| fence.kind == FenceKind::File).cloned());
+        if section.fences.iter().any(|fence| fence.kind != FenceKind::File) {
             sections.push(section);
         }
     }
@@ -131,12 +131,17 @@ impl Reader {
         }
         let section = self.sections.len() - 1;
         let fences = &mut self.sections[section].fences;
-        let belongs =
-            matches!(fence.kind, Kind::Input | Kind::Output | Kind::Error | Kind::Conversation);
+        let belongs = matches!(
+            fence.kind,
+            FenceKind::Input | FenceKind::Output | FenceKind::Error | FenceKind::Conversation
+        );
         let source = fences.iter().rev().find(|one| {
-            !matches!(one.kind, Kind::Input | Kind::Output | Kind::Error | Kind::Conversation)
+            !matches!(
+                one.kind,
+                FenceKind::Input | FenceKind::Output | FenceKind::Error | FenceKind::Conversation
+            )
         });
-        if belongs && source.is_none_or(|one| one.kind != Kind::Source) {
+        if belongs && source.is_none_or(|one| one.kind != FenceKind::Source) {
             return Err((fence.line, "this block follows no `runnel` block".into()));
         }
         fences.push(fence);
@@ -166,26 +171,26 @@ fn fence(line: usize, info: &str) -> Result<Option<Fence>, (usize, String)> {
     let mut words = info.split_whitespace().map(String::from);
     let first = words.next().unwrap_or_default();
     let kind = match &*first {
-        "runnel" => Kind::Source,
-        "in" => Kind::Input,
-        "out" => Kind::Output,
-        "error" => Kind::Error,
-        "http" => Kind::Conversation,
-        "sh" => Kind::Shell,
-        "file" => Kind::File,
+        "runnel" => FenceKind::Source,
+        "in" => FenceKind::Input,
+        "out" => FenceKind::Output,
+        "error" => FenceKind::Error,
+        "http" => FenceKind::Conversation,
+        "sh" => FenceKind::Shell,
+        "file" => FenceKind::File,
         _ => return Ok(None),
     };
     let words: Vec<String> = words.collect();
     let known = match kind {
-        Kind::File => words.len() == 1,
-        Kind::Conversation => words.iter().all(|word| word == "once"),
+        FenceKind::File => words.len() == 1,
+        FenceKind::Conversation => words.iter().all(|word| word == "once"),
         _ => words.is_empty(),
     };
-    if !known && kind != Kind::File {
+    if !known && kind != FenceKind::File {
         let fault = format!("`{}` means nothing behind `{first}`", words.join(" "));
         return Err((line, fault));
     }
-    if kind == Kind::File {
+    if kind == FenceKind::File {
         let name = words.first().map_or("", String::as_str);
         let plain = known
             && !name.is_empty()

@@ -3,12 +3,12 @@
 
 use super::host::TestHost;
 use super::outcome::{Failure, Test, write};
-use super::page::{Fence, Kind, Section};
-use super::source::{Program, format_failure};
+use super::page::{Fence, FenceKind, Section};
+use super::source::{PageProgram, format_failure};
 use super::{TIME, page, shell, took_too_long};
 use crate::console::Console;
+use crate::event_loop::block_on;
 use crate::report::Report;
-use crate::run::block_on;
 use runnel_runtime::Isolate;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(path: &Path, section: Option<usize>) -> u8 {
         }
         Err(message) => {
             Console::error(&format!("error: {message}"));
-            crate::status::SOFTWARE
+            crate::exit_status::SOFTWARE
         }
     }
 }
@@ -62,16 +62,18 @@ async fn run_section(section: &Section, path: &Path) -> Vec<Failure> {
     let fences = &section.fences;
     for (at, fence) in fences.iter().enumerate() {
         match fence.kind {
-            Kind::File => failures.extend(write_file(fence)),
-            Kind::Shell => failures.extend(shell::run(fence, path).await),
-            Kind::Source => {
+            FenceKind::File => failures.extend(write_file(fence)),
+            FenceKind::Shell => failures.extend(shell::run(fence, path).await),
+            FenceKind::Source => {
                 let after = &fences[at + 1..];
                 let others = after
                     .iter()
-                    .position(|one| matches!(one.kind, Kind::Source | Kind::Shell | Kind::File))
+                    .position(|one| {
+                        matches!(one.kind, FenceKind::Source | FenceKind::Shell | FenceKind::File)
+                    })
                     .map_or(after, |end| &after[..end]);
                 if program.is_none() {
-                    program = Some(Program::new());
+                    program = Some(PageProgram::new());
                 }
                 match &mut program {
                     Some(Ok(program)) => failures.extend(program.run(fence, others).await),
@@ -82,7 +84,7 @@ async fn run_section(section: &Section, path: &Path) -> Vec<Failure> {
                     None => {}
                 }
             }
-            Kind::Input | Kind::Output | Kind::Error | Kind::Conversation => {}
+            FenceKind::Input | FenceKind::Output | FenceKind::Error | FenceKind::Conversation => {}
         }
     }
     // The process ends: nothing is taken apart.

@@ -4,7 +4,7 @@ use super::conversation;
 use super::expect::{matches, trimmed};
 use super::host::TestHost;
 use super::outcome::{Edit, Failure};
-use super::page::{Fence, Kind};
+use super::page::{Fence, FenceKind};
 use super::statement::{Expectation, pieces};
 use super::{TIME, client, took_too_long};
 use crate::report::Report;
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The program of a section.
-pub(crate) struct Program {
+pub(crate) struct PageProgram {
     isolate: Isolate,
     host: Rc<TestHost>,
     report: Report,
@@ -31,17 +31,17 @@ struct Example<'a> {
 }
 
 impl<'a> Example<'a> {
-    fn other(&self, kind: Kind) -> Option<&'a Fence> {
+    fn other(&self, kind: FenceKind) -> Option<&'a Fence> {
         self.others.iter().find(|fence| fence.kind == kind)
     }
 }
 
-impl Program {
-    pub(crate) fn new() -> Result<Program, String> {
+impl PageProgram {
+    pub(crate) fn new() -> Result<PageProgram, String> {
         let host = TestHost::new();
         let isolate = Isolate::new(host.clone(), crate::memory::limits())?;
         let (report, sources) = (Report::plain(), HashMap::new());
-        Ok(Program { isolate, host, report, sources, tests_run: 0 })
+        Ok(PageProgram { isolate, host, report, sources, tests_run: 0 })
     }
 
     /// Runs a source block with the blocks that belong to it.
@@ -56,7 +56,7 @@ impl Program {
         if let Some(failure) = format_failure(&fence.text, fence.line) {
             failures.push(failure);
         }
-        self.host.set_input(example.other(Kind::Input).map_or("", |fence| &fence.text));
+        self.host.set_input(example.other(FenceKind::Input).map_or("", |fence| &fence.text));
         let running = self.execute(example, &mut failures);
         let result = match tokio::time::timeout(TIME, running).await {
             Ok(result) => result,
@@ -64,7 +64,7 @@ impl Program {
         };
         failures.extend(compare_error(example, result));
         let talks: Vec<&Fence> =
-            others.iter().filter(|one| one.kind == Kind::Conversation).collect();
+            others.iter().filter(|one| one.kind == FenceKind::Conversation).collect();
         for talk in &talks {
             failures.extend(self.converse(talk, "").await);
         }
@@ -79,7 +79,7 @@ impl Program {
     }
 
     /// Runs the pieces of the source, its result where it has one, and its tests. Answers how it
-    /// fails where no expectation says so.
+    /// fails without an expectation of the error.
     async fn execute(
         &mut self,
         example: Example<'_>,
@@ -123,7 +123,7 @@ impl Program {
         let signature = runnel_syntax::parse(&fence.text).program.signature;
         let declared =
             signature.is_some_and(|one| one.result.is_none_or(|result| result.text != "void"));
-        let serves = example.other(Kind::Conversation).is_some() && self.host.port().is_none();
+        let serves = example.other(FenceKind::Conversation).is_some() && self.host.port().is_none();
         if let Some(value) = value.filter(|_| declared || serves)
             && let Err(fault) = self.isolate.run_result(value).await
         {
@@ -190,7 +190,7 @@ fn compare_value(fence: &Fence, expected: &Expectation, value: &str) -> Option<F
 
 fn compare_error(example: Example<'_>, result: Result<(), String>) -> Option<Failure> {
     let line = example.fence.line;
-    match (example.other(Kind::Error), result) {
+    match (example.other(FenceKind::Error), result) {
         (None, Ok(())) => None,
         (None, Err(text)) => Some(Failure::plain(line, "this block fails", text)),
         (Some(fence), Ok(())) => {
@@ -204,7 +204,7 @@ fn compare_error(example: Example<'_>, result: Result<(), String>) -> Option<Fai
 }
 
 fn compare_output(example: Example<'_>, output: &str) -> Option<Failure> {
-    match example.other(Kind::Output) {
+    match example.other(FenceKind::Output) {
         Some(fence) if matches(&fence.text, output) => None,
         Some(fence) => Some(replaced(fence, "output", output)),
         None if output.trim().is_empty() => None,
@@ -222,7 +222,7 @@ fn compare_output(example: Example<'_>, output: &str) -> Option<Failure> {
     }
 }
 
-/// The text of a block is not what came.
+/// A block expects another text.
 fn replaced(fence: &Fence, what: &str, actual: &str) -> Failure {
     let actual = trimmed(actual);
     let empty = actual.is_empty();

@@ -1,7 +1,7 @@
 //! What clients get: files through handlers, forms with files, and errors without the inside.
 
 use crate::support::http::{self, Reply};
-use crate::support::{Folder, Server, note};
+use crate::support::{Folder, Server, skip};
 use std::process::Command;
 
 const SITE: &str = "\
@@ -37,7 +37,7 @@ fn a_form_has_fields_and_files() {
         .output();
     match curl {
         Ok(output) => assert_eq!(output.stdout, b"Ada a.png image/png \0png"),
-        Err(error) => note(&format!("left out: curl cannot be run ({error})\n")),
+        Err(error) => skip(&format!("curl cannot be run: {error}")),
     }
     let part = |name: &str, rest: &str, data: &str| {
         format!("--x\r\nContent-Disposition: form-data; name=\"{name}\"{rest}\r\n\r\n{data}\r\n")

@@ -30,7 +30,7 @@ fn says(client: &str, arguments: &[&str]) -> Option<String> {
     let output = match Command::new(client).args(arguments).output() {
         Ok(output) => output,
         Err(error) => {
-            support::note(&format!("left out: {client} cannot be run ({error})\n"));
+            support::skip(&format!("{client} cannot be run: {error}"));
             return None;
         }
     };

@@ -2,7 +2,7 @@
 //! Todo-Backend's specification and TechEmpower's rules, where these lie beside the project.
 
 use crate::support::http::send;
-use crate::support::{Folder, Process, free_port, note, run, runnel, skip};
+use crate::support::{Folder, Process, free_port, run, runnel, skip};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,7 +57,7 @@ impl Judged {
 fn judge(name: &str) -> Option<PathBuf> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/judges").join(name);
     if !file.exists() {
-        note(&format!("left out: there is no judge {}", file.display()));
+        runnel_scratch::list_as_left_out(&format!("the judge {name} is not beside the project"));
         return None;
     }
     Some(file)

@@ -1,9 +1,9 @@
 //! Scripts with their values, from a table: one process of the built command for each.
 //!
-//! The table is the file that the variable `RUNNEL_LANGUAGE_CASES` names, or else
-//! `../shared/cases/language.tsv` beside the project. Its columns are separated by tabs: number,
-//! category, script, expected value, note. In scripts and values `\n` is a line end and `\\` a
-//! backslash. `ERROR` means that the script must fail with a place, `nil` that nothing is printed.
+//! The table is `tests/cases/language.tsv`, or the file that `RUNNEL_LANGUAGE_CASES` names. Its
+//! columns are separated by tabs: number, category, script, expected value, note. In scripts and
+//! values `\n` is a line end and `\\` a backslash. `ERROR` means that the script must fail with a
+//! place, `nil` that nothing is printed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,13 +17,11 @@ struct Case {
 /// A file that some scripts read.
 const READ_BY_SCRIPTS: (&str, &str) = ("/tmp/objs-case.txt", "hi");
 
-fn table() -> Option<PathBuf> {
-    if let Some(named) = std::env::var_os("RUNNEL_LANGUAGE_CASES") {
-        return Some(named.into());
+fn table() -> PathBuf {
+    match std::env::var_os("RUNNEL_LANGUAGE_CASES") {
+        Some(named) => named.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/language.tsv"),
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let beside = root.join("../shared/cases/language.tsv");
-    beside.exists().then_some(beside)
 }
 
 fn unescaped(text: &str) -> String {
@@ -80,10 +78,7 @@ fn fault(case: &Case) -> Option<String> {
 
 #[test]
 fn scripts_have_their_values() {
-    let Some(path) = table() else {
-        println!("left out: there is no ../shared/cases/language.tsv beside the project");
-        return;
-    };
+    let path = table();
     let cases = cases(&std::fs::read_to_string(&path).unwrap());
     assert!(!cases.is_empty(), "{} has no cases", path.display());
     std::fs::write(READ_BY_SCRIPTS.0, READ_BY_SCRIPTS.1).unwrap();

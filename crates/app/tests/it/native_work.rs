@@ -120,7 +120,7 @@ fn a_converter_holds_up_nobody() {
     let server = Server::start(
         "#-<void>serve:<int>port\n\
          scheme App { /hi { get { 'hello' } } /rows { post { newValue count } } }\n\
-         server ← #HTTPServer{ port: port, scheme: #JSONConverter{} → #App{}, timeout: 120 }.\n\
+         server ← #HTTPServer{ port: port, scheme: #JSONConverter{} → #App{}, requestTimeout: 120 }.\n\
          server start.\n",
         &[],
     );
@@ -169,7 +169,7 @@ fn a_deadline_ends_large_native_work() {
     let program = |timeout: &str| {
         format!(
             "#-<void>serve:<int>port\n{site}\n\
-             server ← #HTTPServer{{ port: port, scheme: site, timeout: {timeout} }}.\n\
+             server ← #HTTPServer{{ port: port, scheme: site, requestTimeout: {timeout} }}.\n\
              server start.\n"
         )
     };

@@ -99,7 +99,7 @@ fn good_requests(port: u16, seconds: Duration) -> u32 {
         let reply = connection.send("POST", "/take", b"12345").unwrap();
         assert_eq!((reply.status, reply.text().as_str()), (200, "5"));
         answered += 2;
-        // A connection ends after a million requests (`requestsPerConnection:`).
+        // A connection ends after a million requests (`maxRequestsPerConnection:`).
         if answered % 100_000 == 0 {
             connection = Connection::open(port).unwrap();
         }
@@ -171,7 +171,7 @@ fn a_slow_reader_and_a_long_upload_keep_memory_flat() {
     const LARGE: u64 = 200 * 1024 * 1024;
     let server = Server::start(
         "#-<void>serve:<int>port\n\
-         server ← #HTTPServer{ port: port, largestBody: 1000000000,\n\
+         server ← #HTTPServer{ port: port, maxBodySize: 1000000000,\n\
          \x20   scheme: ref:file:{argv0 deletingLastPathComponent} asScheme }.\n\
          server start.\n",
         &[],

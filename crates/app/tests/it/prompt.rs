@@ -34,7 +34,7 @@ impl Terminal {
         let mut child = match spawned {
             Ok(child) => child,
             Err(error) => {
-                println!("left out: python3 cannot be run: {error}");
+                runnel_scratch::leave_out(&format!("python3 cannot be run: {error}"));
                 return None;
             }
         };

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 fn recorded() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/cases");
     if !folder.join("search.jsonl").exists() || !folder.join("search-data/library.csv").exists() {
-        eprintln!("left out: there are no recorded cases in {}", folder.display());
+        runnel_scratch::list_as_left_out(
+            "recorded searches of a library that is not beside the project",
+        );
         return None;
     }
     Some(folder)

@@ -50,7 +50,7 @@ pub(super) async fn open(
             });
             let made = made.await;
             match (wire.jetstream.get_key_value(bucket).await, made) {
-                // Perhaps somebody else was quicker.
+                // Another client may have created it meanwhile.
                 (Ok(store), _) => store,
                 (Err(_), Err(error)) => return Err(server.fault(&error)),
                 (Err(error), Ok(_)) => return Err(server.fault(&error)),
@@ -61,7 +61,7 @@ pub(super) async fn open(
     Ok(Some(store))
 }
 
-/// Does something in a bucket. One that was known and has gone is looked for once more.
+/// Does something in a bucket. A cached bucket that was deleted is looked up once more.
 async fn within<T, F: Future<Output = Result<T>>>(
     server: &Rc<NatsServer>,
     bucket: &str,
@@ -87,7 +87,7 @@ async fn within<T, F: Future<Output = Result<T>>>(
         .await
 }
 
-/// What is at a key now: live or the mark of something deleted.
+/// The entry of a key: a value or a delete marker.
 async fn entry(server: &NatsServer, store: &kv::Store, key: &str) -> Result<Option<Entry>> {
     store.entry(key).await.map_err(|error| server.fault(&error))
 }
@@ -136,14 +136,14 @@ fn tag(entry: &Entry) -> EntityTag {
     EntityTag::strong(format!("{}-{:x}", entry.revision, since.as_nanos()))
 }
 
-/// Looks at the entry whose revision the write then relies on.
+/// Checks the condition against the entry whose revision the write then relies on.
 fn check(context: &Context, found: &Option<Entry>) -> Result<()> {
     let Some(condition) = &context.only_if else { return Ok(()) };
     let tag = found.as_ref().filter(|_| is_live(found)).map(tag);
     condition.check(tag.as_ref().map(Some))
 }
 
-/// Bytes as text where they are.
+/// Bytes as text if they are UTF-8.
 pub(super) fn plain(bytes: Bytes) -> Content {
     match Text::from_utf8(bytes) {
         Ok(text) => Content::text(text),
@@ -192,7 +192,7 @@ pub(super) async fn merge(
     context: &Context,
 ) -> Result<()> {
     let limit = limit(server, context).await?;
-    let part = MergePatch::of(content, limit).await?;
+    let part = MergePatch::read(content, limit).await?;
     let merged = change(server, bucket, path, false, context, |before| match before {
         Some(before) => Ok(part.applied_to(before)),
         None => {
@@ -233,8 +233,8 @@ pub(super) async fn delete(
     }
 }
 
-/// Replaces what is at a key by what is made of it, unless somebody else changes it meanwhile: then
-/// it is made once more. Answers whether nothing was there.
+/// Replaces the value of a key by a function of it, with optimistic concurrency: the function runs
+/// again when another client changes the key meanwhile. Answers whether the key was created.
 async fn change(
     server: &Rc<NatsServer>,
     bucket: &str,

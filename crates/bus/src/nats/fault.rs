@@ -10,7 +10,7 @@ use std::error::Error as Cause;
 use std::io;
 
 /// The error of what the library reports.
-pub(super) fn of(error: &(dyn Cause + 'static), server: &Address) -> Error {
+pub(super) fn from_library(error: &(dyn Cause + 'static), server: &Address) -> Error {
     let (kind, message) = describe(error, server);
     Error::new(kind, message).with_detail(error.to_string())
 }
@@ -26,15 +26,15 @@ pub(super) fn code(error: &(dyn Cause + 'static)) -> Option<ErrorCode> {
     })
 }
 
-/// Whether it is the error of a bucket that is not there: nobody answers for it.
+/// Whether it is the error of a missing bucket: no responder.
 pub(super) fn is_missing(error: &Error) -> bool {
     error.kind == Kind::NotFound || error.message.contains(NO_JETSTREAM)
 }
 
-/// What a server without JetStream is told.
+/// The error of a server without JetStream.
 const NO_JETSTREAM: &str = "has no JetStream: it has to be started with -js";
 
-/// Whether nobody listens at the subject of a request.
+/// Whether the subject of a request has no responders.
 fn is_unanswered(error: &(dyn Cause + 'static)) -> bool {
     causes(error).any(|cause| {
         let request = cause.downcast_ref::<RequestError>().map(RequestError::kind);

@@ -116,8 +116,8 @@ pub(super) async fn objects(
         .await
 }
 
-/// The messages of a subject. The consumer that tells them is removed afterwards: many of
-/// them slow a server down until it notices that nobody listens.
+/// The messages of a subject. The consumer that tells them is removed afterwards: many of them slow
+/// a server down until it notices that the consumer is gone.
 async fn each_message<I>(
     server: &NatsServer,
     wire: &NatsConnection,
@@ -161,7 +161,7 @@ async fn each_message<I>(
         }
     };
     let result = read.await;
-    // One that is gone already was to be removed anyway.
+    // A consumer that is gone already needs no removal.
     let _ = stream.delete_consumer(&info.name).await;
     result
 }

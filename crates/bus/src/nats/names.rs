@@ -3,7 +3,7 @@
 //! A key may only have letters, digits and `-`, `_`, `=`, `.`, `/`; its parts between dots are what
 //! the server can select by. So `tasks/7` is the key `tasks.7`, and every other byte of a name is
 //! written as `=` and two hexadecimal digits: `a.txt` is `a=2Etxt`. This is exact: two paths never
-//! have the same key, and a key that is not written in this way is nobody's path.
+//! have the same key, and a key that is written differently has no path.
 
 use runnel_store::{Error, Kind, Result};
 
@@ -42,7 +42,7 @@ fn escape(part: &str, first: bool, key: &mut String) {
     }
 }
 
-/// The path of a key; `None` for one that is no path of ours.
+/// The path of a key; `None` for a key that no path encodes to.
 pub(super) fn path(name: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.bytes();

@@ -64,7 +64,7 @@ pub(super) async fn open(
             let config = Config { bucket: bucket.to_string(), ..Config::default() };
             let made = wire.jetstream.create_object_store(config).await;
             match (wire.jetstream.get_object_store(bucket).await, made) {
-                // Perhaps somebody else was quicker.
+                // Another client may have created it meanwhile.
                 (Ok(store), _) => store,
                 (Err(_), Err(error)) => return Err(server.fault(&error)),
                 (Err(error), Ok(_)) => return Err(server.fault(&error)),
@@ -79,7 +79,7 @@ pub(super) async fn open(
     Ok(Some(opened))
 }
 
-/// Does something in a bucket. One that was known and has gone is looked for once more.
+/// Does something in a bucket. A cached bucket that was deleted is looked up once more.
 async fn within<T, F: Future<Output = Result<T>>>(
     server: &Rc<NatsServer>,
     bucket: &str,
@@ -246,7 +246,7 @@ pub(super) async fn put(
         Err(error) if error.kind() == InfoErrorKind::NotFound => true,
         Err(error) => return Err(server.fault(&error)),
     };
-    let (mut reader, progress) = ContentReader::of(content).await?;
+    let (mut reader, progress) = ContentReader::open(content).await?;
     let metadata = ObjectMetadata { name, headers, ..ObjectMetadata::default() };
     let putting = async {
         tokio::select! {

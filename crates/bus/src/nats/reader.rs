@@ -27,7 +27,7 @@ pub(super) struct ReadProgress {
 
 impl ContentReader {
     /// Content to be read once.
-    pub(super) async fn of(content: Content) -> Result<(ContentReader, Rc<ReadProgress>)> {
+    pub(super) async fn open(content: Content) -> Result<(ContentReader, Rc<ReadProgress>)> {
         let busy = Cell::new(Some(Instant::now()));
         let progress = Rc::new(ReadProgress { busy, failure: RefCell::default() });
         let (chunk, stream) = match content.body {

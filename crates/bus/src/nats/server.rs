@@ -21,11 +21,11 @@ use tokio::sync::watch;
 /// Commands that wait to be written. Further ones wait, no longer than their own deadlines.
 const UNWRITTEN: usize = 1024;
 
-/// How often the server is asked whether it is still there.
+/// How often the server is pinged.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// When the library gives a request up by itself: later than anybody of us waits, so that what was
-/// given up does not stay for ever.
+/// The request timeout of the library: longer than any deadline of ours, so that it only cleans up
+/// abandoned requests.
 const GIVEN_UP: Duration = Duration::from_secs(600);
 
 /// Buckets that are remembered for one connection.
@@ -44,7 +44,7 @@ pub(super) struct NatsServer {
 pub(super) struct NatsConnection {
     pub(super) client: Client,
     pub(super) jetstream: Context,
-    /// Counts what may have lost messages: broken connections, and subscribers that were too slow.
+    /// Counts possible losses of messages: broken connections, and slow subscribers.
     pub(super) gaps: watch::Receiver<u64>,
     /// The buckets that were opened here.
     pub(super) buckets: RefCell<HashMap<String, kv::Store>>,
@@ -92,8 +92,7 @@ impl NatsServer {
         result
     }
 
-    /// The connection: one that is broken is replaced, so that a server that is away is an error
-    /// at once.
+    /// The connection. A broken one is replaced, so that an unreachable server is an error at once.
     pub(super) async fn wire(self: &Rc<Self>, deadline: Instant) -> Result<Rc<NatsConnection>> {
         let usable = |wire: &Rc<NatsConnection>| wire.client.connection_state() == State::Connected;
         let connecting = self.link.get(usable, || connect(self.clone()));
@@ -102,7 +101,7 @@ impl NatsServer {
 
     /// What the library reports, in our words.
     pub(super) fn fault(&self, error: &(dyn std::error::Error + 'static)) -> Error {
-        fault::of(error, &self.address)
+        fault::from_library(error, &self.address)
     }
 }
 

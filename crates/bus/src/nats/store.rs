@@ -26,11 +26,11 @@ use std::rc::Rc;
 ///   an entity tag. A bucket is made by the first put or watch. A put that fails leaves the old
 ///   object. Reading a large one fails when it is replaced meanwhile.
 /// - `subjects/a/b` or `subjects/a.b`: **subjects**. A post publishes; with the query `?reply` it
-///   waits for one reply and answers it. A get is a request without content, and answers nothing
-///   when nobody listens. A watch is told of every message at the subject and below it, with its
-///   content; where the path has `*` or ends in `>` it is what NATS means by that.
-/// - A **watch** of keys and objects goes on after the connection broke, without a gap; one of
-///   subjects is told that messages were lost.
+///   waits for one reply and answers it. A get is a request without content, and answers `None`
+///   without responders. A watch reports every message at the subject and below it, with its
+///   content; `*` and `>` in the path are the wildcards of NATS.
+/// - A **watch** of keys and objects resumes after a lost connection without a gap; a watch of
+///   subjects gets a `lost`.
 pub struct Nats {
     server: Rc<NatsServer>,
 }

@@ -1,4 +1,4 @@
-//! SubjectNames: messages to whoever listens now.
+//! Subjects: messages to the present subscribers.
 
 use super::bucket::plain;
 use super::server::NatsServer;
@@ -40,7 +40,7 @@ fn one_subject(path: &str) -> Result<String> {
     Ok(subject)
 }
 
-/// Sends a message and answers the first reply; nothing when nobody listens.
+/// Sends a message and answers the first reply; `None` without responders.
 pub(super) async fn request(
     server: &Rc<NatsServer>,
     path: &str,

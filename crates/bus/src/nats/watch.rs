@@ -1,7 +1,7 @@
 //! Watching keys, objects and subjects.
 //!
 //! A task for each watcher takes what the server tells into the watcher's bounded queue, so that a
-//! slow watcher is told that it missed something and nothing grows.
+//! slow watcher gets a `lost` and no queue grows without bound.
 
 use super::server::{NatsConnection, NatsServer};
 use super::{bucket, names, objects as object, subjects};
@@ -29,7 +29,7 @@ impl Drop for WatchTask {
 }
 
 /// Lets a task tell a watcher.
-fn told(feed: &Rc<WatchFeed>, task: impl Future<Output = ()> + 'static) -> Changes {
+fn watch_task(feed: &Rc<WatchFeed>, task: impl Future<Output = ()> + 'static) -> Changes {
     feed.changes(WatchTask(tokio::task::spawn_local(task).abort_handle()))
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn keys(
     let base = beside(watched, path);
     let named = watched.clone();
     let change = move |entry: Entry| {
-        // One that looks for its place again may begin before ours.
+        // A consumer that restarts may begin before our start.
         let path = names::path(&entry.key).filter(|_| entry.revision > start)?;
         let reference = named.with_path(format!("{base}/{path}"));
         Some(match entry.operation {
@@ -81,7 +81,7 @@ pub(super) async fn keys(
             _ => Change::deleted(reference),
         })
     };
-    Ok(told(&feed, tell(feed.clone(), wire, entries, change)))
+    Ok(watch_task(&feed, forward(feed.clone(), wire, entries, change)))
 }
 
 pub(super) async fn objects(
@@ -113,12 +113,12 @@ pub(super) async fn objects(
             false => Change::changed(reference),
         })
     };
-    Ok(told(&feed, tell(feed.clone(), wire, infos, change)))
+    Ok(watch_task(&feed, forward(feed.clone(), wire, infos, change)))
 }
 
-/// Tells of what a bucket tells. Its errors are those of a connection that broke: it goes on from
-/// where it was when there is one again.
-async fn tell<T, E>(
+/// Forwards the changes of a bucket. Its errors are lost connections: the consumer resumes where it
+/// was after the reconnection.
+async fn forward<T, E>(
     feed: Rc<WatchFeed>,
     _wire: Rc<NatsConnection>,
     mut told: impl Stream<Item = std::result::Result<T, E>> + Unpin,
@@ -128,7 +128,7 @@ async fn tell<T, E>(
         match item {
             Ok(item) => {
                 if let Some(change) = change(item) {
-                    feed.tell(change);
+                    feed.push(change);
                 }
             }
             Err(_) => tokio::time::sleep(AGAIN).await,
@@ -165,13 +165,13 @@ pub(super) async fn subject(
     let mut gaps = wire.gaps.clone();
     gaps.mark_unchanged();
     let feed_of_task = feed.clone();
-    Ok(told(&feed, async move {
+    Ok(watch_task(&feed, async move {
         let mut messages = messages;
         loop {
             tokio::select! {
                 biased;
                 Ok(()) = gaps.changed() => {
-                    // Whoever reads again now would be told that the server is away.
+                    // A watcher that read again now would get an error: the server is unreachable.
                     while wire.client.connection_state() != State::Connected {
                         tokio::time::sleep(AGAIN).await;
                     }
@@ -181,7 +181,7 @@ pub(super) async fn subject(
                     Some(message) => {
                         let content = Some(bucket::plain(message.payload));
                         let reference = place.reference(&message.subject);
-                        feed_of_task.tell(Change { content, ..Change::changed(reference) });
+                        feed_of_task.push(Change { content, ..Change::changed(reference) });
                     }
                     None => break,
                 },

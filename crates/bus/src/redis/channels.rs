@@ -1,4 +1,4 @@
-//! Channels: what is published reaches those who watch now, and nobody later.
+//! Channels: a published message reaches the present watchers, and is not stored.
 
 use super::hub::{RedisListener, Topic};
 use super::list::glob;
@@ -14,10 +14,10 @@ use std::rc::Rc;
 
 /// The channels of a Redis or Valkey server (all its databases share them).
 ///
-/// A channel is the path of a reference. A post publishes its content, as what a person reads. A
-/// watch is told of every message on the channel and on those below it (`news`, `news/today`), as
-/// a change whose content is the message; a path with `*` is a pattern of Redis instead, such as
-/// `news.*`. After the connection broke, watchers are told that messages were lost.
+/// A channel is the path of a reference. A post publishes its content, as text. A watch reports
+/// every message on the channel and on those below it (`news`, `news/today`), as a change whose
+/// content is the message; a path with `*` is a pattern of Redis instead, such as `news.*`. After a
+/// lost connection watchers get a `lost`.
 pub struct RedisChannels {
     server: Rc<RedisServer>,
     hub: Rc<RedisListener>,

@@ -12,24 +12,24 @@ pub(super) fn is_broken(error: &RedisError) -> bool {
 }
 
 /// The error of what the library reports about a server.
-pub(super) fn of(error: &RedisError, server: &Address) -> Error {
+pub(super) fn from_library(error: &RedisError, server: &Address) -> Error {
     let (kind, message, temporary) = match error.kind() {
         ErrorKind::AuthenticationFailed => {
             (Kind::Denied, format!("{server} does not accept the user or the password"), false)
         }
-        ErrorKind::Io => return of_io(error, server),
+        ErrorKind::Io => return from_io(error, server),
         ErrorKind::Parse => {
             (Kind::Unavailable, format!("{server} answered something else than Redis does"), false)
         }
-        ErrorKind::Server(kind) => of_server(kind, error, server),
-        ErrorKind::Extension => of_code(error.code().unwrap_or_default(), server),
+        ErrorKind::Server(kind) => from_server(kind, error, server),
+        ErrorKind::Extension => from_code(error.code().unwrap_or_default(), server),
         _ => (Kind::Failed, format!("{server} answered what was not expected"), false),
     };
     Error::new(kind, message).with_temporary(temporary).with_detail(error.to_string())
 }
 
 /// The error of a stream that cannot be opened or breaks.
-pub(super) fn of_stream(error: &io::Error, server: &Address) -> Error {
+pub(super) fn from_stream(error: &io::Error, server: &Address) -> Error {
     let (kind, message, temporary) = match error.kind() {
         io::ErrorKind::ConnectionRefused => {
             (Kind::Unavailable, format!("{server} refused the connection"), true)
@@ -48,15 +48,19 @@ pub(super) fn of_stream(error: &io::Error, server: &Address) -> Error {
     Error::new(kind, message).with_temporary(temporary).with_detail(error.to_string())
 }
 
-fn of_io(error: &RedisError, server: &Address) -> Error {
+fn from_io(error: &RedisError, server: &Address) -> Error {
     match error.source().and_then(|source| source.downcast_ref::<io::Error>()) {
-        Some(cause) if !error.is_connection_dropped() => of_stream(cause, server),
+        Some(cause) if !error.is_connection_dropped() => from_stream(cause, server),
         _ => Error::new(Kind::Unavailable, format!("{server} closed the connection"))
             .with_detail(error.to_string()),
     }
 }
 
-fn of_server(kind: ServerErrorKind, error: &RedisError, server: &Address) -> (Kind, String, bool) {
+fn from_server(
+    kind: ServerErrorKind,
+    error: &RedisError,
+    server: &Address,
+) -> (Kind, String, bool) {
     match kind {
         ServerErrorKind::NoPerm => {
             (Kind::Denied, format!("the user has no right to do this on {server}"), false)
@@ -82,7 +86,7 @@ fn of_server(kind: ServerErrorKind, error: &RedisError, server: &Address) -> (Ki
 }
 
 /// Codes that the library has no name for.
-fn of_code(code: &str, server: &Address) -> (Kind, String, bool) {
+fn from_code(code: &str, server: &Address) -> (Kind, String, bool) {
     match code {
         "WRONGTYPE" => {
             (Kind::Conflict, "what is there is of another kind; put replaces it".into(), false)

@@ -1,7 +1,7 @@
-//! The one connection on which a server tells of changes, for all who watch.
+//! The one connection that receives messages and notifications, for all watchers.
 //!
-//! A task keeps it while somebody watches. When it breaks the task connects again, more patiently
-//! each time, and tells every watcher that changes were lost.
+//! A task keeps it while there are watchers. When it breaks, the task reconnects with exponential
+//! backoff, and sends every watcher a `lost`.
 
 use super::server::{RedisServer, RedisStream};
 use super::{fault, notifications};
@@ -21,14 +21,13 @@ use tokio::sync::{mpsc, oneshot};
 /// Watchers of one server.
 const WATCHERS: usize = 10_000;
 
-/// How often the server is asked whether it is still there.
+/// How often the server is pinged.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The first and the longest pause before connecting again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
-/// What the server can be asked to tell: the messages of one channel, or of all that a pattern
-/// matches.
+/// A subscription: the messages of one channel, or of all channels that match a pattern.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Topic {
     Channel(Vec<u8>),
@@ -60,9 +59,9 @@ pub(super) struct RedisListener {
 }
 
 enum ListenOrder {
-    /// The server shall tell of these, and somebody waits until it does.
+    /// Subscribes to topics; a caller waits for the confirmation.
     Begin(Vec<Topic>, oneshot::Sender<Result<()>>),
-    /// Nobody watches these any more.
+    /// Unsubscribes from topics without watchers.
     End(Vec<Topic>),
 }
 
@@ -98,7 +97,7 @@ impl RedisListener {
         Rc::new(RedisListener { server, topics: RefCell::default(), orders: RefCell::default() })
     }
 
-    /// Watches topics; answers when the server tells of them.
+    /// Watches topics; answers when the server has confirmed the subscriptions.
     pub(super) async fn watch(
         self: &Rc<RedisListener>,
         feed: Rc<WatchFeed>,
@@ -135,7 +134,7 @@ impl RedisListener {
         let _ = sender.send(order);
     }
 
-    /// Whether nobody watches; the task then ends, and the next watcher starts another.
+    /// Whether there are no watchers; the task then ends, and the next watcher starts another.
     fn is_over(&self) -> bool {
         let over = self.topics.borrow().is_empty();
         if over {
@@ -144,7 +143,7 @@ impl RedisListener {
         over
     }
 
-    fn tell(&self, message: &Msg) {
+    fn dispatch(&self, message: &Msg) {
         let channel = message.get_channel::<Vec<u8>>().unwrap_or_default();
         let topic = match message.get_pattern::<Option<Vec<u8>>>() {
             Ok(Some(pattern)) => Topic::Pattern(pattern),
@@ -154,7 +153,7 @@ impl RedisListener {
         let said = Bytes::copy_from_slice(message.get_payload_bytes());
         for watcher in watchers {
             if let Some(change) = (watcher.translate)(&channel, said.clone()) {
-                watcher.feed.tell(change);
+                watcher.feed.push(change);
             }
         }
     }
@@ -212,7 +211,7 @@ async fn run(hub: Rc<RedisListener>, mut orders: mpsc::UnboundedReceiver<ListenO
 fn fail_orders(orders: &mut mpsc::UnboundedReceiver<ListenOrder>, error: &Error) {
     while let Ok(order) = orders.try_recv() {
         if let ListenOrder::Begin(_, done) = order {
-            // Whoever does not wait any more needs no answer.
+            // The caller may have given up.
             let _ = done.send(Err(error.clone()));
         }
     }
@@ -235,10 +234,10 @@ async fn connect(hub: &Rc<RedisListener>) -> Result<PubSubSession> {
         let stream: Box<dyn RedisStream> = server.stream().await?;
         let opened = PubSub::new(&server.login(), stream).await;
         let (mut sink, messages) =
-            opened.map_err(|error| fault::of(&error, &server.address))?.split();
+            opened.map_err(|error| fault::from_library(&error, &server.address))?.split();
         let topics: Vec<Topic> = hub.topics.borrow().keys().cloned().collect();
         let begun = begin(&mut sink, &topics).await;
-        begun.map_err(|error| fault::of(&error, &server.address))?;
+        begun.map_err(|error| fault::from_library(&error, &server.address))?;
         Ok(PubSubSession { sink, messages })
     })
     .await
@@ -251,7 +250,7 @@ async fn begin(sink: &mut PubSubSink, topics: &[Topic]) -> RedisResult<()> {
             Topic::Pattern(pattern) => sink.psubscribe(pattern).await?,
         }
     }
-    // The confirmations are one thing; that messages are told to us from now on is sure when a
+    // Confirmations alone do not prove that messages arrive from now on; that is certain when a
     // later command was answered.
     sink.ping::<Value>().await.map(|_| ())
 }
@@ -267,7 +266,7 @@ async fn end(sink: &mut PubSubSink, topics: &[Topic]) -> RedisResult<()> {
 }
 
 impl PubSubSession {
-    /// Tells until the connection breaks or nobody watches.
+    /// Dispatches messages until the connection breaks or there are no watchers.
     async fn serve(
         mut self,
         hub: &Rc<RedisListener>,
@@ -278,7 +277,7 @@ impl PubSubSession {
             let alive = tokio::select! {
                 message = self.messages.next() => match message {
                     Some(message) => {
-                        hub.tell(&message);
+                        hub.dispatch(&message);
                         true
                     }
                     None => false,
@@ -318,11 +317,13 @@ impl PubSubSession {
         });
         let (result, usable) = match followed.await {
             Ok(Ok(())) => (Ok(()), true),
-            Ok(Err(error)) => (Err(fault::of(&error, address)), !fault::is_broken(&error)),
+            Ok(Err(error)) => {
+                (Err(fault::from_library(&error, address)), !fault::is_broken(&error))
+            }
             Err(_) => (Err(wait::too_late(address)), false),
         };
         if let Some(done) = done {
-            // Whoever does not wait any more needs no answer.
+            // The caller may have given up.
             let _ = done.send(result);
         }
         usable

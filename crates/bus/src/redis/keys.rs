@@ -36,10 +36,10 @@ pub const KEY_LIMIT: usize = 64 << 10;
 /// - **delete** removes the key and nothing below it.
 /// - Puts, merges and deletes keep conditions: that something or nothing is there, and the tag of a
 ///   string. A put under a tag keeps the time at which the key vanishes, as INCR does.
-/// - **watch** needs keyspace key_watch. They are turned on where the server allows it;
-///   otherwise the error says how to set `notify-keyspace-events`. After the connection broke, the
-///   watcher is told that changes were lost. Emptying a whole database (`FLUSHDB`) is not told, and
-///   a key that expires is told when the server removes it, which may be later.
+/// - **watch** needs keyspace notifications. They are turned on if the server allows it; otherwise
+///   the error says how to set `notify-keyspace-events`. After a lost connection the watcher gets a
+///   `lost`. Emptying a whole database (`FLUSHDB`) is not reported, and a key that expires is
+///   reported when the server removes it, which may be later.
 pub struct Redis {
     server: Rc<RedisServer>,
     hub: Rc<RedisListener>,

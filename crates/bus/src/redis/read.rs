@@ -64,7 +64,7 @@ pub(super) async fn find(
                 _ => Ok(StoredValue::Nothing),
             }
         }
-        Err(error) => Err(super::fault::of(&error, &server.address)),
+        Err(error) => Err(super::fault::from_library(&error, &server.address)),
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn entity_tag(bytes: &[u8]) -> EntityTag {
     EntityTag::strong(format!("{:016x}{:016x}", half(0), half(1)))
 }
 
-/// Bytes as text where they are.
+/// Bytes as text if they are UTF-8.
 pub(super) fn content(bytes: Vec<u8>) -> Content {
     match Text::from_utf8(bytes.into()) {
         Ok(text) => Content::text(text),

@@ -20,7 +20,7 @@ const USUAL: &str = "redis://127.0.0.1:6379/0";
 /// - `redis://host/pubsub/name` and `redis:///pubsub/name` are channels
 ///   ([`crate::RedisChannels`]): no key can be in their place, because a database is a number.
 ///
-/// See [`Redis`] for what keys do. At most [`crate::SERVERS`] databases are connected at a time.
+/// See [`Redis`] for what keys do. At most [`crate::SERVERS`] databases are connected at once.
 pub fn redis_scheme(options: BusOptions) -> Rc<dyn Store> {
     Rc::new(BusScheme { name: "redis", find: RedisServers { options, open: OpenServers::new() } })
 }

@@ -32,7 +32,7 @@ pub(super) struct RedisServer {
     link: SharedConnection<Rc<RedisConnection>>,
 }
 
-/// One connection. Dropping it closes it, whoever still waits for an answer.
+/// One connection. Dropping it closes it and fails the pending commands.
 struct RedisConnection {
     connection: MultiplexedConnection,
     open: Rc<Cell<bool>>,
@@ -74,7 +74,7 @@ impl RedisServer {
         let asked = self.attempt(deadline, again, |mut connection| async move {
             connection.send_packed_command(command).await?.extract_error()
         });
-        asked.await?.map_err(|error| fault::of(&error, &self.address))
+        asked.await?.map_err(|error| fault::from_library(&error, &self.address))
     }
 
     /// As [`RedisServer::ask`], where the server's own errors matter.
@@ -100,11 +100,11 @@ impl RedisServer {
         let asked = self.attempt(deadline, again, |mut connection| async move {
             commands.query_async::<Vec<Value>>(&mut connection).await
         });
-        asked.await?.map_err(|error| fault::of(&error, &self.address))
+        asked.await?.map_err(|error| fault::from_library(&error, &self.address))
     }
 
-    /// Uses the connection; a server that was not heard in all that time loses it. The inner error
-    /// is one that the server itself answered.
+    /// Uses the connection; it is dropped when the server has been silent until the deadline. The
+    /// inner error is an answer of the server.
     async fn attempt<T, F: Future<Output = RedisResult<T>>>(
         self: &Rc<Self>,
         deadline: Instant,
@@ -126,7 +126,7 @@ impl RedisServer {
             match result {
                 Err(error) if fault::is_broken(&error) => {
                     self.link.forget(|current| Rc::ptr_eq(current, &wire));
-                    let fault = fault::of(&error, &self.address);
+                    let fault = fault::from_library(&error, &self.address);
                     if again == Resend::Yes && first && fault.temporary {
                         first = false;
                         continue;
@@ -149,7 +149,7 @@ impl RedisServer {
     /// A new stream to the server, nothing said on it yet.
     pub(super) async fn stream(&self) -> Result<Box<dyn RedisStream>> {
         let address = &self.address;
-        let failed = |error: std::io::Error| fault::of_stream(&error, address);
+        let failed = |error: std::io::Error| fault::from_stream(&error, address);
         let plain = TcpStream::connect((address.host.as_str(), address.port));
         let plain = plain.await.map_err(failed)?;
         plain.set_nodelay(true).map_err(failed)?;
@@ -190,7 +190,7 @@ async fn connect(server: Rc<RedisServer>) -> Result<Rc<RedisConnection>> {
         let login = server.login();
         let made = MultiplexedConnection::new_with_config(&login, stream, config);
         let (connection, driver) =
-            made.await.map_err(|error| fault::of(&error, &server.address))?;
+            made.await.map_err(|error| fault::from_library(&error, &server.address))?;
         let open = Rc::new(Cell::new(true));
         let closing = open.clone();
         let driver = tokio::task::spawn_local(async move {
@@ -205,7 +205,7 @@ async fn connect(server: Rc<RedisServer>) -> Result<Rc<RedisConnection>> {
         let greeting = connection_to_greet.send_packed_command(&redis::cmd("PING")).await;
         match greeting.and_then(Value::extract_error) {
             Ok(_) => Ok(Rc::new(wire)),
-            Err(error) => Err(fault::of(&error, &server.address)),
+            Err(error) => Err(fault::from_library(&error, &server.address)),
         }
     })
     .await

@@ -169,7 +169,7 @@ pub(super) async fn post(
         match server.ask_for(&command, Resend::No, deadline).await? {
             Ok(_) => return Ok(()),
             Err(error) if error.code() == Some("WRONGTYPE") => {}
-            Err(error) => return Err(fault::of(&error, &server.address)),
+            Err(error) => return Err(fault::from_library(&error, &server.address)),
         }
         let kind = server.ask(cmd("TYPE").arg(key), Resend::Yes, deadline).await?;
         let Reply::SimpleString(kind) = kind else { continue };
@@ -205,7 +205,7 @@ pub(super) async fn merge(
     content: Content,
     context: &Context,
 ) -> Result<()> {
-    let part = MergePatch::of(content, VALUE_LIMIT).await?;
+    let part = MergePatch::read(content, VALUE_LIMIT).await?;
     let deadline = wait::deadline(context, server.options.operation_time);
     for _ in 0..ATTEMPTS {
         let found = find(server, key, deadline).await?;

@@ -168,7 +168,7 @@ fn what_is_meant_has_no_warning() {
         "scheme S { /a { get { '<p>' asHTML } } }",
         "scheme S { /feed.xml { get { '<feed/>' } } }",
         "scheme S { /a { get { response:Content-Type ← 'text/html'. '<p>' } } }",
-        "scheme S { /a { get { '<p>' } } } #HTTPServer{ scheme: S store, text: 'text/html' } start",
+        "scheme S { /a { get { '<p>' } } } #HTTPServer{ scheme: S store, textType: 'text/html' } start",
         "key ← 7. tasks[{ id = key }]",
         "name ← 'Ann'. people[{ :each | each name = 'Ann' }]",
         "header:X-Key isSecret: env:KEY",

@@ -23,8 +23,15 @@ impl Host for TestHost {
         &["memory"]
     }
 
-    fn server_options(&self) -> &'static [&'static str] {
-        &["port"]
+    fn server_options(&self) -> Vec<runnel_store::SettingInfo> {
+        let option = |name| runnel_store::SettingInfo {
+            name,
+            former: &[],
+            help: "",
+            kind: runnel_store::SettingKind::Any,
+            default: None,
+        };
+        ["port"].map(option).to_vec()
     }
 
     fn write(&self, output: Output, bytes: &[u8]) {

@@ -1,6 +1,6 @@
 //! Shapes of classes as tables: names, keys and the words for types.
 
-use crate::fault::SqlFault;
+use crate::fault::{SqlFault, SqlResult};
 use runnel_store::{FieldType, Shape};
 
 /// The name of a class's table: its plural in lower case, by the usual rules of English spelling.
@@ -17,7 +17,7 @@ pub(crate) fn table_name(class: &str) -> String {
 }
 
 /// Checks that a shape can be a table at all.
-pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
+pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
     if name.is_empty() || name.contains(['/', '\0']) {
         return Err(SqlFault::invalid("the name of a table has at least one character and no '/'"));
     }
@@ -38,6 +38,17 @@ pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
                 field.name
             );
             return Err(SqlFault::invalid(message));
+        }
+    }
+    for index in &shape.indexes {
+        let known = |name: &String| shape.fields.iter().any(|field| field.name == *name);
+        if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {
+            let class = &shape.name;
+            let message = format!("the class {class} has no field {unknown} to index");
+            return Err(SqlFault::invalid(message));
+        }
+        if index.fields.is_empty() {
+            return Err(SqlFault::invalid("an index needs a field"));
         }
     }
     Ok(())

@@ -6,8 +6,7 @@ use crate::postgres::connection::address::Address;
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::connection::session::Repeat;
 use crate::postgres::connection::transaction;
-use crate::postgres::core::WorkerDatabase;
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::options::PostgresOptions;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
 use crate::postgres::query::select::PostgresSelect;
@@ -17,6 +16,7 @@ use crate::postgres::schema::{define, migrate};
 use crate::postgres::table::PostgresRows;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::watch;
+use crate::postgres::worker_database::WorkerDatabase;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
     Answer, Changes, Content, Context, Error, Kind, Result, Shape, Transaction, Value, Verb,
@@ -69,10 +69,7 @@ impl PostgresDatabase {
         Ok(PostgresDatabase::at(address, options)?)
     }
 
-    pub(crate) fn at(
-        address: Address,
-        options: PostgresOptions,
-    ) -> std::result::Result<Rc<Self>, SqlFault> {
+    pub(crate) fn at(address: Address, options: PostgresOptions) -> SqlResult<Rc<Self>> {
         let core = WorkerDatabase::new(PostgresServer::new(address, options)?);
         Ok(SqlDatabase::over(PostgresBackend { core }))
     }
@@ -178,7 +175,7 @@ async fn prepare(
     connection: &PostgresConnection,
     sql: &str,
     values: &[Value],
-) -> std::result::Result<(Vec<Parameter>, bool), SqlFault> {
+) -> SqlResult<(Vec<Parameter>, bool)> {
     let statement = connection.prepare(sql).await?;
     let kinds = statement.params();
     if kinds.len() != values.len() {
@@ -189,7 +186,7 @@ async fn prepare(
         )));
     }
     let parameters = values.iter().zip(kinds).enumerate().map(|(index, (value, kind))| {
-        Parameter::of(value.clone(), kind).map_err(|fault| SqlFault {
+        Parameter::of_type(value.clone(), kind).map_err(|fault| SqlFault {
             message: format!("${}: {}", index + 1, fault.message),
             ..fault
         })
@@ -197,7 +194,7 @@ async fn prepare(
     Ok((parameters.collect::<std::result::Result<_, _>>()?, !statement.columns().is_empty()))
 }
 
-fn returned(records: Vec<Value>) -> std::result::Result<Content, SqlFault> {
+fn returned(records: Vec<Value>) -> SqlResult<Content> {
     if records.len() > RETURNING_LIMIT {
         let message = format!("RETURNING answers at most {RETURNING_LIMIT} rows");
         return Err(SqlFault::new(Kind::TooLarge, message));

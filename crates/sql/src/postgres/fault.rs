@@ -2,7 +2,7 @@
 //!
 //! The codes are those of the manual, appendix A ("PostgreSQL Error Codes").
 
-pub(crate) use crate::fault::{SqlFault, SqlFaultCause};
+pub(crate) use crate::fault::{SqlFault, SqlFaultCause, SqlResult};
 use runnel_store::Kind;
 use std::error::Error as _;
 use std::io;
@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio_postgres::error::DbError;
 
 /// A failure of a statement or a connection; `place` says which server, without any secret.
-pub(crate) fn of(error: &tokio_postgres::Error, place: &str) -> SqlFault {
+pub(crate) fn from_driver(error: &tokio_postgres::Error, place: &str) -> SqlFault {
     if let Some(said) = error.as_db_error() {
-        return of_server(said, place);
+        return from_server(said, place);
     }
     let detail = match error.source() {
         Some(source) => format!("{error}: {source}"),
@@ -86,7 +86,7 @@ fn tls_words(error: &io::Error) -> Option<String> {
     })
 }
 
-fn of_server(said: &DbError, place: &str) -> SqlFault {
+fn from_server(said: &DbError, place: &str) -> SqlFault {
     let fault = |kind, message: &str, cause| {
         let detail = format!("{} {}: {}", said.severity(), said.code().code(), said.message());
         SqlFault::new(kind, message).with(detail, cause)

@@ -7,11 +7,11 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
     /// Pool size of a worker, without the `LISTEN` connection.
-    pub connections: usize,
+    pub max_connections: usize,
     /// How long making a connection may take.
     pub connect_time: Duration,
     /// How long a verb waits for one of the connections.
-    pub checkout_time: Duration,
+    pub pool_timeout: Duration,
     /// How long a verb may take whose caller sets no deadline.
     pub time_limit: Duration,
     /// How long a transaction may wait for its next statement; then the server ends it.
@@ -26,9 +26,9 @@ pub struct PostgresOptions {
 impl Default for PostgresOptions {
     fn default() -> Self {
         PostgresOptions {
-            connections: 8,
+            max_connections: 8,
             connect_time: Duration::from_secs(5),
-            checkout_time: Duration::from_secs(5),
+            pool_timeout: Duration::from_secs(5),
             time_limit: Duration::from_secs(30),
             idle_transaction: Duration::from_secs(30),
             transaction_time: Duration::from_secs(300),

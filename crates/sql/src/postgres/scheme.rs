@@ -2,7 +2,7 @@
 
 use crate::postgres::connection::address::{Address, PARAMETERS};
 use crate::postgres::database::PostgresDatabase;
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::options::PostgresOptions;
 use runnel_store::{
     Answer, Below, Context, Error, Kind, Layer, PathUp, Reference, Result, Store, Verb,
@@ -100,11 +100,7 @@ impl PostgresScheme {
         }
     }
 
-    fn open(
-        &self,
-        url: String,
-        options: &PostgresOptions,
-    ) -> std::result::Result<Rc<PostgresDatabase>, SqlFault> {
+    fn open(&self, url: String, options: &PostgresOptions) -> SqlResult<Rc<PostgresDatabase>> {
         if let Some(known) = self.databases.borrow().get(&url) {
             return Ok(known.clone());
         }

@@ -1,12 +1,12 @@
 //! PostgreSQL below [`SqlTable`].
 
 use crate::database::backend::{InsertedRow, TableBackend};
+use crate::database::description::TableDescription;
 use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::connection::transaction;
-use crate::postgres::core::{WorkerDatabase, missing};
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::SqlResult;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
 use crate::postgres::query::select::{selection, translate};
 use crate::postgres::schema::catalog::{Holds, TableInfo, quoted};
@@ -14,6 +14,7 @@ use crate::postgres::schema::define::seen_by;
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::watch::{self, WatchScope};
+use crate::postgres::worker_database::{WorkerDatabase, missing};
 use crate::postgres::write::change::{self, RowParameters, key_of};
 use crate::postgres::write::copy;
 use crate::rows::admission::refuse_key;
@@ -67,8 +68,8 @@ impl PostgresRows {
     async fn seen<T>(
         &self,
         session: &PostgresSession,
-        work: impl AsyncFn(&TableInfo) -> Result<T, SqlFault>,
-    ) -> Result<Option<T>, SqlFault> {
+        work: impl AsyncFn(&TableInfo) -> SqlResult<T>,
+    ) -> SqlResult<Option<T>> {
         let inner = &self.0;
         let seeing = async |info: Rc<TableInfo>| match &inner.shape {
             Some(shape) => work(&seen_by(&info, shape)?).await,
@@ -81,7 +82,7 @@ impl PostgresRows {
     async fn there<T>(
         &self,
         session: &PostgresSession,
-        work: impl AsyncFn(&TableInfo) -> Result<T, SqlFault>,
+        work: impl AsyncFn(&TableInfo) -> SqlResult<T>,
     ) -> Result<T, Error> {
         let done = self.seen(session, work).await?;
         done.ok_or_else(|| missing(&self.0.name).into())
@@ -181,11 +182,7 @@ impl PostgresRows {
                 Some(key) => key,
                 None if info.key.is_none() => return Err(info.no_key()),
                 None if matches!(write, RowWrite::Delete) => return Ok(false),
-                None => {
-                    let name = &info.name;
-                    let message = format!("'{key}' cannot be the key of a row of {name}");
-                    return Err(SqlFault::invalid(message));
-                }
+                None => return Err(info.not_a_key(key)),
             };
             let running = async |connection: &PostgresConnection| {
                 let done = match write {
@@ -365,8 +362,8 @@ async fn insert(
     session: &PostgresSession,
     info: &TableInfo,
     value: &Value,
-) -> Result<InsertedRow, SqlFault> {
-    let row = RowParameters::of(info, value)?;
+) -> SqlResult<InsertedRow> {
+    let row = RowParameters::of_record(info, value)?;
     let inserting =
         async |connection: &PostgresConnection| change::insert(connection, info, &row).await;
     match session.run(Repeat::No, inserting).await {

@@ -6,7 +6,7 @@
 
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer, Wire, beside};
 use crate::postgres::connection::tls::Tls;
-use crate::postgres::fault::{self, SqlFault};
+use crate::postgres::fault::{self, SqlFault, SqlResult};
 use crate::postgres::schema::catalog::SCHEMA_LOCK;
 use crate::postgres::schema::catalog::{TableInfo, quoted, text_literal};
 use crate::postgres::schema::read_catalog::field;
@@ -81,10 +81,7 @@ THEN json_build_array('lost', schema, relation)::text \
 ELSE json_build_array(what, schema, relation, key)::text END) $runnel$";
 
 /// Makes the triggers of a table, where they are not there.
-pub(crate) async fn install(
-    connection: &PostgresConnection,
-    table: &TableInfo,
-) -> Result<(), SqlFault> {
+pub(crate) async fn install(connection: &PostgresConnection, table: &TableInfo) -> SqlResult<()> {
     if table.view {
         let message = format!("{} is a view; watch the tables it is made of", table.name);
         return Err(SqlFault::new(Kind::NotAllowed, message));
@@ -219,7 +216,7 @@ impl PostgresListener {
     }
 
     /// The changes of a scope from now on.
-    pub(crate) async fn watch(&self, scope: WatchScope) -> Result<Changes, SqlFault> {
+    pub(crate) async fn watch(&self, scope: WatchScope) -> SqlResult<Changes> {
         let watcher =
             Arc::new(PostgresWatcher { scope, state: Mutex::default(), wake: Notify::new() });
         {
@@ -239,7 +236,7 @@ impl PostgresListener {
     }
 
     /// Starts listening, unless a connection listens already.
-    async fn listen(&self) -> Result<(), SqlFault> {
+    async fn listen(&self) -> SqlResult<()> {
         let _one = self.starting.lock().await;
         loop {
             let heard = self.shared.heard.notified();
@@ -267,10 +264,11 @@ impl PostgresListener {
 type Driver = tokio::task::JoinHandle<()>;
 
 impl ListenTarget {
-    async fn listen(&self, shared: &Arc<WatcherList>) -> Result<(Client, Driver), SqlFault> {
+    async fn listen(&self, shared: &Arc<WatcherList>) -> SqlResult<(Client, Driver)> {
         let connecting = async {
             let connected = self.config.connect(self.tls.clone()).await;
-            let (client, wire) = connected.map_err(|error| fault::of(&error, &self.place))?;
+            let (client, wire) =
+                connected.map_err(|error| fault::from_driver(&error, &self.place))?;
             let Some(driver) = beside(drive(wire, shared.clone())) else {
                 return Err(SqlFault::new(Kind::Failed, "there is no event loop here"));
             };
@@ -278,7 +276,7 @@ impl ListenTarget {
                 Ok(()) => Ok((client, driver)),
                 Err(error) => {
                     driver.abort();
-                    Err(fault::of(&error, &self.place))
+                    Err(fault::from_driver(&error, &self.place))
                 }
             }
         };
@@ -369,7 +367,7 @@ impl WatcherList {
 
     fn everyone_lost(&self) {
         for watcher in self.watchers() {
-            watcher.tell(RowEvent::Lost, None);
+            watcher.publish(RowEvent::Lost, None);
         }
     }
 
@@ -388,14 +386,14 @@ impl WatcherList {
             let scope = &watcher.scope;
             if scope.schema == schema && scope.table == table && scope.has(key) {
                 let told = if key.is_none() { RowEvent::Lost } else { told };
-                watcher.tell(told, key.map(str::to_string));
+                watcher.publish(told, key.map(str::to_string));
             }
         }
     }
 }
 
 impl PostgresWatcher {
-    fn tell(&self, told: RowEvent, key: Option<String>) {
+    fn publish(&self, told: RowEvent, key: Option<String>) {
         let mut state = locked(&self.state);
         if told == RowEvent::Lost || state.changes.len() >= WAITING_CHANGES {
             // Reading again makes up for all that waits.

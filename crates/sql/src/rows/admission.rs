@@ -2,7 +2,7 @@
 //! client may not set.
 
 use crate::database::schema::is_key;
-use crate::fault::SqlFault;
+use crate::fault::{SqlFault, SqlResult};
 use runnel_store::{
     Answer, Context, Contract, Error, FieldProblem, Kind, RecordUse, Records, Result, Shape, Value,
     pointer_of, unprocessable,
@@ -101,7 +101,7 @@ pub(crate) fn refuse_key<'a>(
     generated: Option<&str>,
     granted: Option<&[String]>,
     mut names: impl Iterator<Item = &'a str>,
-) -> std::result::Result<(), SqlFault> {
+) -> SqlResult<()> {
     let (Some(key), Some(granted)) = (generated, granted) else { return Ok(()) };
     if granted.iter().any(|name| name == key) || !names.any(|name| name.eq_ignore_ascii_case(key)) {
         return Ok(());

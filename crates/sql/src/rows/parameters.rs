@@ -1,6 +1,6 @@
 //! The query of a reference, `?done=0&sort=-id&limit=10`, as a query over a table.
 
-use crate::fault::SqlFault;
+use crate::fault::{SqlFault, SqlResult};
 use percent_encoding::percent_decode_str;
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 
@@ -8,10 +8,7 @@ use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 /// names separated by commas and `-` before those that go from largest to smallest, `fields`,
 /// `limit` and `offset`. The four words are not columns here, even where a table has such.
 /// `find` answers the type of a column, or the error that there is none of that name.
-pub(crate) fn parse(
-    text: &str,
-    find: impl Fn(&str) -> Result<FieldType, SqlFault>,
-) -> Result<Query, SqlFault> {
+pub(crate) fn parse(text: &str, find: impl Fn(&str) -> SqlResult<FieldType>) -> SqlResult<Query> {
     let mut query = Query::default();
     let mut conditions: Vec<(String, Vec<Filter>)> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -38,7 +35,7 @@ pub(crate) fn parse(
     Ok(query)
 }
 
-fn unescape(text: &str) -> Result<String, SqlFault> {
+fn unescape(text: &str) -> SqlResult<String> {
     let spaced = text.replace('+', " ");
     match percent_decode_str(&spaced).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
@@ -57,14 +54,14 @@ fn sort_key(name: &str) -> Sort {
     }
 }
 
-fn number(name: &str, value: &str) -> Result<u64, SqlFault> {
+fn number(name: &str, value: &str) -> SqlResult<u64> {
     value
         .parse()
         .map_err(|_| SqlFault::invalid(format!("{name} is a number from 0 on, not '{value}'")))
 }
 
 /// The condition that a column has the value that stands here as text.
-fn equal(name: &str, kind: FieldType, text: &str) -> Result<Filter, SqlFault> {
+fn equal(name: &str, kind: FieldType, text: &str) -> SqlResult<Filter> {
     let is = |value| Filter::Compare(name.to_string(), Comparison::Equal, value);
     let refuse = |what: &str| Err(SqlFault::invalid(format!("{} is {what}, not '{text}'", name)));
     let integer = text.parse::<i64>().ok();
@@ -111,7 +108,7 @@ mod tests {
     use super::*;
     use runnel_store::Kind;
 
-    fn parse(text: &str) -> Result<Query, SqlFault> {
+    fn parse(text: &str) -> SqlResult<Query> {
         super::parse(text, |name| match name {
             "id" => Ok(FieldType::Int),
             "done" => Ok(FieldType::Bool),

@@ -4,7 +4,7 @@ use crate::database::SqlDatabase;
 use crate::database::backend::DatabaseBackend;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::database_file::DatabaseFile;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::options::SqliteOptions;
 use crate::sqlite::read::reader::{ReadSite, SqliteReader, StatementTraits};
 use crate::sqlite::read::rows::LazyRows;
@@ -94,7 +94,7 @@ impl DatabaseBackend for SqliteBackend {
     }
 
     fn names(&self, context: &Context) -> Answer<Vec<String>> {
-        if let Some(held) = transaction::of(&self.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.reader.shared, context) {
             return held.run(context.deadline, TableInfo::names);
         }
         let names =
@@ -125,13 +125,13 @@ impl DatabaseBackend for SqliteBackend {
     }
 
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
-        let cells: std::result::Result<Vec<SqliteValue>, SqlFault> =
-            parameters.into_iter().map(SqliteValue::of).collect();
+        let cells: SqlResult<Vec<SqliteValue>> =
+            parameters.into_iter().map(SqliteValue::of_value).collect();
         let cells = match cells {
             Ok(cells) => cells,
             Err(fault) => return Answer::Ready(Err(fault.into())),
         };
-        if let Some(held) = transaction::of(&self.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.reader.shared, context) {
             let (guard, sql) = (self.reader.shared.writer.guard.clone(), sql.to_string());
             let work = move |connection: &_| statement::within(connection, &guard, &sql, &cells);
             return held.run(context.deadline, work).map(Content::value);

@@ -1,6 +1,6 @@
 //! What SQLite said tersely, said calmly.
 
-pub(crate) use crate::fault::{SqlFault, SqlFaultCause};
+pub(crate) use crate::fault::{SqlFault, SqlFaultCause, SqlResult};
 use runnel_store::Kind;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;

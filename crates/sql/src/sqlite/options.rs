@@ -17,12 +17,12 @@ pub struct SqliteOptions {
     /// Whether writing is refused. A file without write permission is read-only by itself.
     pub read_only: bool,
     /// Whether encoded answers are kept while the database has not changed.
-    pub keep_answers: bool,
+    pub cache_answers: bool,
     /// Connections that read beside the workers' own, for all workers together: the number of reads
     /// longer than [`crate::READ_BUDGET`] that run concurrently.
-    pub connections: usize,
+    pub max_connections: usize,
     /// How long such a read waits for one of them, and a write for a place in the writer's queue.
-    pub wait: Duration,
+    pub pool_timeout: Duration,
 }
 
 impl Default for SqliteOptions {
@@ -31,9 +31,9 @@ impl Default for SqliteOptions {
             synchronous: Synchronous::Full,
             busy_timeout: Duration::from_secs(5),
             read_only: false,
-            keep_answers: true,
-            connections: POOL_CONNECTIONS,
-            wait: Duration::from_secs(5),
+            cache_answers: true,
+            max_connections: POOL_CONNECTIONS,
+            pool_timeout: Duration::from_secs(5),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! SQLite below [`SqlTable`].
 
 use crate::database::backend::{InsertedRow, TableBackend};
+use crate::database::description::TableDescription;
 use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::rows::admission::refuse_key;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::answer_cache::CachedAnswer;
 use crate::sqlite::read::keys::{key_text, keys_sql, target_key};
 use crate::sqlite::read::plan::TablePlan;
@@ -15,7 +16,7 @@ use crate::sqlite::read::rows::LazyRows;
 use crate::sqlite::read::select::SqliteSelect;
 use crate::sqlite::schema::catalog::RowKey;
 use crate::sqlite::schema::define::seen_by;
-use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell, no_key};
+use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell};
 use crate::sqlite::write::{condition, insert, transaction};
 use runnel_store::{
     Answer, Changes, Content, Context, FieldType, Kind, Query, Records, Reference, Shape,
@@ -65,11 +66,11 @@ impl SqliteRows {
     fn change<P: Send + 'static, T: Send + 'static>(
         &self,
         context: &Context,
-        check: impl FnOnce(&WriteTarget) -> Result<P, SqlFault> + Send + 'static,
-        work: impl Fn(&WriteTarget, &rusqlite::Connection, &P) -> Result<T, SqlFault> + Send + 'static,
+        check: impl FnOnce(&WriteTarget) -> SqlResult<P> + Send + 'static,
+        work: impl Fn(&WriteTarget, &rusqlite::Connection, &P) -> SqlResult<T> + Send + 'static,
     ) -> Answer<T> {
         let deadline = context.deadline;
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             let mut check = Some(check);
             return self.within(&held, deadline, move |connection, target| {
                 let check = check.take().ok_or_else(SqlFault::stopped)?;
@@ -95,12 +96,7 @@ impl SqliteRows {
         key: String,
         value: Value,
         context: &Context,
-        write: fn(
-            &WriteTarget,
-            &rusqlite::Connection,
-            &SqliteValue,
-            &RowValues,
-        ) -> Result<bool, SqlFault>,
+        write: fn(&WriteTarget, &rusqlite::Connection, &SqliteValue, &RowValues) -> SqlResult<bool>,
     ) -> Answer<bool> {
         let client = context.from_client.is_some();
         let check = move |target: &WriteTarget| {
@@ -120,7 +116,7 @@ impl TableBackend for SqliteRows {
     const LABEL: &'static str = "table";
 
     fn rows(&self, query: Option<&str>, context: &Context) -> Answer<Option<Content>> {
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             return self.rows_within(&held, query, context);
         }
         match self.0.rows(query, context) {
@@ -133,7 +129,7 @@ impl TableBackend for SqliteRows {
     }
 
     fn row(&self, key: &str, context: &Context) -> Answer<Option<Content>> {
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             return self.row_within(&held, key, context);
         }
         match self.0.row(key, context) {
@@ -146,7 +142,7 @@ impl TableBackend for SqliteRows {
     }
 
     fn query(&self, query: &Query, context: &Context) -> Answer<Content> {
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             return self.query_within(&held, query, context);
         }
         if *query == Query::default() {
@@ -170,7 +166,7 @@ impl TableBackend for SqliteRows {
                         &later,
                     )));
                 }
-                Ok(match reader.kept(stamp, &select) {
+                Ok(match reader.cached(stamp, &select) {
                     Some(CachedAnswer::Count(count)) => {
                         TableQuery::Content(Content::value(Value::Int(count)))
                     }
@@ -187,7 +183,7 @@ impl TableBackend for SqliteRows {
     }
 
     fn keys(&self, context: &Context) -> Answer<Option<Vec<String>>> {
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             return self.keys_within(&held, context);
         }
         let (inner, deadline) = (self.0.clone(), context.deadline);
@@ -222,7 +218,8 @@ impl TableBackend for SqliteRows {
             let names = record.as_record().unwrap_or_default().iter();
             let given = names.filter(|(_, value)| !value.is_nil()).map(|(name, _)| name.as_str());
             refuse_key(target.info.generated_key(), granted.as_deref(), given)?;
-            RowValues::of(&target.info, record).map_err(|fault| fault.of_content(granted.is_some()))
+            RowValues::of_record(&target.info, record)
+                .map_err(|fault| fault.of_content(granted.is_some()))
         };
         let inserted = self.change(context, check, WriteTarget::insert);
         inserted.map(|inserted| InsertedRow {
@@ -232,13 +229,13 @@ impl TableBackend for SqliteRows {
     }
 
     fn insert_list(&self, records: Vec<Value>, context: &Context) -> Answer<()> {
-        let check = move |target: &WriteTarget| RecordBatch::of(&target.info, records);
+        let check = move |target: &WriteTarget| RecordBatch::of_records(&target.info, records);
         self.change(context, check, WriteTarget::insert_all)
     }
 
     fn insert_records(&self, records: Box<dyn Records>, context: &Context) -> Answer<u64> {
         let (shared, deadline) = (self.0.reader.shared.clone(), context.deadline);
-        let held = transaction::of(&shared, context);
+        let held = transaction::current(&shared, context);
         let target = match &held {
             Some(held) => self.within(held, deadline, |_, target| Ok(target.clone())),
             None => self.plan(context).map(|plan| plan.target.clone()),
@@ -263,7 +260,7 @@ impl TableBackend for SqliteRows {
 
     fn delete(&self, key: String, context: &Context) -> Answer<bool> {
         let check = move |target: &WriteTarget| match target.info.key {
-            RowKey::None => Err(no_key(&target.info)),
+            RowKey::None => Err(target.info.no_key()),
             _ => Ok(key_cell(&target.info, &key)),
         };
         let only_if = context.only_if.clone();
@@ -283,7 +280,7 @@ impl TableBackend for SqliteRows {
 }
 
 /// The keys of a table, with the statement of [`keys_sql`].
-pub(crate) fn keys(connection: &rusqlite::Connection, sql: &str) -> Result<Vec<String>, SqlFault> {
+pub(crate) fn keys(connection: &rusqlite::Connection, sql: &str) -> SqlResult<Vec<String>> {
     let mut statement = connection.prepare_cached(sql)?;
     let names = statement.query_map([LIST_LIMIT as i64 + 1], |row| row.get(0))?;
     Ok(names.collect::<rusqlite::Result<_>>()?)
@@ -296,11 +293,7 @@ enum TableQuery {
 }
 
 impl SqliteTableState {
-    fn rows(
-        self: &Rc<Self>,
-        query: Option<&str>,
-        context: &Context,
-    ) -> Result<Option<Content>, SqlFault> {
+    fn rows(self: &Rc<Self>, query: Option<&str>, context: &Context) -> SqlResult<Option<Content>> {
         if let Some(content) = self.all(query, context) {
             return Ok(Some(content));
         }
@@ -314,14 +307,14 @@ impl SqliteTableState {
         })
     }
 
-    fn row(&self, key: &str, context: &Context) -> Result<Option<Content>, SqlFault> {
+    fn row(&self, key: &str, context: &Context) -> SqlResult<Option<Content>> {
         self.reader.snapshot(|connection, stamp| {
             let Some(plan) = self.plan(stamp)? else { return Ok(None) };
             let key = key_cell(&plan.target.info, key);
             let (Some(sql), Some(key)) = (&plan.target.one, key) else { return Ok(None) };
             let content = row_content(connection, sql, &key, &plan.target.columns, context)?;
-            statement_counts::statement(u64::from(content.is_some()));
-            statement_counts::tell(&self.reader.shared.counters);
+            statement_counts::count(u64::from(content.is_some()));
+            statement_counts::flush(&self.reader.shared.counters);
             Ok(content)
         })
     }
@@ -336,7 +329,7 @@ impl SqliteTableState {
     }
 
     /// The plan at a version of the schema; `None` when there is no such table.
-    fn plan(&self, stamp: DatabaseVersion) -> Result<Option<Rc<TablePlan>>, SqlFault> {
+    fn plan(&self, stamp: DatabaseVersion) -> SqlResult<Option<Rc<TablePlan>>> {
         if let Some((schema, plan)) = &*self.plan.borrow()
             && *schema == stamp.schema
         {

@@ -11,6 +11,6 @@ pub(crate) mod removed_rows;
 pub(crate) mod reply;
 pub(crate) mod shared;
 pub(crate) mod transaction;
+pub(crate) mod transaction_reads;
 pub(crate) mod watch;
-pub(crate) mod within;
 pub(crate) mod writer;

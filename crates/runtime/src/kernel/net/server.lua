@@ -11,6 +11,11 @@ K.ivar(Server, "scheme")
 -- What a server can be told is the host's to say: each option is a property.
 local options = K.serverOptions
 for i = 1, #options do K.ivar(Server, options[i]) end
+for former, present in pairs(K.formerServerOptions) do
+  K.method(Server, K.mangle("set" .. string.upper(string.sub(former, 1, 1)) .. string.sub(former, 2) .. ":"), function()
+    K.throw("unknownProperty", string.format("`%s` of an HTTPServer is now `%s`", former, present))
+  end)
+end
 K.nilKeys._server, K.nilKeys._isServer = true, true
 rawset(Server._methods, "_isServer", true)
 local DEFAULT_PORT = 51001

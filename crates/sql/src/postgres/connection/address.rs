@@ -1,6 +1,6 @@
 //! Where a database is and who asks: from a URL, the environment and the password file.
 
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use percent_encoding::percent_decode_str;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Address {
     pub(crate) fn parse(
         url: &str,
         environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, SqlFault> {
+    ) -> SqlResult<Self> {
         let said = Said::read(url)?;
         let environment = |name: &str| environment(name).filter(|value| !value.is_empty());
         let host = said.host.or_else(|| environment("PGHOST")).unwrap_or("localhost".into());
@@ -88,7 +88,7 @@ impl Address {
 }
 
 impl Said {
-    fn read(url: &str) -> Result<Self, SqlFault> {
+    fn read(url: &str) -> SqlResult<Self> {
         // The URL itself stays out of the message: it may hold a password.
         let wrong = || {
             SqlFault::invalid(
@@ -129,7 +129,7 @@ impl Said {
 }
 
 /// Text without its escapes; nothing where it is empty.
-fn unescape(text: &str) -> Result<Option<String>, SqlFault> {
+fn unescape(text: &str) -> SqlResult<Option<String>> {
     match percent_decode_str(text).decode_utf8() {
         Ok(text) if text.contains('\0') => Err(SqlFault::invalid("the URL holds a NUL character")),
         Ok(text) => Ok(Some(text.into_owned()).filter(|text| !text.is_empty())),
@@ -146,7 +146,7 @@ fn is_near(host: &str) -> bool {
 }
 
 /// Secure by default: what leaves the machine is encrypted and the other side verified.
-fn security(mode: Option<&str>, near: bool) -> Result<(SslMode, bool), SqlFault> {
+fn security(mode: Option<&str>, near: bool) -> SqlResult<(SslMode, bool)> {
     match (mode, near) {
         (None, true) | (Some("prefer" | "allow"), _) => Ok((SslMode::Prefer, false)),
         (None, false) | (Some("verify-full" | "verify-ca"), _) => Ok((SslMode::Require, true)),
@@ -202,7 +202,7 @@ fn fields(line: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn parse(url: &str) -> Result<Address, SqlFault> {
+    fn parse(url: &str) -> SqlResult<Address> {
         Address::parse(url, &|_| None)
     }
 

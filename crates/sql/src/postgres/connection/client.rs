@@ -2,7 +2,7 @@
 
 use crate::postgres::connection::address::Address;
 use crate::postgres::connection::tls::{Secure, Tls};
-use crate::postgres::fault::{self, SqlFault, SqlFaultCause};
+use crate::postgres::fault::{self, SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::options::PostgresOptions;
 use crate::postgres::value::parameter::Parameter;
 use runnel_store::{Count, Counters, Level, Slot};
@@ -50,7 +50,7 @@ pub(crate) struct PostgresConnection {
 }
 
 impl PostgresServer {
-    pub(crate) fn new(address: Address, options: PostgresOptions) -> Result<Self, SqlFault> {
+    pub(crate) fn new(address: Address, options: PostgresOptions) -> SqlResult<Self> {
         let tls = Tls::new(address.verify, address.roots.as_deref())?;
         let counters = Counters::of("postgres", &address.place);
         Ok(PostgresServer { address, options, tls, counters })
@@ -61,12 +61,12 @@ impl PostgresServer {
     }
 
     /// Connects and logs in.
-    pub(crate) async fn connect(&self) -> Result<(Client, Wire), SqlFault> {
+    pub(crate) async fn connect(&self) -> SqlResult<(Client, Wire)> {
         let limit = self.options.connect_time;
         let connected = self.address.config.connect(self.tls.clone());
         match tokio::time::timeout(limit, connected).await {
             Ok(Ok(pair)) => Ok(pair),
-            Ok(Err(error)) => Err(fault::of(&error, self.place())),
+            Ok(Err(error)) => Err(fault::from_driver(&error, self.place())),
             Err(_) => Err(fault::late(self.place(), limit)),
         }
     }
@@ -94,7 +94,7 @@ pub(crate) fn beside<T: Send + 'static>(
 }
 
 impl PostgresConnection {
-    pub(crate) async fn open(server: &Rc<PostgresServer>) -> Result<Self, SqlFault> {
+    pub(crate) async fn open(server: &Rc<PostgresServer>) -> SqlResult<Self> {
         let (client, wire) = server.connect().await?;
         let place = server.place().to_string();
         let driver = beside(async move {
@@ -161,7 +161,7 @@ impl PostgresConnection {
     pub(crate) async fn ask<T>(
         &self,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, SqlFault> {
+    ) -> SqlResult<T> {
         self.work();
         let done = work.await;
         self.rest();
@@ -169,7 +169,7 @@ impl PostgresConnection {
     }
 
     pub(crate) fn fault(&self, error: &tokio_postgres::Error) -> SqlFault {
-        let fault = fault::of(error, self.place());
+        let fault = fault::from_driver(error, self.place());
         if fault.cause == SqlFaultCause::Closed {
             self.dead.set(true);
         }
@@ -192,7 +192,7 @@ impl PostgresConnection {
     }
 
     /// A prepared statement, remembered.
-    pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, SqlFault> {
+    pub(crate) async fn prepare(&self, sql: &str) -> SqlResult<Statement> {
         if let Some(known) = self.statements.borrow().get(sql) {
             return Ok(known.clone());
         }
@@ -216,7 +216,7 @@ impl PostgresConnection {
         &self,
         statement: &Statement,
         parameters: &[Parameter],
-    ) -> Result<RowStream, SqlFault> {
+    ) -> SqlResult<RowStream> {
         self.count(Count::Statements, 1);
         self.ask(self.client.query_raw(statement, parameters.iter())).await
     }
@@ -226,7 +226,7 @@ impl PostgresConnection {
         &self,
         sql: &str,
         parameters: &[Parameter],
-    ) -> Result<Vec<tokio_postgres::Row>, SqlFault> {
+    ) -> SqlResult<Vec<tokio_postgres::Row>> {
         let statement = self.prepare(sql).await?;
         let shown: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|parameter| parameter as _).collect();
@@ -237,18 +237,14 @@ impl PostgresConnection {
     }
 
     /// Runs a statement and answers how many rows it changed.
-    pub(crate) async fn execute(
-        &self,
-        sql: &str,
-        parameters: &[Parameter],
-    ) -> Result<u64, SqlFault> {
+    pub(crate) async fn execute(&self, sql: &str, parameters: &[Parameter]) -> SqlResult<u64> {
         let statement = self.prepare(sql).await?;
         self.count(Count::Statements, 1);
         self.ask(self.client.execute_raw(&statement, parameters.iter())).await
     }
 
     /// Runs statements without parameters.
-    pub(crate) async fn batch(&self, sql: &str) -> Result<(), SqlFault> {
+    pub(crate) async fn batch(&self, sql: &str) -> SqlResult<()> {
         self.count(Count::Statements, 1);
         self.ask(self.client.batch_execute(sql)).await
     }

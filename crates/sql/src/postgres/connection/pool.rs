@@ -1,7 +1,7 @@
 //! The connection pool of one worker: small, and first in, first out.
 
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
-use crate::postgres::fault::{self, SqlFault};
+use crate::postgres::fault::{self, SqlFault, SqlResult};
 use runnel_store::{Slot, SlotLimits, Slots};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -45,9 +45,9 @@ pub(crate) struct PostgresLease {
 impl PostgresPool {
     pub(crate) fn new(server: PostgresServer) -> Rc<Self> {
         let limits = SlotLimits {
-            slots: server.options.connections,
+            slots: server.options.max_connections,
             waiting: POSTGRES_WAITING,
-            wait: server.options.checkout_time,
+            wait: server.options.pool_timeout,
         };
         let slots = Slots::new(limits, server.counters.clone());
         Rc::new(PostgresPool {
@@ -62,7 +62,7 @@ impl PostgresPool {
     pub(crate) async fn lease(
         self: &Rc<Self>,
         deadline: Option<Instant>,
-    ) -> Result<PostgresLease, SqlFault> {
+    ) -> SqlResult<PostgresLease> {
         if self.slots.is_full() {
             self.reclaim();
         }
@@ -89,8 +89,8 @@ impl PostgresPool {
     pub(crate) async fn within<T>(
         &self,
         deadline: Option<Instant>,
-        work: impl Future<Output = Result<T, SqlFault>>,
-    ) -> Result<T, SqlFault> {
+        work: impl Future<Output = SqlResult<T>>,
+    ) -> SqlResult<T> {
         let began = Instant::now();
         let patience = match deadline {
             Some(deadline) => deadline.saturating_duration_since(began),

@@ -3,7 +3,7 @@
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::pool::{PostgresLease, PostgresPool};
 use crate::postgres::connection::transaction::{self, PostgresTransaction};
-use crate::postgres::fault::{SqlFault, SqlFaultCause};
+use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use runnel_store::Context;
 use std::rc::Rc;
 use std::time::Instant;
@@ -29,7 +29,7 @@ impl PostgresSession {
     pub(crate) fn new(pool: &Rc<PostgresPool>, context: &Context) -> Self {
         PostgresSession {
             pool: pool.clone(),
-            transaction: transaction::of(pool, context),
+            transaction: transaction::current(pool, context),
             deadline: context.deadline,
         }
     }
@@ -41,10 +41,7 @@ impl PostgresSession {
 
     /// Waits for something until the deadline or the time limit. The server cancels an abandoned
     /// statement.
-    pub(crate) async fn within<T>(
-        &self,
-        work: impl Future<Output = Result<T, SqlFault>>,
-    ) -> Result<T, SqlFault> {
+    pub(crate) async fn within<T>(&self, work: impl Future<Output = SqlResult<T>>) -> SqlResult<T> {
         self.pool.within(self.deadline, work).await
     }
 
@@ -53,8 +50,8 @@ impl PostgresSession {
     pub(crate) async fn run<T>(
         &self,
         repeat: Repeat,
-        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl AsyncFn(&PostgresConnection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         self.within(self.attempts(repeat, work)).await
     }
 
@@ -62,8 +59,8 @@ impl PostgresSession {
     pub(crate) async fn unhurried<T>(
         &self,
         repeat: Repeat,
-        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl AsyncFn(&PostgresConnection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         match self.deadline {
             Some(_) => self.run(repeat, work).await,
             None => self.attempts(repeat, work).await,
@@ -73,8 +70,8 @@ impl PostgresSession {
     async fn attempts<T>(
         &self,
         repeat: Repeat,
-        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl AsyncFn(&PostgresConnection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         if let Some(transaction) = &self.transaction {
             return transaction.run(work).await;
         }

@@ -22,7 +22,7 @@ use tokio_rustls::rustls::{
 };
 use tokio_rustls::{TlsConnector, client};
 
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 
 /// How connections are made secure.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ impl Tls {
     /// Certificates are verified against the authorities of a file of PEM certificates, or those
     /// that Mozilla trusts; without `verify` any certificate is accepted, so that an attacker in
     /// between could read along.
-    pub(crate) fn new(verify: bool, roots: Option<&Path>) -> Result<Self, SqlFault> {
+    pub(crate) fn new(verify: bool, roots: Option<&Path>) -> SqlResult<Self> {
         let provider = Arc::new(ring::default_provider());
         let failed = |error: Error| SqlFault {
             detail: Some(error.to_string()),
@@ -53,7 +53,7 @@ impl Tls {
     }
 }
 
-fn authorities(file: Option<&Path>) -> Result<RootCertStore, SqlFault> {
+fn authorities(file: Option<&Path>) -> SqlResult<RootCertStore> {
     let Some(file) = file else {
         return Ok(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() });
     };

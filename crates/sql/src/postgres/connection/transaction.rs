@@ -2,7 +2,7 @@
 
 use crate::postgres::connection::client::{PostgresConnection, closed};
 use crate::postgres::connection::pool::{PostgresLease, PostgresPool};
-use crate::postgres::fault::{SqlFault, SqlFaultCause};
+use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use runnel_store::{Answer, Context, Count, Error, Kind, Transaction};
 use std::any::Any;
 use std::cell::Cell;
@@ -34,7 +34,10 @@ pub(crate) struct PostgresSavepoint {
 }
 
 /// The transaction of this pool that a caller is in.
-pub(crate) fn of(pool: &Rc<PostgresPool>, context: &Context) -> Option<Rc<PostgresTransaction>> {
+pub(crate) fn current(
+    pool: &Rc<PostgresPool>,
+    context: &Context,
+) -> Option<Rc<PostgresTransaction>> {
     let mut next = context.transaction.as_ref();
     while let Some(transaction) = next {
         if let Some(level) = transaction.as_any().downcast_ref::<PostgresSavepoint>()
@@ -51,9 +54,9 @@ pub(crate) fn of(pool: &Rc<PostgresPool>, context: &Context) -> Option<Rc<Postgr
 pub(crate) async fn begin(
     pool: &Rc<PostgresPool>,
     context: &Context,
-) -> Result<Rc<dyn Transaction>, SqlFault> {
+) -> SqlResult<Rc<dyn Transaction>> {
     let outer = context.transaction.clone();
-    let (shared, level) = match of(pool, context) {
+    let (shared, level) = match current(pool, context) {
         Some(shared) => {
             let level = shared.depth.get() + 1;
             if level > POSTGRES_NESTING {
@@ -83,10 +86,7 @@ pub(crate) async fn begin(
 
 /// A connection on which a transaction has begun. Nothing has happened on it before, so that a
 /// dead one is replaced.
-async fn first(
-    pool: &Rc<PostgresPool>,
-    deadline: Option<Instant>,
-) -> Result<PostgresLease, SqlFault> {
+async fn first(pool: &Rc<PostgresPool>, deadline: Option<Instant>) -> SqlResult<PostgresLease> {
     loop {
         let lease = pool.lease(deadline).await?;
         lease.set_entered(true);
@@ -103,8 +103,8 @@ impl PostgresTransaction {
     /// on: PostgreSQL itself would refuse everything after an error.
     pub(crate) async fn run<T>(
         &self,
-        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl AsyncFn(&PostgresConnection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         let verb = async |connection: &PostgresConnection| {
             let point = connection.client().batch_execute("SAVEPOINT runnel_verb");
             // Both are on their way before either is answered.
@@ -141,8 +141,8 @@ impl PostgresTransaction {
     /// Runs something on the connection as soon as it is free.
     async fn enter<T>(
         &self,
-        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl AsyncFn(&PostgresConnection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         let mut held = self.lease.lock().await;
         let broken = match held.as_ref() {
             None => Some(over()),

@@ -1,6 +1,8 @@
 //! Conditions of a query, as SQL over columns whose types are known.
 
-use crate::postgres::fault::SqlFault;
+use crate::database::description::TableDescription;
+use crate::database::filter::FilterWriter;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
@@ -8,9 +10,6 @@ use crate::postgres::value::parameter::{Parameter, float};
 use crate::rows::parameters::exact_integer;
 use runnel_store::{Comparison, Filter, Kind, Value};
 use std::cmp::Ordering;
-
-/// Conditions may be nested this deep.
-const FILTER_DEPTH: usize = crate::FILTER_DEPTH;
 
 /// A condition being written.
 pub(crate) struct PostgresCondition<'a> {
@@ -27,65 +26,46 @@ impl<'a> PostgresCondition<'a> {
     pub(crate) fn new(table: &'a TableInfo) -> Self {
         PostgresCondition { table, sql: String::new(), parameters: Vec::new() }
     }
+}
 
-    pub(crate) fn filter(&mut self, filter: &Filter, depth: usize) -> Result<(), SqlFault> {
-        if depth > FILTER_DEPTH {
-            return Err(SqlFault::invalid(format!(
-                "the condition is nested more than {FILTER_DEPTH} deep"
-            )));
-        }
+impl FilterWriter for PostgresCondition<'_> {
+    const ALWAYS: &'static str = ALWAYS;
+    const NEVER: &'static str = NEVER;
+
+    fn sql(&mut self) -> &mut String {
+        &mut self.sql
+    }
+
+    fn comparison(&mut self, filter: &Filter) -> SqlResult<()> {
         match filter {
             Filter::Compare(field, comparison, value) => {
                 let column = self.table.column(field)?;
                 let sql = self.compare(column, *comparison, value)?;
                 self.sql.push_str(&sql);
+                Ok(())
             }
             Filter::Prefix(field, text) => {
-                self.part(field, text, |whole, part| format!("starts_with({whole}, {part})"))?
+                self.part(field, text, |whole, part| format!("starts_with({whole}, {part})"))
             }
             Filter::Suffix(field, text) => self.part(field, text, |whole, part| {
                 format!("right({whole}, char_length({part})) = {part}")
-            })?,
+            }),
             Filter::Contains(field, text) => {
-                self.part(field, text, |whole, part| format!("strpos({whole}, {part}) > 0"))?
+                self.part(field, text, |whole, part| format!("strpos({whole}, {part}) > 0"))
             }
-            Filter::All(parts) => self.join(parts, " AND ", ALWAYS, depth)?,
-            Filter::Any(parts) => self.join(parts, " OR ", NEVER, depth)?,
-            Filter::Not(inner) => {
-                self.sql.push('(');
-                self.filter(inner, depth + 1)?;
-                self.sql.push_str(" IS NOT TRUE)");
-            }
+            within => self.filter(within, 0),
         }
-        Ok(())
     }
+}
 
-    fn join(
-        &mut self,
-        parts: &[Filter],
-        word: &str,
-        empty: &str,
-        depth: usize,
-    ) -> Result<(), SqlFault> {
-        if parts.is_empty() {
-            self.sql.push_str(empty);
-            return Ok(());
-        }
-        for (index, part) in parts.iter().enumerate() {
-            self.sql.push_str(if index == 0 { "(" } else { word });
-            self.filter(part, depth + 1)?;
-        }
-        self.sql.push(')');
-        Ok(())
-    }
-
+impl PostgresCondition<'_> {
     /// A condition on a part of the text of a column.
     fn part(
         &mut self,
         field: &str,
         text: &str,
         form: impl Fn(&str, &str) -> String,
-    ) -> Result<(), SqlFault> {
+    ) -> SqlResult<()> {
         let column = self.table.column(field)?;
         let name = quoted(&column.name);
         let whole = match column.holds {
@@ -113,12 +93,7 @@ impl<'a> PostgresCondition<'a> {
         Ok(())
     }
 
-    fn compare(
-        &mut self,
-        column: &ColumnInfo,
-        by: Comparison,
-        value: &Value,
-    ) -> Result<String, SqlFault> {
+    fn compare(&mut self, column: &ColumnInfo, by: Comparison, value: &Value) -> SqlResult<String> {
         let name = quoted(&column.name);
         if value.is_nil() {
             return Ok(compare_nil(column, &name, by));
@@ -159,7 +134,7 @@ impl<'a> PostgresCondition<'a> {
         name: &str,
         by: Comparison,
         value: &Value,
-    ) -> Result<String, SqlFault> {
+    ) -> SqlResult<String> {
         if !matches!(value, Value::List(_) | Value::Text(_)) {
             return Ok(incomparable(by));
         }
@@ -262,7 +237,7 @@ impl<'a> PostgresCondition<'a> {
         name: &str,
         by: Comparison,
         value: &Value,
-    ) -> Result<String, SqlFault> {
+    ) -> SqlResult<String> {
         let name = format!("{name}::jsonb");
         let condition = match value {
             Value::Text(text) => {
@@ -279,7 +254,7 @@ impl<'a> PostgresCondition<'a> {
             }
             Value::List(_) | Value::Record(_) => match by {
                 Comparison::Equal | Comparison::NotEqual => {
-                    match Parameter::of(value.clone(), &tokio_postgres::types::Type::JSONB) {
+                    match Parameter::of_type(value.clone(), &tokio_postgres::types::Type::JSONB) {
                         Ok(document) => self.sign(&name, by, document, "jsonb"),
                         Err(_) => incomparable(by),
                     }

@@ -7,7 +7,7 @@
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::pool::{PostgresLease, Unread};
 use crate::postgres::connection::session::{PostgresSession, Repeat};
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::query::select::PostgresSelect;
 use crate::postgres::value::decode::{cell, is_known, raw};
 use crate::rows::columns::{ColumnDisplay, ResultColumns};
@@ -84,7 +84,7 @@ impl ResultRows {
         select: Rc<PostgresSelect>,
         ahead: Ahead,
         context: &Context,
-    ) -> Result<Content, SqlFault> {
+    ) -> SqlResult<Content> {
         let (start, rest) = open(session, &select, ahead).await?;
         let pool = &session.pool;
         let rest = rest.map(|running| Rc::new(UnreadRows(RefCell::new(Some(running)))));
@@ -128,7 +128,7 @@ pub(crate) async fn one(
     session: &PostgresSession,
     select: &PostgresSelect,
     context: &Context,
-) -> Result<Option<Content>, SqlFault> {
+) -> SqlResult<Option<Content>> {
     let (start, _) = open(session, select, Ahead::All(Repeat::Yes)).await?;
     let Some(row) = start.rows.first() else { return Ok(None) };
     let tag = start.tag();
@@ -144,13 +144,13 @@ pub(crate) async fn records(
     session: &PostgresSession,
     select: &PostgresSelect,
     repeat: Repeat,
-) -> Result<Vec<Value>, SqlFault> {
+) -> SqlResult<Vec<Value>> {
     let (start, _) = open(session, select, Ahead::All(repeat)).await?;
     start.rows.iter().map(|row| record(&start.columns, row)).collect()
 }
 
 /// One row as a value.
-pub(crate) fn record(columns: &ResultColumns, row: &Row) -> Result<Value, SqlFault> {
+pub(crate) fn record(columns: &ResultColumns, row: &Row) -> SqlResult<Value> {
     let mut fields = Vec::with_capacity(columns.names.len());
     for (index, name) in columns.names.iter().enumerate() {
         fields.push((name.clone(), cell(row, index)?.value()));
@@ -159,7 +159,7 @@ pub(crate) fn record(columns: &ResultColumns, row: &Row) -> Result<Value, SqlFau
 }
 
 /// The columns of a statement; a type that cannot be shown is said before anything runs.
-pub(crate) fn columns(statement: &Statement) -> Result<ResultColumns, SqlFault> {
+pub(crate) fn columns(statement: &Statement) -> SqlResult<ResultColumns> {
     for column in statement.columns() {
         if !is_known(column.type_()) && column.type_().name() != "void" {
             let (name, kind) = (column.name(), column.type_().name());
@@ -176,7 +176,7 @@ async fn open(
     session: &PostgresSession,
     select: &PostgresSelect,
     ahead: Ahead,
-) -> Result<(ResultStart, Option<Box<RemainingRows>>), SqlFault> {
+) -> SqlResult<(ResultStart, Option<Box<RemainingRows>>)> {
     // A transaction has one connection, and others wait for it.
     let whole = match ahead {
         Ahead::All(repeat) => Some(repeat),
@@ -216,7 +216,7 @@ async fn begin(
     connection: &PostgresConnection,
     select: &PostgresSelect,
     budget: usize,
-) -> Result<(ResultStart, Option<Pin<Box<RowStream>>>), SqlFault> {
+) -> SqlResult<(ResultStart, Option<Pin<Box<RowStream>>>)> {
     let statement = connection.prepare(&select.sql).await?;
     let columns = columns(&statement)?;
     let mut stream = Box::pin(connection.rows(&statement, &select.parameters).await?);
@@ -285,12 +285,7 @@ enum RowFeedSource {
 
 impl RowFeed {
     /// Appends rows in a form up to a number of bytes. Answers whether there may be more.
-    async fn fill(
-        &mut self,
-        form: Form,
-        out: &mut Vec<u8>,
-        until: usize,
-    ) -> Result<bool, SqlFault> {
+    async fn fill(&mut self, form: Form, out: &mut Vec<u8>, until: usize) -> SqlResult<bool> {
         if let RowFeedSource::Again = self.source {
             let (start, rest) = open(&self.session, &self.select, Ahead::Some).await?;
             self.start = Rc::new(start);
@@ -351,7 +346,7 @@ fn write(
     form: Form,
     index: usize,
     out: &mut Vec<u8>,
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     if form == Form::Csv {
         let start = out.len();
         for index in 0..columns.names.len() {
@@ -422,7 +417,7 @@ impl Lazy for ResultRows {
     fn value(&self) -> Answer<Value> {
         let (start, rest) = (self.start.clone(), self.rest.is_some());
         if !rest {
-            let all: Result<Vec<Value>, SqlFault> =
+            let all: SqlResult<Vec<Value>> =
                 start.rows.iter().map(|row| record(&start.columns, row)).collect();
             return Answer::Ready(all.map(Value::List).map_err(Error::from));
         }
@@ -436,7 +431,7 @@ impl Lazy for ResultRows {
 }
 
 impl RowFeed {
-    async fn values(&mut self) -> Result<Vec<Value>, SqlFault> {
+    async fn values(&mut self) -> SqlResult<Vec<Value>> {
         if let RowFeedSource::Again = self.source {
             return records(&self.session, &self.select, Repeat::Yes).await;
         }

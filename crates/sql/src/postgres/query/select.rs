@@ -6,7 +6,9 @@
 //! never equal to a number, a missing value is not equal to 3, `not` of an unknown is true. Text
 //! is ordered bytewise, decimals and moments by what they stand for.
 
-use crate::postgres::fault::SqlFault;
+use crate::database::description::TableDescription;
+use crate::database::filter::FilterWriter;
+use crate::postgres::fault::SqlResult;
 use crate::postgres::query::condition::{PostgresCondition, number};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};
 use crate::postgres::value::parameter::Parameter;
@@ -22,7 +24,7 @@ pub(crate) struct PostgresSelect {
 }
 
 /// The statement for the query of a reference.
-pub(crate) fn selection(info: &TableInfo, query: Option<&str>) -> Result<PostgresSelect, SqlFault> {
+pub(crate) fn selection(info: &TableInfo, query: Option<&str>) -> SqlResult<PostgresSelect> {
     match query {
         None | Some("") => translate(info, &Query::default()),
         Some(text) => {
@@ -33,7 +35,7 @@ pub(crate) fn selection(info: &TableInfo, query: Option<&str>) -> Result<Postgre
 }
 
 /// The statement of a query over a table. With `count` its only column is the number of rows.
-pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<PostgresSelect, SqlFault> {
+pub(crate) fn translate(table: &TableInfo, query: &Query) -> SqlResult<PostgresSelect> {
     let mut shown: Vec<&ColumnInfo> = Vec::new();
     for name in &query.fields {
         shown.push(table.column(name)?);
@@ -115,7 +117,7 @@ const KNOWN: [&str; 18] = [
 ];
 
 /// The order asked for, then the table's own, so that every order is definite. Nil is the least.
-fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, SqlFault> {
+fn order(table: &TableInfo, sort: &[Sort]) -> SqlResult<String> {
     let mut keys = Vec::new();
     for key in sort {
         let column = table.column(&key.field)?;

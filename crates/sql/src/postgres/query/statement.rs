@@ -1,6 +1,6 @@
 //! Statements that a program writes itself.
 
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use runnel_store::Kind;
 
 /// The purpose of a statement, by its first word.
@@ -56,7 +56,7 @@ const LASTING: [&str; 8] = [
 ];
 
 /// Finds out what a statement is for.
-pub(crate) fn purpose(sql: &str) -> Result<Purpose, SqlFault> {
+pub(crate) fn purpose(sql: &str) -> SqlResult<Purpose> {
     if sql.contains('\0') {
         return Err(SqlFault::invalid("the statement holds a NUL character"));
     }

@@ -1,7 +1,7 @@
 //! The description of a table: its columns with their types, its key and its order.
 
-use crate::postgres::fault::SqlFault;
-use runnel_store::{FieldType, Kind};
+use crate::database::description::{TableColumn, TableDescription};
+use runnel_store::{FieldType, Value};
 
 /// The lock under which tables are created, so that machines that start together take turns: the
 /// word "runnel" in ASCII.
@@ -65,7 +65,7 @@ pub(crate) enum Holds {
 
 impl Holds {
     /// By the name of a type in the catalog.
-    pub(crate) fn of(name: &str) -> Self {
+    pub(crate) fn of_type(name: &str) -> Self {
         match name {
             "bool" => Holds::Bool,
             "int2" | "int4" | "int8" | "oid" => Holds::Int,
@@ -109,26 +109,6 @@ impl Holds {
 }
 
 impl TableInfo {
-    /// The column of a name, or an error that says which there are.
-    pub(crate) fn column(&self, name: &str) -> Result<&ColumnInfo, SqlFault> {
-        self.position(name).map(|position| &self.columns[position])
-    }
-
-    pub(crate) fn position(&self, name: &str) -> Result<usize, SqlFault> {
-        let same = |column: &ColumnInfo| column.name == name;
-        // Names in a program may differ in case, as they may with other databases.
-        let alike = |column: &ColumnInfo| column.name.eq_ignore_ascii_case(name);
-        let found = self.columns.iter().position(same);
-        found.or_else(|| self.columns.iter().position(alike)).ok_or_else(|| {
-            let names: Vec<&str> = self.shown().iter().map(|one| one.name.as_str()).collect();
-            let names = names.join(", ");
-            SqlFault::invalid(format!(
-                "{} has no column '{name}'; its columns are {names}",
-                self.name
-            ))
-        })
-    }
-
     /// The columns that a row shows when nothing else is said.
     pub(crate) fn shown(&self) -> Vec<&ColumnInfo> {
         self.columns.iter().filter(|column| !column.hidden).collect()
@@ -142,11 +122,58 @@ impl TableInfo {
     pub(crate) fn generated_key(&self) -> Option<&str> {
         self.key().filter(|key| key.numbered).map(|key| key.name.as_str())
     }
+}
 
-    /// The fault that its rows have no key.
-    pub(crate) fn no_key(&self) -> SqlFault {
-        let message = format!("the rows of {} have no single key to be addressed by", self.name);
-        SqlFault::new(Kind::NotAllowed, message)
+impl TableColumn for ColumnInfo {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_generated(&self) -> bool {
+        self.generated
+    }
+
+    fn is_shown(&self) -> bool {
+        !self.hidden
+    }
+
+    fn preserves(&self, kind: FieldType) -> bool {
+        match (kind, self.holds) {
+            (FieldType::Any, _) => true,
+            (FieldType::Text, Holds::Text | Holds::Other) => true,
+            (FieldType::Date, Holds::Other) => true,
+            (_, Holds::Json) => true,
+            (kind, holds) => kind == holds.kind(),
+        }
+    }
+
+    fn holds(&self) -> &str {
+        &self.written
+    }
+}
+
+impl TableDescription for TableInfo {
+    type Column = ColumnInfo;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    fn is_view(&self) -> bool {
+        self.view
+    }
+
+    fn is_key(&self, position: usize) -> bool {
+        self.key == Some(position)
+    }
+
+    /// The database numbers a row whose key is nil.
+    fn is_left_out(&self, position: usize, value: &Value) -> bool {
+        value.is_nil() && self.key == Some(position) && self.columns[position].numbered
     }
 }
 

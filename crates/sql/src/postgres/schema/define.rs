@@ -1,49 +1,33 @@
 //! From the shape of a class to its table: made when it is missing, extended by what it lacks,
 //! refused when the two contradict each other.
 
-use crate::database::schema::{self, is_key, is_text_key, table_name, word};
+use crate::database::description::TableDescription;
+use crate::database::schema::{self, is_key, is_text_key, table_name};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
-use crate::postgres::core::WorkerDatabase;
-use crate::postgres::fault::{SqlFault, SqlFaultCause};
-use crate::postgres::schema::catalog::{ColumnInfo, Holds, SCHEMA_LOCK, TableInfo, quoted};
+use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
+use crate::postgres::schema::catalog::{ColumnInfo, SCHEMA_LOCK, TableInfo, quoted};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
+use crate::postgres::worker_database::WorkerDatabase;
 use runnel_store::{Field, FieldType, Kind, Shape};
 
 /// PostgreSQL cuts longer names off, in bytes.
 const NAME_LENGTH: usize = 63;
 
 /// Checks that a shape can be a table at all.
-pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
+pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
     schema::check(name, shape)?;
     let names = shape.fields.iter().map(|field| field.name.as_str()).chain([name]);
     if let Some(long) = names.into_iter().find(|name| name.len() > NAME_LENGTH) {
         let message = format!("{long} is longer than the {NAME_LENGTH} bytes of a name");
         return Err(SqlFault::invalid(message));
     }
-    for index in &shape.indexes {
-        for name in &index.fields {
-            if !shape.fields.iter().any(|field| field.name == *name) {
-                let class = &shape.name;
-                return Err(SqlFault::invalid(format!(
-                    "the class {class} has no field {name} to index"
-                )));
-            }
-        }
-        if index.fields.is_empty() {
-            return Err(SqlFault::invalid("an index needs a field"));
-        }
-    }
     Ok(())
 }
 
 /// Makes the table of a shape, or what it lacks.
-pub(crate) async fn define(
-    core: &WorkerDatabase,
-    name: &str,
-    shape: &Shape,
-) -> Result<(), SqlFault> {
+pub(crate) async fn define(core: &WorkerDatabase, name: &str, shape: &Shape) -> SqlResult<()> {
     let session = PostgresSession::own(&core.pool);
     let lacking = async |connection: &PostgresConnection| lacking(connection, name, shape).await;
     if session.run(Repeat::Yes, lacking).await?.is_empty() {
@@ -79,7 +63,7 @@ async fn lacking(
     connection: &PostgresConnection,
     name: &str,
     shape: &Shape,
-) -> Result<Vec<String>, SqlFault> {
+) -> SqlResult<Vec<String>> {
     let known = TableInfo::read(connection, name).await?;
     let mut statements = Vec::new();
     let sql = match &known {
@@ -93,7 +77,7 @@ async fn lacking(
             sql
         }
         Some(table) => {
-            for field in missing(table, shape)? {
+            for field in table.missing(shape)? {
                 let column = declaration(field);
                 statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", table.sql));
             }
@@ -144,7 +128,7 @@ fn index_sql(sql: &str, name: &str, fields: &[String], unique: bool, shape: &Sha
 async fn names(
     connection: &PostgresConnection,
     table: Option<&TableInfo>,
-) -> Result<Vec<String>, SqlFault> {
+) -> SqlResult<Vec<String>> {
     let Some(table) = table else { return Ok(Vec::new()) };
     let sql = "SELECT i.indexrelid::regclass::oid::int8, c.relname::text FROM pg_index i \
                JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) \
@@ -163,49 +147,9 @@ fn cut(name: &str) -> String {
     name[..end].to_string()
 }
 
-/// The fields that an existing table has no column for. Contradictions are conflicts.
-fn missing<'a>(table: &TableInfo, shape: &'a Shape) -> Result<Vec<&'a Field>, SqlFault> {
-    let conflict = |message: String| Err(SqlFault::new(Kind::Conflict, message));
-    let (class, name) = (&shape.name, &table.name);
-    let mut missing = Vec::new();
-    for field in &shape.fields {
-        let Ok(position) = table.position(&field.name) else {
-            if table.view {
-                return conflict(format!("{name} is a view and has no column {}", field.name));
-            }
-            if is_key(&field.name, field.kind) || is_text_key(&field.name, field.kind) {
-                return conflict(format!(
-                    "the table {name} is there without the column {}, and a primary key cannot \
-                     be added; name another table for {class}",
-                    field.name
-                ));
-            }
-            missing.push(field);
-            continue;
-        };
-        let column = &table.columns[position];
-        if !compatible(field.kind, column) {
-            return conflict(format!(
-                "{class} declares {} as {}, but the column {} of the table {name} holds {}",
-                field.name,
-                word(field.kind),
-                column.name,
-                column.written
-            ));
-        }
-        if is_key(&field.name, field.kind) && table.key != Some(position) && !table.view {
-            return conflict(format!(
-                "the column {} of the table {name} is not its primary key",
-                column.name
-            ));
-        }
-    }
-    Ok(missing)
-}
-
 /// The table as a class sees it: its own fields in its own order.
-pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, SqlFault> {
-    if let Some(field) = missing(table, shape)?.first() {
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> {
+    if let Some(field) = table.missing(shape)?.first() {
         let message = format!("the table {} has lost its column {}", table.name, field.name);
         return Err(SqlFault {
             cause: SqlFaultCause::Stale,
@@ -215,7 +159,7 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Sql
     let mut columns = Vec::new();
     let mut key = None;
     for field in &shape.fields {
-        let position = table.position(&field.name)?;
+        let position = table.find(&field.name)?;
         if table.key == Some(position) {
             key = Some(columns.len());
         }
@@ -250,17 +194,6 @@ fn declaration(field: &Field) -> String {
     };
     let key = if is_text_key(&field.name, field.kind) { " PRIMARY KEY" } else { "" };
     format!("{name} {kind}{key}")
-}
-
-/// Whether values of a declared type come back from the column as they were.
-fn compatible(wanted: FieldType, column: &ColumnInfo) -> bool {
-    match (wanted, column.holds) {
-        (FieldType::Any, _) => true,
-        (FieldType::Text, Holds::Text | Holds::Other) => true,
-        (FieldType::Date, Holds::Other) => true,
-        (_, Holds::Json) => true,
-        (wanted, holds) => wanted == holds.kind(),
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
-use crate::postgres::core::WorkerDatabase;
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::SCHEMA_LOCK;
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
+use crate::postgres::worker_database::WorkerDatabase;
 use runnel_store::Kind;
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ pub(crate) async fn migrate(
     core: &WorkerDatabase,
     session: &PostgresSession,
     steps: &[(String, String)],
-) -> Result<Vec<String>, SqlFault> {
+) -> SqlResult<Vec<String>> {
     if session.transaction.is_some() {
         let message = "migrations are transactions themselves; run them outside of one";
         return Err(SqlFault::new(Kind::NotAllowed, message));
@@ -54,11 +54,7 @@ pub(crate) async fn migrate(
 }
 
 /// Applies one step, unless it was applied before.
-async fn step(
-    connection: &PostgresConnection,
-    name: &str,
-    statements: &str,
-) -> Result<bool, SqlFault> {
+async fn step(connection: &PostgresConnection, name: &str, statements: &str) -> SqlResult<bool> {
     let sql = "SELECT statements FROM runnel_migrations WHERE name = $1";
     let known = connection.all(sql, &[Parameter::text(name)]).await?;
     if let Some(row) = known.first() {

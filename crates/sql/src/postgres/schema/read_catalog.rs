@@ -1,7 +1,7 @@
 //! Descriptions of tables, read from the catalog of the database.
 
 use crate::postgres::connection::client::PostgresConnection;
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};
 use crate::postgres::value::parameter::Parameter;
 use runnel_store::Kind;
@@ -38,7 +38,7 @@ ORDER BY c.relname COLLATE \"C\"";
 pub(crate) fn field<'a, T: tokio_postgres::types::FromSql<'a>>(
     row: &'a Row,
     index: usize,
-) -> Result<T, SqlFault> {
+) -> SqlResult<T> {
     row.try_get(index).map_err(|error| {
         let fault = SqlFault::new(Kind::Failed, "the catalog of the database is not as expected");
         SqlFault { detail: Some(error.to_string()), ..fault }
@@ -51,7 +51,7 @@ impl TableInfo {
     pub(crate) async fn read(
         connection: &PostgresConnection,
         name: &str,
-    ) -> Result<Option<Self>, SqlFault> {
+    ) -> SqlResult<Option<Self>> {
         if name.is_empty() || name.contains('\0') {
             return Ok(None);
         }
@@ -76,7 +76,7 @@ impl TableInfo {
             let kind: String = field(row, 4)?;
             columns.push(ColumnInfo {
                 name: field(row, 3)?,
-                holds: Holds::of(&kind),
+                holds: Holds::of_type(&kind),
                 written: field(row, 5)?,
                 array: field(row, 6)?,
                 generated: field(row, 7)?,
@@ -103,7 +103,7 @@ impl TableInfo {
     }
 
     /// The tables and views that a program may use, by name.
-    pub(crate) async fn names(connection: &PostgresConnection) -> Result<Vec<String>, SqlFault> {
+    pub(crate) async fn names(connection: &PostgresConnection) -> SqlResult<Vec<String>> {
         connection.all(NAMES, &[]).await?.iter().map(|row| field(row, 0)).collect()
     }
 }

@@ -3,7 +3,7 @@
 //! The forms are those of the `…send` functions of the server's types. Only arrays and records
 //! become something on the heap.
 
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::value::decimal;
 use crate::postgres::value::moment;
 use bytes::Bytes;
@@ -50,7 +50,7 @@ pub(crate) fn raw(row: &Row, index: usize) -> Option<&[u8]> {
 }
 
 /// The cell of a row.
-pub(crate) fn cell(row: &Row, index: usize) -> Result<DecodedValue<'_>, SqlFault> {
+pub(crate) fn cell(row: &Row, index: usize) -> SqlResult<DecodedValue<'_>> {
     let Some(bytes) = raw(row, index) else { return Ok(DecodedValue::Null) };
     let column = &row.columns()[index];
     match read(column.type_(), bytes, 0) {

@@ -3,7 +3,7 @@
 //! They are sent in the text form of their type, which the server reads as exactly as a person
 //! would mean it; only bytes go as they are.
 
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
@@ -55,19 +55,19 @@ impl Parameter {
     }
 
     /// A value for a parameter whose type the server has found out.
-    pub(crate) fn of(value: Value, kind: &Type) -> Result<Self, SqlFault> {
+    pub(crate) fn of_type(value: Value, kind: &Type) -> SqlResult<Self> {
         let plain = match kind.kind() {
-            Kind::Domain(inner) => return Parameter::of(value, inner),
+            Kind::Domain(inner) => return Parameter::of_type(value, inner),
             Kind::Array(inner) => return array(value, inner),
             _ => kind.clone(),
         };
-        let holds = Holds::of(plain.name());
+        let holds = Holds::of_type(plain.name());
         let what = format!("a parameter of type {}", plain.name());
         encode(holds, &what, value)
     }
 
     /// A value for a column, which takes what it is declared to hold and keeps it as it is.
-    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, SqlFault> {
+    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> SqlResult<Self> {
         if column.array && matches!(value, Value::List(_)) {
             let mut out = String::new();
             literal(&value, &column.name, &mut out)?;
@@ -117,7 +117,7 @@ fn hexadecimal(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Nothing is rounded, cut or converted behind the caller's back: a value that the type would
 /// change is refused.
-fn encode(holds: Holds, what: &str, value: Value) -> Result<Parameter, SqlFault> {
+fn encode(holds: Holds, what: &str, value: Value) -> SqlResult<Parameter> {
     let text = |text: String| Ok(Parameter::Text(text));
     let refuse = |value: &Value| {
         let (wanted, given) = (holds.words(), described(value));
@@ -171,7 +171,7 @@ pub(crate) fn float(number: f64) -> String {
 }
 
 /// A value as a JSON document: what cannot come back as it was is refused.
-fn document(what: &str, value: &Value) -> Result<Parameter, SqlFault> {
+fn document(what: &str, value: &Value) -> SqlResult<Parameter> {
     check(what, value, 0)?;
     match String::from_utf8(json::text(value)) {
         Ok(text) => Ok(Parameter::Text(text)),
@@ -182,7 +182,7 @@ fn document(what: &str, value: &Value) -> Result<Parameter, SqlFault> {
 /// How deep a document may be.
 const DOCUMENT_DEPTH: usize = 128;
 
-fn check(what: &str, value: &Value, depth: usize) -> Result<(), SqlFault> {
+fn check(what: &str, value: &Value, depth: usize) -> SqlResult<()> {
     let refuse = |why: &str| Err(SqlFault::invalid(format!("{what} holds JSON, {why}")));
     if depth > DOCUMENT_DEPTH {
         return refuse("and this is nested too deeply");
@@ -205,7 +205,7 @@ fn check(what: &str, value: &Value, depth: usize) -> Result<(), SqlFault> {
 }
 
 /// A list for a parameter that is an array.
-fn array(value: Value, inner: &Type) -> Result<Parameter, SqlFault> {
+fn array(value: Value, inner: &Type) -> SqlResult<Parameter> {
     if value.is_nil() {
         return Ok(Parameter::Null);
     }
@@ -223,7 +223,7 @@ fn array(value: Value, inner: &Type) -> Result<Parameter, SqlFault> {
 }
 
 /// The text form of an array: elements in quotes, with backslashes before quotes and backslashes.
-fn literal(value: &Value, what: &str, out: &mut String) -> Result<(), SqlFault> {
+fn literal(value: &Value, what: &str, out: &mut String) -> SqlResult<()> {
     let Value::List(values) = value else { return element(value, what, out) };
     out.push('{');
     for (index, value) in values.iter().enumerate() {
@@ -236,7 +236,7 @@ fn literal(value: &Value, what: &str, out: &mut String) -> Result<(), SqlFault> 
     Ok(())
 }
 
-fn element(value: &Value, what: &str, out: &mut String) -> Result<(), SqlFault> {
+fn element(value: &Value, what: &str, out: &mut String) -> SqlResult<()> {
     let text = match value {
         Value::Nil => {
             out.push_str("NULL");

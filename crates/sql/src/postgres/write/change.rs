@@ -1,15 +1,15 @@
 //! Inserting, replacing, changing and deleting rows.
 
 use crate::database::backend::InsertedRow;
-use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
+use crate::database::description::{TableDescription, no_record, remove_key};
 use crate::postgres::connection::client::PostgresConnection;
-use crate::postgres::fault::{SqlFault, SqlFaultCause};
+use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::query::rows::{columns, record};
 use crate::postgres::query::select::{PostgresSelect, list};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted, text_literal};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
-use runnel_store::{Kind, Value};
+use runnel_store::Value;
 
 /// One row for some of the columns.
 pub(crate) struct RowParameters {
@@ -20,12 +20,12 @@ pub(crate) struct RowParameters {
 
 impl RowParameters {
     /// Checks a record against the columns of a table.
-    pub(crate) fn of(table: &TableInfo, value: &Value) -> Result<Self, SqlFault> {
+    pub(crate) fn of_record(table: &TableInfo, value: &Value) -> SqlResult<Self> {
         let Some(fields) = value.as_record() else { return Err(no_record(value)) };
         let names = fields.iter().map(|(name, _)| name.as_str());
         let mut row = RowParameters { columns: Vec::new(), values: Vec::new() };
-        for (at, (_, value)) in positions(table, names)?.into_iter().zip(fields) {
-            if !is_own_number(table, at, value) {
+        for (at, (_, value)) in table.positions(names)?.into_iter().zip(fields) {
+            if !table.is_left_out(at, value) {
                 row.columns.push(at);
                 row.values.push(Parameter::for_column(&table.columns[at], value.clone())?);
             }
@@ -33,53 +33,13 @@ impl RowParameters {
         Ok(row)
     }
 
-    /// Takes the key out, which has to be the one of the reference when it is there.
-    fn without_key(mut self, table: &TableInfo, key: &Parameter) -> Result<Self, SqlFault> {
-        let Some(place) = self.columns.iter().position(|at| Some(*at) == table.key) else {
-            return Ok(self);
-        };
-        if self.values[place] != *key && self.values[place] != Parameter::Null {
-            let name = table.key().map_or("key", |column| column.name.as_str());
-            let message = format!(
-                "the {name} of the record is not that of the reference; a row keeps its {name}"
-            );
-            return Err(SqlFault::invalid(message).of_field(name, "is not that of the path"));
-        }
-        self.columns.remove(place);
-        self.values.remove(place);
+    /// Removes the key, which has to be that of the reference.
+    fn without_key(mut self, table: &TableInfo, key: &Parameter) -> SqlResult<Self> {
+        let name = table.key().map_or("key", |column| column.name.as_str());
+        let row = (&mut self.columns, &mut self.values);
+        remove_key(table.key, name, key, &Parameter::Null, row)?;
         Ok(self)
     }
-}
-
-/// Whether a value leaves the key of the row to the database: nil as its key.
-pub(crate) fn is_own_number(table: &TableInfo, at: usize, value: &Value) -> bool {
-    value.is_nil() && table.key == Some(at) && table.columns[at].numbered
-}
-
-pub(crate) fn no_record(value: &Value) -> SqlFault {
-    let message = format!("a row is made of a record, and this is {}", value.kind_name());
-    SqlFault::new(Kind::Unsupported, message)
-}
-
-/// The columns of names, each once and none that is computed.
-pub(crate) fn positions<'a>(
-    table: &TableInfo,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<usize>, SqlFault> {
-    let mut positions = Vec::new();
-    for name in names {
-        let unknown = |fault: SqlFault| fault.of_field(name, UNKNOWN_FIELD);
-        let position = table.position(name).map_err(unknown)?;
-        if table.columns[position].generated {
-            let message = format!("{name} is computed from other columns and cannot be stored");
-            return Err(SqlFault::invalid(message).of_field(name, COMPUTED_FIELD));
-        }
-        if positions.contains(&position) {
-            return Err(SqlFault::invalid(format!("{name} comes twice in the record")));
-        }
-        positions.push(position);
-    }
-    Ok(positions)
 }
 
 /// The key that the last part of a reference names; `None` when no row can have it.
@@ -118,7 +78,7 @@ pub(crate) async fn insert(
     connection: &PostgresConnection,
     table: &TableInfo,
     row: &RowParameters,
-) -> Result<InsertedRow, SqlFault> {
+) -> SqlResult<InsertedRow> {
     let shown = table.shown();
     let mut returned = list(&shown);
     if let Some(key) = table.key() {
@@ -159,11 +119,11 @@ pub(crate) async fn put(
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     let (Some(position), Some(column)) = (table.key, table.key()) else {
         return Err(table.no_key());
     };
-    let mut row = RowParameters::of(table, value)?.without_key(table, key)?;
+    let mut row = RowParameters::of_record(table, value)?.without_key(table, key)?;
     let mut sets: Vec<String> = Vec::new();
     for (at, other) in table.columns.iter().enumerate() {
         if at == position || other.generated || (other.readonly && !row.columns.contains(&at)) {
@@ -199,11 +159,11 @@ pub(crate) async fn create(
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     let (Some(position), Some(column)) = (table.key, table.key()) else {
         return Err(table.no_key());
     };
-    let mut row = RowParameters::of(table, value)?.without_key(table, key)?;
+    let mut row = RowParameters::of_record(table, value)?.without_key(table, key)?;
     row.columns.push(position);
     row.values.push(key.clone());
     let name = quoted(&column.name);
@@ -217,7 +177,7 @@ pub(crate) async fn lock(
     connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
     let sql = format!("SELECT 1 FROM {} WHERE {} FOR UPDATE", table.sql, is_key(column, 1));
     connection.all(&sql, std::slice::from_ref(key)).await.map(|_| ())
@@ -229,9 +189,9 @@ pub(crate) async fn merge(
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
-    let row = RowParameters::of(table, value)?.without_key(table, key)?;
+    let row = RowParameters::of_record(table, value)?.without_key(table, key)?;
     if row.columns.is_empty() {
         let condition = is_key(column, 1);
         let sql = format!("SELECT 1 FROM {} WHERE {condition}", table.sql);
@@ -253,7 +213,7 @@ pub(crate) async fn delete(
     connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
     let sql = format!("DELETE FROM {} WHERE {}", table.sql, is_key(column, 1));
     Ok(connection.execute(&sql, std::slice::from_ref(key)).await? > 0)
@@ -269,10 +229,7 @@ pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &SqlFa
 }
 
 /// Advances the sequence of a table's keys beyond the largest key.
-pub(crate) async fn move_on(
-    connection: &PostgresConnection,
-    table: &TableInfo,
-) -> Result<(), SqlFault> {
+pub(crate) async fn move_on(connection: &PostgresConnection, table: &TableInfo) -> SqlResult<()> {
     let Some(key) = table.key() else { return Ok(()) };
     let (name, sql) = (quoted(&key.name), &table.sql);
     let sequence =

@@ -1,13 +1,12 @@
 //! Many rows at once: COPY, with the records read as they are sent.
 
+use crate::database::description::{RecordGroup, TableDescription, record_groups};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::TableInfo;
 use crate::postgres::value::parameter::Parameter;
-use crate::postgres::write::change::{
-    self, RowParameters, is_own_number, names, no_record, positions,
-};
+use crate::postgres::write::change;
 use bytes::Bytes;
 use futures_util::SinkExt;
 use runnel_store::{Kind, Records, Value};
@@ -22,15 +21,15 @@ pub(crate) async fn insert(
     session: &PostgresSession,
     table: &TableInfo,
     source: &RefCell<Box<dyn Records>>,
-) -> Result<u64, SqlFault> {
+) -> SqlResult<u64> {
     let fields = source.borrow().fields();
-    let positions = positions(table, fields.iter().map(String::as_str))?;
+    let positions = table.positions(fields.iter().map(String::as_str))?;
     if positions.is_empty() {
         return Err(SqlFault::invalid("records without fields cannot be inserted"));
     }
     let first = source.borrow_mut().next();
     let first = first.await.map_err(|error| source_fault(&error))?.unwrap_or_default();
-    let own = |(at, value): &(&usize, &Value)| is_own_number(table, **at, value);
+    let own = |(at, value): &(&usize, &Value)| table.is_left_out(**at, value);
     let left_out = positions.iter().zip(&first).position(|pair| own(&pair));
     let mut columns = positions;
     if let Some(place) = left_out {
@@ -59,7 +58,7 @@ pub(crate) async fn insert(
 
 /// Where the values of the lines come from, batch by batch.
 trait Values {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault>;
+    async fn next(&mut self) -> SqlResult<Option<Vec<Value>>>;
 
     /// Which value of each record is nil and left out.
     fn left_out(&self) -> Option<usize>;
@@ -73,7 +72,7 @@ struct Lines<'a> {
 }
 
 impl Values for Lines<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault> {
+    async fn next(&mut self) -> SqlResult<Option<Vec<Value>>> {
         match self.first.take() {
             Some(first) => Ok(Some(first)),
             None => {
@@ -93,10 +92,10 @@ async fn copy(
     table: &TableInfo,
     columns: &[usize],
     source: &mut impl Values,
-) -> Result<u64, SqlFault> {
+) -> SqlResult<u64> {
     let sql = match columns {
         [] => return Err(SqlFault::invalid("a record in a list of them needs a value")),
-        _ => format!("COPY {} ({}) FROM STDIN", table.sql, names(table, columns)),
+        _ => format!("COPY {} ({}) FROM STDIN", table.sql, change::names(table, columns)),
     };
     let sink = connection.ask(connection.client().copy_in::<_, Bytes>(&sql)).await?;
     let mut sink = Box::pin(sink);
@@ -128,7 +127,7 @@ async fn copy(
             }
         }
     };
-    let sent: Result<(), SqlFault> = sent.await;
+    let sent: SqlResult<()> = sent.await;
     let done = match sent {
         Ok(()) => {
             let last = sink.send(out.into()).await;
@@ -177,7 +176,7 @@ fn line(
     values: Vec<Value>,
     number: u64,
     out: &mut Vec<u8>,
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     for (index, (at, value)) in columns.iter().zip(values).enumerate() {
         if index > 0 {
             out.push(b'\t');
@@ -197,8 +196,11 @@ pub(crate) async fn insert_list(
     session: &PostgresSession,
     table: &TableInfo,
     records: &[Value],
-) -> Result<(), SqlFault> {
-    let groups = groups(table, records)?;
+) -> SqlResult<()> {
+    let check = |at: usize, value: &Value| {
+        Parameter::for_column(&table.columns[at], value.clone()).map(drop)
+    };
+    let groups = record_groups(table, records, check)?;
     let inserting = async |connection: &PostgresConnection| {
         let alone = session.transaction.is_none();
         if alone {
@@ -206,7 +208,7 @@ pub(crate) async fn insert_list(
             connection.batch("BEGIN").await?;
         }
         let mut done = Ok(0);
-        for (columns, from, count) in &groups {
+        for RecordGroup { columns, from, count } in &groups {
             let mut source = Listed { rows: Some(&records[*from..from + count]), table };
             done = copy(connection, table, columns, &mut source).await;
             if done.is_err() {
@@ -219,7 +221,7 @@ pub(crate) async fn insert_list(
         }
         done
     };
-    let columns = groups.first().map_or(&[][..], |group| group.0.as_slice());
+    let columns = groups.first().map_or(&[][..], |group| group.columns.as_slice());
     match session.run(Repeat::No, inserting).await {
         Err(fault) if change::met_own_number(table, columns, &fault) => {
             let moved =
@@ -231,46 +233,6 @@ pub(crate) async fn insert_list(
     }
 }
 
-/// Columns, and the records from one position on that have just these.
-type Group = (Vec<usize>, usize, usize);
-
-fn groups(table: &TableInfo, records: &[Value]) -> Result<Vec<Group>, SqlFault> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut known: &[(String, Value)] = &[];
-    // A key that is nil is left out, so that it makes a difference.
-    let key = table.key().map(|key| key.name.as_str());
-    for (index, value) in records.iter().enumerate() {
-        let place = |fault: SqlFault| SqlFault {
-            message: format!("record {}: {}", index + 1, fault.message),
-            ..fault
-        };
-        let fields = value.as_record().ok_or_else(|| place(no_record(value)))?;
-        if fields.is_empty() {
-            return Err(place(SqlFault::invalid("an empty record in a list of them")));
-        }
-        let same = fields.len() == known.len()
-            && fields.iter().zip(known).all(|(field, known)| {
-                let alike = field.1.is_nil() == known.1.is_nil();
-                field.0 == known.0 && (alike || Some(field.0.as_str()) != key)
-            });
-        match groups.last_mut() {
-            Some(group) if same => group.2 += 1,
-            _ => {
-                let names = fields.iter().map(|(name, _)| name.as_str());
-                let mut columns = positions(table, names).map_err(place)?;
-                let mut values = fields.iter().map(|(_, value)| value);
-                columns.retain(|at| {
-                    values.next().is_some_and(|value| !is_own_number(table, *at, value))
-                });
-                groups.push((columns, index, 1));
-                known = fields;
-            }
-        }
-        RowParameters::of(table, value).map_err(place)?;
-    }
-    Ok(groups)
-}
-
 /// Records that are there already.
 struct Listed<'a> {
     rows: Option<&'a [Value]>,
@@ -278,12 +240,12 @@ struct Listed<'a> {
 }
 
 impl Values for Listed<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault> {
+    async fn next(&mut self) -> SqlResult<Option<Vec<Value>>> {
         let Some(rows) = self.rows.take() else { return Ok(None) };
         let mut values = Vec::new();
         for (name, value) in rows.iter().filter_map(Value::as_record).flatten() {
-            let at = self.table.position(name)?;
-            if !is_own_number(self.table, at, value) {
+            let at = self.table.find(name)?;
+            if !self.table.is_left_out(at, value) {
                 values.push(value.clone());
             }
         }

@@ -1,7 +1,7 @@
 //! What statements of a program may do on the writer's connection.
 
 use crate::sqlite::connection::database_file::is_allowed;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthContext, Authorization};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct WriteAuthorizer(Arc<AtomicBool>);
 
 impl WriteAuthorizer {
-    pub(crate) fn install(connection: &mut Connection) -> Result<Self, SqlFault> {
+    pub(crate) fn install(connection: &mut Connection) -> SqlResult<Self> {
         let guard = WriteAuthorizer(Arc::default());
         let on = guard.0.clone();
         let authorize = move |context: AuthContext<'_>| {

@@ -8,7 +8,7 @@ use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
 use crate::rows::columns::ColumnDisplay;
 use crate::rows::parameters::exact_integer;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo};
 use bytes::Bytes;
 use runnel_store::{FieldType, Value};
@@ -55,7 +55,7 @@ impl ToSql for SqliteValue {
 impl SqliteValue {
     /// A value where no column says what it should be: a parameter of a statement. Booleans are
     /// 0 and 1.
-    pub(crate) fn of(value: Value) -> Result<Self, SqlFault> {
+    pub(crate) fn of_value(value: Value) -> SqlResult<Self> {
         Ok(match plain(&value)? {
             ValueRef::Null => SqliteValue::Null,
             ValueRef::Integer(number) => SqliteValue::Integer(number),
@@ -69,7 +69,7 @@ impl SqliteValue {
     }
 
     /// A value for a column: see [`for_column`].
-    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, SqlFault> {
+    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> SqlResult<Self> {
         let found = match for_column(column, &value)? {
             ToSqlOutput::Borrowed(found) => found,
             ToSqlOutput::Owned(rusqlite::types::Value::Text(text)) => {
@@ -81,13 +81,13 @@ impl SqliteValue {
             ValueRef::Null => Ok(SqliteValue::Null),
             ValueRef::Integer(number) => Ok(SqliteValue::Integer(number)),
             ValueRef::Real(number) => Ok(SqliteValue::Real(number)),
-            ValueRef::Text(_) | ValueRef::Blob(_) => SqliteValue::of(value),
+            ValueRef::Text(_) | ValueRef::Blob(_) => SqliteValue::of_value(value),
         }
     }
 }
 
 /// A value in its storage class, where no column says what it should be.
-fn plain(value: &Value) -> Result<ValueRef<'_>, SqlFault> {
+fn plain(value: &Value) -> SqlResult<ValueRef<'_>> {
     match value {
         Value::Nil => Ok(ValueRef::Null),
         Value::Bool(flag) => Ok(ValueRef::Integer(i64::from(*flag))),
@@ -100,10 +100,7 @@ fn plain(value: &Value) -> Result<ValueRef<'_>, SqlFault> {
 }
 
 /// A value for a column, which takes what it is declared to hold and keeps it as it is.
-pub(crate) fn for_column<'a>(
-    column: &ColumnInfo,
-    value: &'a Value,
-) -> Result<ToSqlOutput<'a>, SqlFault> {
+pub(crate) fn for_column<'a>(column: &ColumnInfo, value: &'a Value) -> SqlResult<ToSqlOutput<'a>> {
     match (column.kind, value) {
         (FieldType::Date, Value::Text(text)) => match date(text) {
             Some(text) => Ok(ToSqlOutput::Owned(rusqlite::types::Value::Text(text))),
@@ -149,7 +146,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, SqlFault> {
+fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> SqlResult<ValueRef<'a>> {
     let name = &column.name;
     let cell = match (column.kind, value) {
         (FieldType::Int, Value::Float(number)) if exact_integer(*number).is_some() => {

@@ -1,6 +1,6 @@
 //! Where a database lies, and how connections to it are made.
 
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::options::SqliteOptions;
 use runnel_store::Kind;
 use rusqlite::config::DbConfig;
@@ -50,7 +50,7 @@ pub(crate) enum Role {
 impl DatabaseFile {
     /// Resolves a path. `:memory:` is a new private database each time, `:memory:name` a database
     /// in memory that this process shares under that name.
-    pub(crate) fn resolve(path: &Path) -> Result<Self, SqlFault> {
+    pub(crate) fn resolve(path: &Path) -> SqlResult<Self> {
         if let Some(name) = path.to_str().and_then(|text| text.strip_prefix(":memory:")) {
             return DatabaseFile::memory(name);
         }
@@ -65,7 +65,7 @@ impl DatabaseFile {
         }
     }
 
-    fn memory(name: &str) -> Result<Self, SqlFault> {
+    fn memory(name: &str) -> SqlResult<Self> {
         static PRIVATE: AtomicU64 = AtomicU64::new(0);
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if !name.bytes().all(plain) {
@@ -79,7 +79,7 @@ impl DatabaseFile {
         }))
     }
 
-    fn new_file(path: &Path) -> Result<Self, SqlFault> {
+    fn new_file(path: &Path) -> SqlResult<Self> {
         let Some(name) = path.file_name() else {
             return Err(SqlFault::invalid("a database needs a file name"));
         };
@@ -94,11 +94,7 @@ impl DatabaseFile {
     }
 
     /// Opens a connection with everything set that all of them share.
-    pub(crate) fn connect(
-        &self,
-        role: Role,
-        options: &SqliteOptions,
-    ) -> Result<Connection, SqlFault> {
+    pub(crate) fn connect(&self, role: Role, options: &SqliteOptions) -> SqlResult<Connection> {
         let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags |= match (options.read_only, role) {
             (true, _) => OpenFlags::SQLITE_OPEN_READ_ONLY,
@@ -130,11 +126,7 @@ impl DatabaseFile {
         Ok(connection)
     }
 
-    fn prepare_writer(
-        &self,
-        connection: &Connection,
-        options: &SqliteOptions,
-    ) -> Result<(), SqlFault> {
+    fn prepare_writer(&self, connection: &Connection, options: &SqliteOptions) -> SqlResult<()> {
         // The first look into the file: here a file that is no database is found out.
         connection.pragma_query_value(None, "schema_version", |row| row.get::<_, i64>(0))?;
         if connection.is_readonly("main")? {
@@ -183,7 +175,7 @@ fn from_io(error: &std::io::Error, message: &str) -> SqlFault {
 
 /// Settings without which a name in quotes could become a text, or a crafted file could run what
 /// it likes (<https://sqlite.org/security.html>).
-fn harden(connection: &Connection) -> Result<(), SqlFault> {
+fn harden(connection: &Connection) -> SqlResult<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -206,7 +198,7 @@ pub(crate) type Own = Arc<AtomicBool>;
 
 /// Decides from now on what a statement may do. Every statement of a program, reading or writing,
 /// is prepared on a reading connection first, so this one place decides for both.
-pub(crate) fn watch(connection: &mut Connection) -> Result<(Volatile, Own), SqlFault> {
+pub(crate) fn watch(connection: &mut Connection) -> SqlResult<(Volatile, Own)> {
     let (volatile, own) = (Volatile::default(), Own::default());
     let (seen, ours) = (volatile.clone(), own.clone());
     let authorize = move |context: AuthContext<'_>| {

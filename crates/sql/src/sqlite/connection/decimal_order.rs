@@ -17,7 +17,7 @@ pub(crate) fn install(connection: &Connection) -> Result<()> {
 /// Compares by value, exactly: `2` is less than `10.0`, which is equal to `10`. What is no decimal
 /// number comes behind them all, in the order of its bytes.
 fn compare(left: &str, right: &str) -> Ordering {
-    match (DecimalParts::of(left), DecimalParts::of(right)) {
+    match (DecimalParts::parse(left), DecimalParts::parse(right)) {
         (Some(left), Some(right)) => left.compare(&right),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
@@ -33,7 +33,7 @@ struct DecimalParts<'a> {
 }
 
 impl<'a> DecimalParts<'a> {
-    fn of(text: &'a str) -> Option<Self> {
+    fn parse(text: &'a str) -> Option<Self> {
         let (negative, digits) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
             b'+' => (false, &text[1..]),

@@ -8,7 +8,7 @@
 #![allow(unsafe_code)]
 
 use crate::sqlite::connection::cell::for_column;
-use crate::sqlite::fault::{SqlFault, SqlFaultCause};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::schema::catalog::{Affinity, quoted};
 use crate::sqlite::write::change::WriteTarget;
 use runnel_store::{FieldType, Value};
@@ -50,7 +50,7 @@ impl ToSql for Bound {
 }
 
 /// Makes the virtual table known to a connection.
-pub(crate) fn install(connection: &Connection) -> Result<(), SqlFault> {
+pub(crate) fn install(connection: &Connection) -> SqlResult<()> {
     const MODULE: Module<'_, RowSourceTable> = Module::eponymous_only_module();
     connection.create_module(NAME, &MODULE, None)?;
     Ok(())
@@ -63,7 +63,7 @@ pub(crate) fn fits(
     connection: &Connection,
     target: &WriteTarget,
     columns: &[usize],
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     if columns.len() > COLUMNS {
         return Ok(false);
     }
@@ -95,7 +95,7 @@ pub(crate) fn store(
     connection: &Connection,
     statement: &mut Statement<'_>,
     rows: RowBatch,
-) -> Result<Result<(), Vec<Value>>, SqlFault> {
+) -> SqlResult<Result<(), Vec<Value>>> {
     let rows = Rc::new(rows);
     statement.raw_bind_parameter(1, Bound(rows.clone()))?;
     let stored = statement.raw_execute();

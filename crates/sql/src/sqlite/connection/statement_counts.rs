@@ -6,28 +6,28 @@ use std::cell::Cell;
 
 thread_local! {
     /// Statements and rows that are not yet added to the counters of the database.
-    static TALLY: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+    static COUNTS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
 /// Counts a statement and the rows that it answered.
-pub(crate) fn statement(rows: u64) {
-    TALLY.set({
-        let (statements, before) = TALLY.get();
+pub(crate) fn count(rows: u64) {
+    COUNTS.set({
+        let (statements, before) = COUNTS.get();
         (statements + 1, before + rows)
     });
 }
 
 /// The same, for work that is at least one statement.
-pub(crate) fn tell_work(counters: &Counters) {
-    if TALLY.get().0 == 0 {
-        statement(0);
+pub(crate) fn flush_work(counters: &Counters) {
+    if COUNTS.get().0 == 0 {
+        count(0);
     }
-    tell(counters);
+    flush(counters);
 }
 
 /// Adds what this thread has counted.
-pub(crate) fn tell(counters: &Counters) {
-    let (statements, rows) = TALLY.take();
+pub(crate) fn flush(counters: &Counters) {
+    let (statements, rows) = COUNTS.take();
     if statements > 0 {
         counters.add(Count::Statements, statements);
     }
@@ -43,14 +43,14 @@ mod tests {
     #[test]
     fn what_was_counted_is_told_once() {
         let counters = Counters::of("sqlite", "tally");
-        statement(3);
-        statement(0);
-        tell(&counters);
-        tell(&counters);
+        count(3);
+        count(0);
+        flush(&counters);
+        flush(&counters);
         assert_eq!((counters.count(Count::Statements), counters.count(Count::Rows)), (2, 3));
-        tell_work(&counters);
-        statement(1);
-        tell_work(&counters);
+        flush_work(&counters);
+        count(1);
+        flush_work(&counters);
         assert_eq!((counters.count(Count::Statements), counters.count(Count::Rows)), (4, 4));
     }
 }

@@ -1,6 +1,6 @@
 //! The moment at which a running statement is to be stopped.
 
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,7 @@ pub(crate) struct StopFlag {
 
 impl StopFlag {
     /// Installs the handler.
-    pub(crate) fn install(connection: &mut Connection) -> Result<Self, SqlFault> {
+    pub(crate) fn install(connection: &mut Connection) -> SqlResult<Self> {
         let stop = StopFlag { epoch: Instant::now(), nanoseconds: Arc::new(AtomicU64::new(NEVER)) };
         let seen = stop.clone();
         connection.progress_handler(STEPS, Some(move || seen.passed()))?;

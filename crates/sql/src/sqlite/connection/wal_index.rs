@@ -35,7 +35,7 @@ pub(crate) struct WalIndex(NonNull<u32>);
 impl WalIndex {
     /// The index of a connection that has read from the database; `None` without a write-ahead log,
     /// or when the log is not shared.
-    pub(crate) fn of(connection: &Connection) -> Option<WalIndex> {
+    pub(crate) fn of_connection(connection: &Connection) -> Option<WalIndex> {
         let setting = |name: &str| -> Option<String> {
             connection.pragma_query_value(None, name, |row| row.get(0)).ok()
         };
@@ -106,7 +106,7 @@ mod tests {
         let count =
             || -> i64 { reader.query_row("select count(*) from t", [], |row| row.get(0)).unwrap() };
         count();
-        let index = WalIndex::of(&reader).unwrap();
+        let index = WalIndex::of_connection(&reader).unwrap();
         let mut known = index.version().unwrap();
         for number in 1..200 {
             writer.execute("insert into t values (?1)", [number]).unwrap();
@@ -125,10 +125,10 @@ mod tests {
     #[test]
     fn only_a_shared_log_has_one() {
         let memory = Connection::open_in_memory().unwrap();
-        assert!(WalIndex::of(&memory).is_none());
+        assert!(WalIndex::of_connection(&memory).is_none());
         let folder = tempfile::tempdir().unwrap();
         let rollback = Connection::open(folder.path().join("x.db")).unwrap();
         rollback.execute_batch("create table t(x)").unwrap();
-        assert!(WalIndex::of(&rollback).is_none());
+        assert!(WalIndex::of_connection(&rollback).is_none());
     }
 }

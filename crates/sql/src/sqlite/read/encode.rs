@@ -4,7 +4,7 @@ use crate::rows::columns::ColumnDisplay;
 use crate::rows::csv;
 use crate::sqlite::connection::cell::{read, safe_text};
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::select::{ResultColumns, SqliteSelect};
 use crate::sqlite::schema::catalog::shown;
 use runnel_store::{Form, Kind, Value, json};
@@ -20,7 +20,7 @@ pub(crate) struct SizeWatch<'a> {
     /// The size in bytes from which on the callback runs after each row.
     pub(crate) from: usize,
     /// May take away what there is so far; an error ends the work.
-    pub(crate) tell: &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), SqlFault>,
+    pub(crate) tell: &'a mut dyn FnMut(&mut Vec<u8>) -> SqlResult<()>,
 }
 
 /// Runs a statement and writes its rows. Text and JSON are the same: rows have structure.
@@ -29,7 +29,7 @@ pub(crate) fn encode(
     select: &SqliteSelect,
     form: Form,
     watch: SizeWatch<'_>,
-) -> Result<Vec<u8>, SqlFault> {
+) -> SqlResult<Vec<u8>> {
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select);
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
@@ -44,7 +44,7 @@ pub(crate) fn encode(
                 (watch.tell)(&mut out)?;
             }
         }
-        statement_counts::statement(count);
+        statement_counts::count(count);
         return Ok(out);
     }
     out.push(b'[');
@@ -59,15 +59,12 @@ pub(crate) fn encode(
         }
     }
     out.push(b']');
-    statement_counts::statement(count);
+    statement_counts::count(count);
     Ok(out)
 }
 
 /// Runs a statement and makes a value of every row.
-pub(crate) fn records(
-    connection: &Connection,
-    select: &SqliteSelect,
-) -> Result<Vec<Value>, SqlFault> {
+pub(crate) fn records(connection: &Connection, select: &SqliteSelect) -> SqlResult<Vec<Value>> {
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select);
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
@@ -80,7 +77,7 @@ pub(crate) fn records(
         }
         records.push(value);
     }
-    statement_counts::statement(records.len() as u64);
+    statement_counts::count(records.len() as u64);
     Ok(records)
 }
 
@@ -89,7 +86,7 @@ pub(crate) fn record(
     columns: &ResultColumns,
     row: &Row<'_>,
     weight: &mut usize,
-) -> Result<Value, SqlFault> {
+) -> SqlResult<Value> {
     let mut fields = Vec::with_capacity(columns.names.len());
     for (index, (name, shown)) in columns.names.iter().zip(&columns.shown).enumerate() {
         let cell = row.get_ref(index)?;
@@ -101,9 +98,9 @@ pub(crate) fn record(
 }
 
 /// The one integer that a count answers.
-pub(crate) fn count(connection: &Connection, select: &SqliteSelect) -> Result<i64, SqlFault> {
+pub(crate) fn count(connection: &Connection, select: &SqliteSelect) -> SqlResult<i64> {
     let mut statement = connection.prepare_cached(&select.sql)?;
-    statement_counts::statement(1);
+    statement_counts::count(1);
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)
 }
 
@@ -125,7 +122,7 @@ pub(crate) fn columns(statement: &Statement<'_>, select: &SqliteSelect) -> Arc<R
     }
 }
 
-fn json_row(columns: &ResultColumns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), SqlFault> {
+fn json_row(columns: &ResultColumns, row: &Row<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
     for (index, (key, shown)) in columns.keys.iter().zip(&columns.shown).enumerate() {
         key.append(out);
         write_cell(row.get_ref(index)?, *shown, out);
@@ -161,7 +158,7 @@ pub(crate) fn write_integer(number: i64, shown: ColumnDisplay, out: &mut Vec<u8>
 }
 
 /// RFC 4180. Nothing stands for NULL, and an empty text is `""`.
-fn csv_row(columns: &ResultColumns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), SqlFault> {
+fn csv_row(columns: &ResultColumns, row: &Row<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
     let start = out.len();
     for (index, shown) in columns.shown.iter().enumerate() {
         if index > 0 {

@@ -11,7 +11,7 @@
 
 use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::encode::{write_cell, write_integer};
 use crate::sqlite::read::select::{ExpectedSize, ResultColumns};
 use runnel_store::json;
@@ -157,7 +157,7 @@ pub(crate) fn encode(
     columns: &Arc<ResultColumns>,
     size: &ExpectedSize,
     limit: usize,
-) -> std::result::Result<Vec<u8>, SqlFault> {
+) -> SqlResult<Vec<u8>> {
     let mut out = Vec::with_capacity(size.expected().min(limit));
     out.push(b'[');
     TARGET.set(Some(FoldOutput { columns: columns.clone(), out, limit, rows: 0 }));
@@ -175,7 +175,7 @@ pub(crate) fn encode(
         _ => out.push(b']'),
     }
     size.was(out.len());
-    statement_counts::statement(rows);
+    statement_counts::count(rows);
     Ok(out)
 }
 
@@ -300,7 +300,7 @@ mod tests {
         connection: &Connection,
         statements: &FoldStatements,
         limit: usize,
-    ) -> std::result::Result<Vec<u8>, SqlFault> {
+    ) -> SqlResult<Vec<u8>> {
         encode(connection, statements, SQL, &columns(), &ExpectedSize::default(), limit)
     }
 

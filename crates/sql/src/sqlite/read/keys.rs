@@ -1,20 +1,18 @@
 //! Keys of rows, as references name them.
 
+use crate::database::description::TableDescription;
 use crate::sqlite::connection::cell::SqliteValue;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::schema::catalog::{RowKey, TableInfo, quoted};
-use crate::sqlite::write::change::{key_cell, no_key};
+use crate::sqlite::write::change::key_cell;
 use runnel_store::{FieldType, Value};
 
 /// The key of a row to be written; text that no row's key can be is an error.
-pub(crate) fn target_key(table: &TableInfo, text: &str) -> Result<SqliteValue, SqlFault> {
+pub(crate) fn target_key(table: &TableInfo, text: &str) -> SqlResult<SqliteValue> {
     match key_cell(table, text) {
         Some(key) => Ok(key),
-        None if table.key == RowKey::None => Err(no_key(table)),
-        None => {
-            let name = &table.name;
-            Err(SqlFault::invalid(format!("'{text}' cannot be the key of a row of {name}")))
-        }
+        None if table.key == RowKey::None => Err(table.no_key()),
+        None => Err(table.not_a_key(text)),
     }
 }
 

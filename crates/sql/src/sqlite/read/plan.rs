@@ -1,8 +1,9 @@
 //! What is made of a table's description once: its statements, and those of queries.
 
+use crate::database::description::TableDescription;
 use crate::rows::parameters;
-use crate::sqlite::fault::SqlFault;
-use crate::sqlite::read::select::{SqliteSelect, column, translate};
+use crate::sqlite::fault::SqlResult;
+use crate::sqlite::read::select::{SqliteSelect, translate};
 use crate::sqlite::schema::catalog::TableInfo;
 use crate::sqlite::write::change::WriteTarget;
 use runnel_store::Query;
@@ -30,7 +31,7 @@ pub(crate) struct TablePlan {
 }
 
 impl TablePlan {
-    pub(crate) fn new(info: TableInfo) -> Result<Self, SqlFault> {
+    pub(crate) fn new(info: TableInfo) -> SqlResult<Self> {
         let all = Arc::new(translate(&info, &Query::default())?);
         let target = Arc::new(WriteTarget::new(info));
         let (queries, translated) = (RefCell::default(), RefCell::default());
@@ -38,7 +39,7 @@ impl TablePlan {
     }
 
     /// The statement for a query of a program: its handlers ask the same few again and again.
-    pub(crate) fn translated(&self, query: &Query) -> Result<Arc<SqliteSelect>, SqlFault> {
+    pub(crate) fn translated(&self, query: &Query) -> SqlResult<Arc<SqliteSelect>> {
         let mut translated = self.translated.borrow_mut();
         if let Some((_, known)) = translated.iter().rev().find(|(known, _)| known == query) {
             return Ok(known.clone());
@@ -52,12 +53,12 @@ impl TablePlan {
     }
 
     /// The statement for the query of a reference.
-    pub(crate) fn select(&self, query: &str) -> Result<Arc<SqliteSelect>, SqlFault> {
+    pub(crate) fn select(&self, query: &str) -> SqlResult<Arc<SqliteSelect>> {
         if let Some(known) = self.queries.borrow().get(query) {
             return Ok(known.clone());
         }
         let info = &self.target.info;
-        let parsed = parameters::parse(query, |name| Ok(column(info, name)?.kind))?;
+        let parsed = parameters::parse(query, |name| Ok(info.column(name)?.kind))?;
         let select = Arc::new(translate(info, &parsed)?);
         if query.len() <= QUERY_LENGTH {
             let mut queries = self.queries.borrow_mut();

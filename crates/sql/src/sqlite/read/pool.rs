@@ -3,7 +3,7 @@
 use crate::sqlite::connection::database_file::{DatabaseFile, Role};
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::connection::stop_flag::{STEPS, is_over};
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::options::SqliteOptions;
 use bytes::Bytes;
 use futures_util::stream;
@@ -43,8 +43,11 @@ impl ReadPool {
         options: SqliteOptions,
         counters: Arc<Counters>,
     ) -> Self {
-        let limits =
-            SlotLimits { slots: options.connections, waiting: POOL_WAITING, wait: options.wait };
+        let limits = SlotLimits {
+            slots: options.max_connections,
+            waiting: POOL_WAITING,
+            wait: options.pool_timeout,
+        };
         let slots = Slots::new(limits, counters.clone());
         ReadPool { place, options, idle: Mutex::default(), slots, counters }
     }
@@ -53,7 +56,7 @@ impl ReadPool {
     pub(crate) fn read<T: Send + 'static>(
         self: Arc<Self>,
         deadline: Option<Instant>,
-        work: impl FnOnce(&Connection) -> Result<T, SqlFault> + Send + 'static,
+        work: impl FnOnce(&Connection) -> SqlResult<T> + Send + 'static,
     ) -> Answer<T> {
         Answer::later(async move {
             let leash = CancelOnDrop::default();
@@ -69,10 +72,7 @@ impl ReadPool {
     /// Dropping the stream stops the work.
     pub(crate) fn stream<W>(self: Arc<Self>, deadline: Option<Instant>, work: W) -> ByteStream
     where
-        W: FnOnce(
-            &Connection,
-            &mut dyn FnMut(Bytes) -> Result<(), SqlFault>,
-        ) -> Result<(), SqlFault>,
+        W: FnOnce(&Connection, &mut dyn FnMut(Bytes) -> SqlResult<()>) -> SqlResult<()>,
         W: Send + 'static,
     {
         let start = async move {
@@ -96,7 +96,7 @@ impl ReadPool {
     }
 
     /// Waits for a connection to be free, in the order of asking.
-    async fn slot(&self, deadline: Option<Instant>) -> Result<Slot, SqlFault> {
+    async fn slot(&self, deadline: Option<Instant>) -> SqlResult<Slot> {
         let taken = self.slots.take(deadline).await;
         taken.map_err(|none| SqlFault::new(none.kind(), none.message("connections for long reads")))
     }
@@ -106,8 +106,8 @@ impl ReadPool {
         slot: Slot,
         order: &Arc<ReadControl>,
         deadline: Option<Instant>,
-        work: impl FnOnce(&Connection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl FnOnce(&Connection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         let idle = lock(&self.idle).pop();
         let mut connection = match idle {
             Some(connection) => connection,
@@ -124,7 +124,7 @@ impl ReadPool {
             work(&connection)
         };
         order.end();
-        statement_counts::tell(&self.counters);
+        statement_counts::flush(&self.counters);
         connection.progress_handler(0, None::<fn() -> bool>)?;
         // First the connection, then its slot: the next one finds it.
         lock(&self.idle).push(connection);
@@ -133,7 +133,7 @@ impl ReadPool {
     }
 }
 
-fn event_loop() -> Result<Handle, SqlFault> {
+fn event_loop() -> SqlResult<Handle> {
     Handle::try_current().map_err(|_| {
         SqlFault::new(Kind::Failed, "a query that takes longer needs an event loop to run on")
     })
@@ -176,8 +176,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-type EncodedChunk = Result<Bytes, SqlFault>;
-type StreamStart = Result<(mpsc::Receiver<EncodedChunk>, CancelOnDrop), SqlFault>;
+type EncodedChunk = SqlResult<Bytes>;
+type StreamStart = SqlResult<(mpsc::Receiver<EncodedChunk>, CancelOnDrop)>;
 
 /// A streamed result from the point of view of its reader.
 enum StreamedRows {
@@ -208,7 +208,7 @@ fn pass_on(
     timer: &Handle,
     sender: &mpsc::Sender<EncodedChunk>,
     chunk: EncodedChunk,
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     let Err(mpsc::error::TrySendError::Full(chunk)) = sender.try_send(chunk) else {
         return match sender.is_closed() {
             true => Err(SqlFault::new(Kind::Cancelled, "nobody reads the result any more")),

@@ -4,7 +4,7 @@ use crate::sqlite::connection::database_file::{Role, Volatile, watch};
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::connection::stop_flag::{StopFlag, is_over};
 use crate::sqlite::connection::wal_index::{Version, WalIndex};
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::answer_cache::{AnswerCache, CachedAnswer};
 use crate::sqlite::read::encode::{self, ENCODING_LIMIT, SizeWatch};
 use crate::sqlite::read::fold;
@@ -69,7 +69,7 @@ pub(crate) struct SqliteReader {
     pub(crate) shared: Arc<SharedDatabase>,
     // Dropped before the connection is closed, which the next field does.
     folding: fold::FoldStatements,
-    standing: Rc<SharedSnapshot>,
+    snapshot: Rc<SharedSnapshot>,
     /// Of the connection, from its first read on.
     index: OnceCell<Option<WalIndex>>,
     /// The version of the log to which the stamp belongs, where that is certain.
@@ -102,7 +102,7 @@ pub(crate) struct StatementTraits {
 }
 
 impl SqliteReader {
-    pub(crate) fn open(shared: Arc<SharedDatabase>) -> Result<Self, SqlFault> {
+    pub(crate) fn open(shared: Arc<SharedDatabase>) -> SqlResult<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let mut connection = shared.place.connect(Role::Worker, &shared.options)?;
         fold::install(&connection)?;
@@ -111,7 +111,7 @@ impl SqliteReader {
         Ok(SqliteReader {
             shared,
             folding: fold::FoldStatements::default(),
-            standing: SharedSnapshot::new(connection, own),
+            snapshot: SharedSnapshot::new(connection, own),
             index: OnceCell::new(),
             version: Cell::default(),
             stop,
@@ -128,13 +128,13 @@ impl SqliteReader {
     /// Runs work in one read transaction, told the version of the database in it.
     pub(crate) fn snapshot<T>(
         &self,
-        work: impl FnOnce(&Connection, DatabaseVersion) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
-        if self.standing.stands() {
+        work: impl FnOnce(&Connection, DatabaseVersion) -> SqlResult<T>,
+    ) -> SqlResult<T> {
+        if self.snapshot.is_open() {
             if let Some(stamp) = self.unchanged() {
                 return self.within(|connection| work(connection, stamp));
             }
-            self.standing.end();
+            self.snapshot.end();
         }
         // Read first: a commit between the two counts as not seen yet.
         let generation = self.shared.generation();
@@ -176,40 +176,37 @@ impl SqliteReader {
     /// committed before and until it ended, or in the transaction that stands.
     fn steadily<T>(
         &self,
-        work: impl Fn(&Connection, DatabaseVersion) -> Result<T, SqlFault>,
-    ) -> Result<(T, DatabaseVersion), SqlFault> {
+        work: impl Fn(&Connection, DatabaseVersion) -> SqlResult<T>,
+    ) -> SqlResult<(T, DatabaseVersion)> {
         if let Some(stamp) = self.unchanged() {
-            let stood = self.standing.stands();
+            let stood = self.snapshot.is_open();
             if !stood {
                 let may = || self.index().is_some_and(WalIndex::is_short);
-                self.within(|_| self.standing.begin(may))?;
+                self.within(|_| self.snapshot.begin(may))?;
             }
             let found = self.within(|connection| work(connection, stamp))?;
             if stood || self.unchanged().is_some() {
                 return Ok((found, stamp));
             }
-            self.standing.end();
+            self.snapshot.end();
         }
         self.snapshot(|connection, stamp| Ok((work(connection, stamp)?, stamp)))
     }
 
     /// Reads in the transaction that stands, if one does. It ends with an error.
-    fn within<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
-        work(self.connection()).inspect_err(|_| self.standing.end())
+    fn within<T>(&self, work: impl FnOnce(&Connection) -> SqlResult<T>) -> SqlResult<T> {
+        work(self.connection()).inspect_err(|_| self.snapshot.end())
     }
 
     fn connection(&self) -> &Connection {
-        self.standing.connection()
+        self.snapshot.connection()
     }
 
     fn index(&self) -> Option<&WalIndex> {
         let index = self.index.get_or_init(|| {
             // The connection's first read maps it.
             let version = self.connection().pragma_query_value(None, "schema_version", |_| Ok(()));
-            version.ok().and_then(|()| WalIndex::of(self.connection()))
+            version.ok().and_then(|()| WalIndex::of_connection(self.connection()))
         });
         index.as_ref()
     }
@@ -219,7 +216,7 @@ impl SqliteReader {
     }
 
     /// The description of a table; to be asked within [`SqliteReader::snapshot`].
-    pub(crate) fn table(&self, name: &str) -> Result<Option<Rc<TableInfo>>, SqlFault> {
+    pub(crate) fn table(&self, name: &str) -> SqlResult<Option<Rc<TableInfo>>> {
         if let Some(known) = self.tables.borrow().get(name) {
             return Ok(Some(known.clone()));
         }
@@ -232,7 +229,7 @@ impl SqliteReader {
     }
 
     /// What a statement of a program is.
-    pub(crate) fn traits(&self, sql: &str) -> Result<StatementTraits, SqlFault> {
+    pub(crate) fn traits(&self, sql: &str) -> SqlResult<StatementTraits> {
         if let Some(known) = self.statements.borrow().get(sql) {
             return Ok(*known);
         }
@@ -267,12 +264,12 @@ impl SqliteReader {
     }
 
     /// The kept answer at a version.
-    pub(crate) fn kept(
+    pub(crate) fn cached(
         &self,
         stamp: DatabaseVersion,
         select: &Arc<SqliteSelect>,
     ) -> Option<CachedAnswer> {
-        if !self.shared.options.keep_answers {
+        if !self.shared.options.cache_answers {
             return None;
         }
         let kept = self.shelf.borrow_mut().find(stamp.data, select)?;
@@ -286,7 +283,7 @@ impl SqliteReader {
         select: &Arc<SqliteSelect>,
         answer: impl FnOnce() -> CachedAnswer,
     ) {
-        if self.shared.options.keep_answers {
+        if self.shared.options.cache_answers {
             self.shelf.borrow_mut().keep(stamp.data, select, answer());
         }
     }
@@ -296,7 +293,7 @@ impl SqliteReader {
     pub(crate) fn patiently<T: 'static>(
         self: &Rc<Self>,
         deadline: Option<Instant>,
-        work: impl Fn(&SqliteReader) -> Result<T, SqlFault> + 'static,
+        work: impl Fn(&SqliteReader) -> SqlResult<T> + 'static,
     ) -> Answer<T> {
         match work(self) {
             Err(fault) if fault.is_busy() => {}
@@ -334,7 +331,7 @@ impl SqliteReader {
     ) -> Answer<T>
     where
         T: Send + 'static,
-        W: Fn(&Connection, ReadSite<'_>) -> Result<T, SqlFault> + Clone + Send + 'static,
+        W: Fn(&Connection, ReadSite<'_>) -> SqlResult<T> + Clone + Send + 'static,
     {
         let (pool, again) = (self.shared.pool.clone(), work.clone());
         let inline = self.patiently(deadline, move |reader| {
@@ -345,7 +342,7 @@ impl SqliteReader {
                     .stop
                     .during(Some(limit), || work(connection, ReadSite::Worker(&reader.folding)))
             });
-            statement_counts::tell(&reader.shared.counters);
+            statement_counts::flush(&reader.shared.counters);
             let found = found.map(|(found, stamp)| {
                 done(reader, stamp, &found);
                 found
@@ -491,7 +488,7 @@ mod tests {
         assert_eq!(reader.tables.borrow().len(), 1);
     }
 
-    fn count(connection: &Connection, _: DatabaseVersion) -> Result<i64, SqlFault> {
+    fn count(connection: &Connection, _: DatabaseVersion) -> SqlResult<i64> {
         Ok(connection.query_row("select count(*) from t", [], |row| row.get(0))?)
     }
 
@@ -499,7 +496,7 @@ mod tests {
     fn stand(reader: &SqliteReader) -> DatabaseVersion {
         for _ in 0..200 {
             let (_, stamp) = reader.steadily(count).unwrap();
-            if reader.standing.stands() {
+            if reader.snapshot.is_open() {
                 return stamp;
             }
         }
@@ -522,7 +519,7 @@ mod tests {
                 let before = stand(&reader);
                 assert_eq!(reader.steadily(count).unwrap(), (number - 1, before));
                 assert_eq!(reader.snapshot(count).unwrap(), number - 1);
-                assert!(reader.standing.stands());
+                assert!(reader.snapshot.is_open());
                 other.execute("insert into t values (1)", []).unwrap();
                 assert_eq!(reader.unchanged(), None);
                 let seen = match number % 2 {
@@ -533,12 +530,12 @@ mod tests {
                 };
                 assert_eq!(seen.0, number);
                 assert_ne!(seen.1.data, before.data);
-                assert!(!reader.standing.stands());
+                assert!(!reader.snapshot.is_open());
             }
             stand(&reader);
             let failed = |_: &Connection, _| Err::<(), SqlFault>(SqlFault::interrupted());
             assert!(reader.steadily(failed).is_err());
-            assert!(!reader.standing.stands());
+            assert!(!reader.snapshot.is_open());
             assert_eq!(reader.steadily(count).unwrap().0, 19);
         });
     }

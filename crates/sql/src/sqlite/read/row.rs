@@ -1,7 +1,7 @@
 //! One row as content: a record, read at once.
 
 use crate::sqlite::connection::cell::SqliteValue;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::read::encode::record;
 use crate::sqlite::read::select::{ResultColumns, SEED};
 use runnel_store::{Content, Context, EntityTag};
@@ -17,7 +17,7 @@ pub(crate) fn row_content(
     key: &SqliteValue,
     columns: &ResultColumns,
     context: &Context,
-) -> Result<Option<Content>, SqlFault> {
+) -> SqlResult<Option<Content>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([key])?;
     let Some(row) = rows.next()? else { return Ok(None) };
@@ -29,7 +29,7 @@ pub(crate) fn row_content(
     Ok(Some(Content { entity_tag: Some(tag), ..content }))
 }
 
-fn tag(columns: &ResultColumns, row: &Row<'_>) -> Result<EntityTag, SqlFault> {
+fn tag(columns: &ResultColumns, row: &Row<'_>) -> SqlResult<EntityTag> {
     let mut hasher = SEED.build_hasher();
     columns.names.hash(&mut hasher);
     for index in 0..columns.names.len() {

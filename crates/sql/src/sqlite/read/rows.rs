@@ -45,7 +45,7 @@ impl LazyRows {
         {
             return Content { entity_tag: Some(known.clone()), ..Content::default() };
         }
-        let held = match reader.kept(stamp, &select) {
+        let held = match reader.cached(stamp, &select) {
             Some(CachedAnswer::Json(bytes)) => {
                 Some(EncodedRows { generation: stamp.generation, form: Form::Json, bytes })
             }
@@ -61,7 +61,7 @@ impl LazyRows {
     }
 
     /// The encoding at hand, when it is of this form and no write of this process came since.
-    fn held(&self, form: Form) -> Option<Bytes> {
+    fn encoded(&self, form: Form) -> Option<Bytes> {
         let held = self.held.borrow();
         let held = held.as_ref()?;
         let same = held.form == form || (held.form != Form::Csv && form != Form::Csv);
@@ -71,7 +71,7 @@ impl LazyRows {
 
 impl Lazy for LazyRows {
     fn encode(&self, form: Form) -> Answer<Bytes> {
-        match self.held(form) {
+        match self.encoded(form) {
             Some(bytes) => Answer::ok(bytes),
             None => self.reader.encode(&self.select, form, self.deadline),
         }
@@ -80,7 +80,7 @@ impl Lazy for LazyRows {
     /// A stream when the result takes longer or is larger than a worker may answer at once.
     /// Otherwise the result is there now, and the next [`Lazy::encode`] answers it.
     fn stream(&self, form: Form) -> Option<ByteStream> {
-        if self.held(form).is_some() {
+        if self.encoded(form).is_some() {
             return None;
         }
         let generation = self.reader.shared.generation();

@@ -5,10 +5,12 @@
 //! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
 //! a text is never equal to a number, and upper and lower case are different.
 
+use crate::database::description::TableDescription;
+use crate::database::filter::FilterWriter;
 pub(crate) use crate::rows::columns::{ColumnDisplay, ResultColumns};
 use crate::sqlite::connection::cell::{SqliteValue, date};
 use crate::sqlite::connection::decimal_order;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, TableInfo, quoted, shown_as};
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 use std::cmp::Ordering;
@@ -16,12 +18,6 @@ use std::fmt::Write;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::atomic::{self, AtomicUsize};
 use std::sync::{Arc, LazyLock};
-
-/// Conditions that stand side by side without parentheses; more are halved.
-const LONGEST_CHAIN: usize = 100;
-
-/// Conditions may be nested this deep.
-pub const FILTER_DEPTH: usize = 100;
 
 /// The aggregate function that writes rows as JSON.
 pub(crate) const FOLD_NAME: &str = "runnel_rows";
@@ -99,18 +95,18 @@ impl SqliteSelect {
 }
 
 impl ResultColumns {
-    pub(crate) fn of<'a>(columns: impl IntoIterator<Item = &'a ColumnInfo>) -> Self {
+    pub(crate) fn of_columns<'a>(columns: impl IntoIterator<Item = &'a ColumnInfo>) -> Self {
         let pair = |column: &'a ColumnInfo| (column.name.clone(), shown_as(column.kind));
         ResultColumns::new(columns.into_iter().map(pair))
     }
 }
 
 /// The statement of a query over a table. With `count` its only column is the number of rows.
-pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<SqliteSelect, SqlFault> {
+pub(crate) fn translate(table: &TableInfo, query: &Query) -> SqlResult<SqliteSelect> {
     let shown: Vec<&ColumnInfo> = if query.fields.is_empty() {
         table.columns.iter().collect()
     } else {
-        query.fields.iter().map(|name| column(table, name)).collect::<Result<_, _>>()?
+        query.fields.iter().map(|name| table.column(name)).collect::<Result<_, _>>()?
     };
     let mut sql = String::from("SELECT ");
     let within = query.limit.is_some() || query.offset > 0;
@@ -125,7 +121,7 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<SqliteSelect
         }
         (false, _) => {
             sql.push_str(&list(&shown));
-            ResultColumns::of(shown.iter().copied())
+            ResultColumns::of_columns(shown.iter().copied())
         }
     };
     let _ = write!(sql, " FROM {}", quoted(&table.name));
@@ -169,26 +165,11 @@ pub(crate) fn list(columns: &[&ColumnInfo]) -> String {
     names.join(", ")
 }
 
-/// The column of a name, or an error that says which there are.
-pub(crate) fn column<'a>(table: &'a TableInfo, name: &str) -> Result<&'a ColumnInfo, SqlFault> {
-    match table.position(name) {
-        Some(position) => Ok(&table.columns[position]),
-        None => {
-            let names: Vec<&str> = table.columns.iter().map(|one| one.name.as_str()).collect();
-            let names = names.join(", ");
-            Err(SqlFault::invalid(format!(
-                "{} has no column '{name}'; its columns are {names}",
-                table.name
-            )))
-        }
-    }
-}
-
 /// The order asked for, then the table's own, so that every order is definite.
-fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, SqlFault> {
+fn order(table: &TableInfo, sort: &[Sort]) -> SqlResult<String> {
     let mut keys = Vec::new();
     for key in sort {
-        let column = column(table, &key.field)?;
+        let column = table.column(&key.field)?;
         let mut name = quoted(&column.name);
         if column.kind == FieldType::Decimal {
             name = format!("{name} COLLATE {}", decimal_order::NAME);
@@ -206,64 +187,32 @@ struct SqliteCondition<'a> {
     parameters: Vec<SqliteValue>,
 }
 
-impl SqliteCondition<'_> {
-    fn filter(&mut self, filter: &Filter, depth: usize) -> Result<(), SqlFault> {
-        if depth > FILTER_DEPTH {
-            return Err(SqlFault::invalid(format!(
-                "the condition is nested more than {FILTER_DEPTH} deep"
-            )));
-        }
+impl FilterWriter for SqliteCondition<'_> {
+    const ALWAYS: &'static str = "1";
+    const NEVER: &'static str = "0";
+
+    fn sql(&mut self) -> &mut String {
+        &mut self.sql
+    }
+
+    fn comparison(&mut self, filter: &Filter) -> SqlResult<()> {
         match filter {
             Filter::Compare(field, comparison, value) => self.compare(field, *comparison, value),
             Filter::Prefix(field, text) => self.prefix(field, text),
             Filter::Suffix(field, text) => self.suffix(field, text),
             Filter::Contains(field, text) => {
-                let name = quoted(&column(self.table, field)?.name);
+                let name = quoted(&self.table.column(field)?.name);
                 let place = self.bind(SqliteValue::Text(text.clone()));
                 self.push(format!("(typeof({name}) = 'text' AND instr({name}, {place}) > 0)"))
             }
-            Filter::All(parts) => self.join(parts, "AND", "1", depth),
-            Filter::Any(parts) => self.join(parts, "OR", "0", depth),
-            Filter::Not(inner) => {
-                self.sql.push('(');
-                self.filter(inner, depth + 1)?;
-                self.push(" IS NOT TRUE)")
-            }
+            within => self.filter(within, 0),
         }
     }
+}
 
-    fn join(
-        &mut self,
-        parts: &[Filter],
-        word: &str,
-        empty: &str,
-        depth: usize,
-    ) -> Result<(), SqlFault> {
-        if parts.is_empty() {
-            return self.push(empty);
-        }
-        // SQLite makes a chain a tree as deep as the chain is long, and bounds the depth.
-        if parts.len() > LONGEST_CHAIN {
-            let (left, right) = parts.split_at(parts.len() / 2);
-            self.sql.push('(');
-            self.join(left, word, empty, depth)?;
-            self.sql.push_str(&format!(" {word} "));
-            self.join(right, word, empty, depth)?;
-            return self.push(")");
-        }
-        for (index, part) in parts.iter().enumerate() {
-            self.sql.push_str(if index == 0 { "(" } else { " " });
-            if index > 0 {
-                self.sql.push_str(word);
-                self.sql.push(' ');
-            }
-            self.filter(part, depth + 1)?;
-        }
-        self.push(")")
-    }
-
-    fn compare(&mut self, field: &str, by: Comparison, value: &Value) -> Result<(), SqlFault> {
-        let column = column(self.table, field)?;
+impl SqliteCondition<'_> {
+    fn compare(&mut self, field: &str, by: Comparison, value: &Value) -> SqlResult<()> {
+        let column = self.table.column(field)?;
         let name = quoted(&column.name);
         let Some((by, cell)) = comparable(by, value) else {
             return self.push(if by == Comparison::NotEqual { "1" } else { "0" });
@@ -300,7 +249,7 @@ impl SqliteCondition<'_> {
         self.push(format!("({left} {sign} {place} AND typeof({name}) IN ({class}))"))
     }
 
-    fn compare_nil(&mut self, name: &str, by: Comparison) -> Result<(), SqlFault> {
+    fn compare_nil(&mut self, name: &str, by: Comparison) -> SqlResult<()> {
         self.push(match by {
             Comparison::Equal => format!("{name} IS NULL"),
             Comparison::NotEqual => format!("{name} IS NOT NULL"),
@@ -311,8 +260,8 @@ impl SqliteCondition<'_> {
 
     /// Bytes are compared, because SQLite's `substr` of a text ends at a NUL. The range beside it
     /// lets an index find the place.
-    fn prefix(&mut self, field: &str, text: &str) -> Result<(), SqlFault> {
-        let column = column(self.table, field)?;
+    fn prefix(&mut self, field: &str, text: &str) -> SqlResult<()> {
+        let column = self.table.column(field)?;
         let name = quoted(&column.name);
         if text.is_empty() {
             return self.push(format!("typeof({name}) = 'text'"));
@@ -332,8 +281,8 @@ impl SqliteCondition<'_> {
         ))
     }
 
-    fn suffix(&mut self, field: &str, text: &str) -> Result<(), SqlFault> {
-        let name = quoted(&column(self.table, field)?.name);
+    fn suffix(&mut self, field: &str, text: &str) -> SqlResult<()> {
+        let name = quoted(&self.table.column(field)?.name);
         if text.is_empty() {
             return self.push(format!("typeof({name}) = 'text'"));
         }
@@ -349,7 +298,7 @@ impl SqliteCondition<'_> {
         format!("?{}", self.parameters.len())
     }
 
-    fn push(&mut self, text: impl AsRef<str>) -> Result<(), SqlFault> {
+    fn push(&mut self, text: impl AsRef<str>) -> SqlResult<()> {
         self.sql.push_str(text.as_ref());
         Ok(())
     }
@@ -373,7 +322,7 @@ fn as_text(column: &ColumnInfo, cell: SqliteValue) -> SqliteValue {
 /// value is: then nothing is equal, less or greater.
 fn comparable(by: Comparison, value: &Value) -> Option<(Comparison, SqliteValue)> {
     let Value::Big(digits) = value else {
-        return Some((by, SqliteValue::of(value.clone()).ok()?));
+        return Some((by, SqliteValue::of_value(value.clone()).ok()?));
     };
     if let Ok(number) = digits.parse() {
         return Some((by, SqliteValue::Integer(number)));
@@ -414,6 +363,7 @@ fn after_prefix(prefix: &str) -> Option<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::FILTER_DEPTH;
     use rusqlite::Connection;
 
     fn table() -> TableInfo {

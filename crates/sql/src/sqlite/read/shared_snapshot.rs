@@ -10,7 +10,7 @@
 //! (<https://sqlite.org/wal.html>, "Avoiding Excessively Large WAL Files").
 
 use crate::sqlite::connection::database_file::Own;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use rusqlite::Connection;
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
@@ -24,8 +24,8 @@ const CALM: u32 = 64;
 const LONGEST: Duration = Duration::from_millis(10);
 
 /// Not taken for another statement of the same text: those of programs are refused.
-const BEGIN: &str = "BEGIN -- a read that stands";
-const END: &str = "COMMIT -- a read that stands";
+const BEGIN: &str = "BEGIN -- a shared read";
+const END: &str = "COMMIT -- a shared read";
 
 /// A connection for reading, and the transaction that stands on it.
 pub(crate) struct SharedSnapshot {
@@ -47,13 +47,13 @@ impl SharedSnapshot {
     }
 
     /// Whether a transaction stands.
-    pub(crate) fn stands(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.stands.get()
     }
 
     /// A read is to come, and nothing has changed since the last one. Begins a transaction that is to
     /// stand, where it may, and answers whether it did: the read then says what it sees.
-    pub(crate) fn begin(self: &Rc<Self>, may: impl FnOnce() -> bool) -> Result<bool, SqlFault> {
+    pub(crate) fn begin(self: &Rc<Self>, may: impl FnOnce() -> bool) -> SqlResult<bool> {
         if self.calm.get() < CALM {
             self.calm.set(self.calm.get() + 1);
             return Ok(false);
@@ -72,10 +72,10 @@ impl SharedSnapshot {
     /// Something has changed, or a read went wrong.
     pub(crate) fn end(&self) {
         self.calm.set(0);
-        self.let_go();
+        self.release();
     }
 
-    fn let_go(&self) {
+    fn release(&self) {
         if !self.stands.replace(false) {
             return;
         }
@@ -97,9 +97,9 @@ impl SharedSnapshot {
 
 /// Ends the transaction after its time. If that one has ended before, a newer one ends too early,
 /// which only costs the next read its system calls.
-async fn end_later(standing: Weak<SharedSnapshot>) {
+async fn end_later(snapshot: Weak<SharedSnapshot>) {
     tokio::time::sleep(LONGEST).await;
-    if let Some(standing) = standing.upgrade() {
-        standing.let_go();
+    if let Some(snapshot) = snapshot.upgrade() {
+        snapshot.release();
     }
 }

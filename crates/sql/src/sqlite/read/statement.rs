@@ -2,7 +2,7 @@
 
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::connection::cell::SqliteValue;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::encode::{columns, record, records};
 use crate::sqlite::read::reader::StatementTraits;
 use crate::sqlite::read::select::SqliteSelect;
@@ -13,7 +13,7 @@ use rusqlite::{Connection, params_from_iter};
 pub const RETURNING_LIMIT: usize = 100_000;
 
 /// Checks what can be checked before a statement runs.
-pub(crate) fn check(traits: &StatementTraits, given: usize) -> Result<(), SqlFault> {
+pub(crate) fn check(traits: &StatementTraits, given: usize) -> SqlResult<()> {
     if traits.reads_only && traits.columns == 0 {
         return Err(SqlFault::invalid("this is no statement that reads or writes"));
     }
@@ -30,7 +30,7 @@ pub(crate) fn within(
     guard: &WriteAuthorizer,
     sql: &str,
     cells: &[SqliteValue],
-) -> Result<Value, SqlFault> {
+) -> SqlResult<Value> {
     // Not a cached statement: it may have been authorized for another caller.
     let prepared = guard.during(|| connection.prepare(sql))?;
     let traits = StatementTraits {
@@ -54,7 +54,7 @@ pub(crate) fn write(
     sql: &str,
     cells: &[SqliteValue],
     returning: bool,
-) -> Result<Value, SqlFault> {
+) -> SqlResult<Value> {
     let mut statement = connection.prepare_cached(sql)?;
     if !returning {
         let before = connection.total_changes();

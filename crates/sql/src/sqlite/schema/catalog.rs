@@ -1,7 +1,9 @@
 //! What the tables look like, read from the database itself.
 
+use crate::database::description::{TableColumn, TableDescription};
+use crate::database::schema::word;
 use crate::rows::columns::ColumnDisplay;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use runnel_store::FieldType;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -62,7 +64,7 @@ pub(crate) enum Affinity {
 impl TableInfo {
     /// Reads the description of a table or view; `None` when there is none of that name (names
     /// are compared as SQLite does, without regard to the case of ASCII letters).
-    pub(crate) fn read(connection: &Connection, name: &str) -> Result<Option<Self>, SqlFault> {
+    pub(crate) fn read(connection: &Connection, name: &str) -> SqlResult<Option<Self>> {
         let found = connection
             .prepare_cached(
                 "SELECT name, type, wr FROM pragma_table_list \
@@ -125,18 +127,13 @@ impl TableInfo {
     }
 
     /// The tables and views that a program may use, by name.
-    pub(crate) fn names(connection: &Connection) -> Result<Vec<String>, SqlFault> {
+    pub(crate) fn names(connection: &Connection) -> SqlResult<Vec<String>> {
         let mut statement = connection.prepare_cached(
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' \
              AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
         )?;
         let names = statement.query_map([], |row| row.get(0))?;
         Ok(names.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// The position of a column, by its name as SQLite compares names.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
     /// Whether the key is an integer that is the row number itself.
@@ -175,6 +172,55 @@ impl TableInfo {
             RowKey::Rowid(name) => Some(name.to_string()),
             RowKey::None => None,
         }
+    }
+}
+
+impl TableColumn for ColumnInfo {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_generated(&self) -> bool {
+        self.generated
+    }
+
+    fn is_shown(&self) -> bool {
+        true
+    }
+
+    fn preserves(&self, kind: FieldType) -> bool {
+        let integers = |kind| matches!(kind, FieldType::Int | FieldType::Bool);
+        kind == FieldType::Any
+            || kind == self.kind
+            || (integers(kind) && integers(self.kind))
+            || (matches!(kind, FieldType::Decimal | FieldType::Date)
+                && self.kind == FieldType::Text)
+            || (self.kind == FieldType::Any && self.affinity == Affinity::None)
+            || (self.kind == FieldType::Any && kind != FieldType::Text)
+    }
+
+    fn holds(&self) -> &str {
+        word(self.kind)
+    }
+}
+
+impl TableDescription for TableInfo {
+    type Column = ColumnInfo;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    fn is_view(&self) -> bool {
+        self.view
+    }
+
+    fn is_key(&self, position: usize) -> bool {
+        matches!(&self.key, RowKey::Column(key) if key.name == self.columns[position].name)
     }
 }
 

@@ -1,37 +1,24 @@
 //! From the shape of a class to its table: made when it is missing, extended when the class has
 //! grown, refused when the two contradict each other.
 
+use crate::database::description::TableDescription;
 pub(crate) use crate::database::schema::table_name;
-use crate::database::schema::{is_key, is_text_key, word};
-use crate::sqlite::fault::SqlFault;
-use crate::sqlite::schema::catalog::{
-    Affinity, ColumnInfo, DATE, DECIMAL, RowKey, TableInfo, quoted,
-};
+use crate::database::schema::{is_key, is_text_key};
+use crate::sqlite::fault::{SqlFault, SqlResult};
+use crate::sqlite::schema::catalog::{ColumnInfo, DATE, DECIMAL, TableInfo, quoted};
 use runnel_store::{Field, FieldType, Index, Kind, Shape};
 use rusqlite::Connection;
 
 /// Checks that a shape can be a table of SQLite at all.
-pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
+pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
     if name.to_ascii_lowercase().starts_with("sqlite_") {
         return Err(SqlFault::invalid("names that begin with 'sqlite_' belong to SQLite"));
     }
-    crate::database::schema::check(name, shape)?;
-    for index in &shape.indexes {
-        let known = |name: &String| shape.fields.iter().any(|field| field.name == *name);
-        if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {
-            let class = &shape.name;
-            let message = format!("the class {class} has no field {unknown} to index");
-            return Err(SqlFault::invalid(message));
-        }
-        if index.fields.is_empty() {
-            return Err(SqlFault::invalid("an index needs a field"));
-        }
-    }
-    Ok(())
+    crate::database::schema::check(name, shape)
 }
 
 /// Makes the table, or what it lacks.
-pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> Result<(), SqlFault> {
+pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> SqlResult<()> {
     for statement in lacking(connection, name, shape)? {
         connection.execute(&statement, []).map_err(|error| {
             let fault = SqlFault::from(error);
@@ -47,7 +34,7 @@ pub(crate) fn lacking(
     connection: &Connection,
     name: &str,
     shape: &Shape,
-) -> Result<Vec<String>, SqlFault> {
+) -> SqlResult<Vec<String>> {
     let mut statements = Vec::new();
     let table = TableInfo::read(connection, name)?;
     let name = table.as_ref().map_or(name, |table| &table.name);
@@ -57,7 +44,7 @@ pub(crate) fn lacking(
             statements.push(format!("CREATE TABLE {} ({})", quoted(name), columns.join(", ")));
         }
         Some(table) => {
-            for field in missing(table, shape)? {
+            for field in table.missing(shape)? {
                 let column = declaration(field);
                 statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", quoted(name)));
             }
@@ -78,7 +65,7 @@ fn index_statement(
     connection: &Connection,
     table: &str,
     index: &Index,
-) -> Result<Option<String>, SqlFault> {
+) -> SqlResult<Option<String>> {
     let mut known = connection.prepare_cached(
         "SELECT l.name, l.\"unique\", l.partial, (SELECT group_concat(coalesce(i.name, ''), char(0)) \
          FROM (SELECT name FROM pragma_index_info(l.name) ORDER BY seqno) i) \
@@ -113,7 +100,7 @@ fn index_statement(
 
 /// Checks that the columns that are there refer to what the class says: SQLite cannot add a
 /// reference to a column.
-fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Result<(), SqlFault> {
+fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> SqlResult<()> {
     let mut known =
         connection.prepare_cached("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)")?;
     let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -142,54 +129,9 @@ fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Resu
     Ok(())
 }
 
-/// The fields that an existing table has no column for. Contradictions are conflicts.
-pub(crate) fn missing<'a>(
-    table: &TableInfo,
-    shape: &'a Shape,
-) -> Result<Vec<&'a runnel_store::Field>, SqlFault> {
-    let conflict = |message: String| Err(SqlFault::new(Kind::Conflict, message));
-    let (class, name) = (&shape.name, &table.name);
-    let mut missing = Vec::new();
-    for field in &shape.fields {
-        let Some(position) = table.position(&field.name) else {
-            if table.view {
-                return conflict(format!("{name} is a view and has no column {}", field.name));
-            }
-            if is_key(&field.name, field.kind) || is_text_key(&field.name, field.kind) {
-                return conflict(format!(
-                    "the table {name} is there without the column {}, and a primary key cannot \
-                     be added; name another table for {class}",
-                    field.name
-                ));
-            }
-            missing.push(field);
-            continue;
-        };
-        let column = &table.columns[position];
-        if !compatible(field.kind, column) {
-            return conflict(format!(
-                "{class} declares {} as {}, but the column {} of the table {name} holds {}; write the \
-                 change as a migration",
-                field.name,
-                word(field.kind),
-                column.name,
-                word(column.kind)
-            ));
-        }
-        let keyed = matches!(&table.key, RowKey::Column(key) if key.name == column.name);
-        if is_key(&field.name, field.kind) && !keyed && !table.view {
-            return conflict(format!(
-                "the column {} of the table {name} is not its primary key",
-                column.name
-            ));
-        }
-    }
-    Ok(missing)
-}
-
 /// The table as a class sees it: its own fields in its own order, with its types.
-pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, SqlFault> {
-    let lacking = missing(table, shape)?;
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> {
+    let lacking = table.missing(shape)?;
     if let Some(field) = lacking.first() {
         let message = format!("the table {} has lost its column {}", table.name, field.name);
         return Err(SqlFault::new(Kind::Conflict, message));
@@ -226,18 +168,6 @@ fn declaration(field: &Field) -> String {
         column = format!("{column} REFERENCES {}", quoted(&table_name(class)));
     }
     column
-}
-
-/// Whether values of a declared type come back from the column as they were.
-fn compatible(wanted: FieldType, column: &ColumnInfo) -> bool {
-    let integers = |kind| matches!(kind, FieldType::Int | FieldType::Bool);
-    wanted == FieldType::Any
-        || wanted == column.kind
-        || (integers(wanted) && integers(column.kind))
-        || (matches!(wanted, FieldType::Decimal | FieldType::Date)
-            && column.kind == FieldType::Text)
-        || (column.kind == FieldType::Any && column.affinity == Affinity::None)
-        || (column.kind == FieldType::Any && wanted != FieldType::Text)
 }
 
 #[cfg(test)]

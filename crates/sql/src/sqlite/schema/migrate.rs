@@ -1,7 +1,7 @@
 //! Migrations: steps that are applied once, in order, each as a whole.
 
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::transaction;
 use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask};
@@ -21,7 +21,7 @@ pub(crate) fn migrate(
     steps: Vec<(String, String)>,
     context: &Context,
 ) -> Answer<Vec<String>> {
-    if transaction::of(shared, context).is_some() {
+    if transaction::current(shared, context).is_some() {
         let message = "migrations are transactions themselves; run them outside of one";
         return Answer::Ready(Err(SqlFault::new(Kind::NotAllowed, message).into()));
     }
@@ -37,7 +37,7 @@ pub(crate) fn migrate(
 struct ExclusiveMigration {
     steps: Vec<(String, String)>,
     guard: WriteAuthorizer,
-    sender: oneshot::Sender<Result<Vec<String>, SqlFault>>,
+    sender: oneshot::Sender<SqlResult<Vec<String>>>,
     deadline: Option<Instant>,
 }
 
@@ -60,7 +60,7 @@ impl ExclusiveTask for ExclusiveMigration {
 }
 
 impl ExclusiveMigration {
-    fn apply(&self, session: &WriterSession) -> Result<Vec<String>, SqlFault> {
+    fn apply(&self, session: &WriterSession) -> SqlResult<Vec<String>> {
         let mut applied = Vec::new();
         for (name, statements) in &self.steps {
             // Another program may be migrating at the same time: the lock comes first.
@@ -80,12 +80,7 @@ impl ExclusiveMigration {
     }
 
     /// Applies one step, unless it was applied before.
-    fn step(
-        &self,
-        connection: &Connection,
-        name: &str,
-        statements: &str,
-    ) -> Result<bool, SqlFault> {
+    fn step(&self, connection: &Connection, name: &str, statements: &str) -> SqlResult<bool> {
         connection.execute_batch(&format!(
             "CREATE TABLE IF NOT EXISTS {TABLE} (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, \
              applied TEXT NOT NULL) WITHOUT ROWID"
@@ -115,7 +110,7 @@ impl ExclusiveMigration {
 }
 
 /// Runs statements one after the other; an error says which one it was.
-fn run(connection: &Connection, statements: &str) -> Result<(), SqlFault> {
+fn run(connection: &Connection, statements: &str) -> SqlResult<()> {
     let mut batch = Batch::new(connection, statements);
     let mut number = 0;
     loop {
@@ -131,7 +126,7 @@ fn run(connection: &Connection, statements: &str) -> Result<(), SqlFault> {
     }
 }
 
-fn broken_references(connection: &Connection) -> Result<(), SqlFault> {
+fn broken_references(connection: &Connection) -> SqlResult<()> {
     let mut check =
         connection.prepare("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1")?;
     let broken =

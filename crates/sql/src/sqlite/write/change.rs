@@ -3,13 +3,15 @@
 //! The values are checked on the worker, where a mistake costs the writer nothing; the statements
 //! run on the writer's connection.
 
-use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
+use crate::database::description::{
+    RecordGroup, TableDescription, no_record, record_groups, remove_key,
+};
 use crate::sqlite::connection::cell::{SqliteValue, date, for_column, read};
-use crate::sqlite::fault::{SqlFault, SqlFaultCause};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode::record;
-use crate::sqlite::read::select::{ResultColumns, column, list};
+use crate::sqlite::read::select::{ResultColumns, list};
 use crate::sqlite::schema::catalog::{ColumnInfo, RowKey, TableInfo, quoted};
-use runnel_store::{FieldType, Kind, Value};
+use runnel_store::{FieldType, Value};
 use rusqlite::{Connection, params_from_iter};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,7 +29,7 @@ pub(crate) struct WriteTarget {
 impl WriteTarget {
     pub(crate) fn new(info: TableInfo) -> Self {
         let shown: Vec<_> = info.columns.iter().collect();
-        let columns = Arc::new(ResultColumns::of(shown.iter().copied()));
+        let columns = Arc::new(ResultColumns::of_columns(shown.iter().copied()));
         let (names, table) = (list(&shown), quoted(&info.name));
         let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
         WriteTarget { info, columns, one, inserting: Mutex::new((Vec::new(), "".into())) }
@@ -46,9 +48,7 @@ pub(crate) struct RowValues {
 /// them.
 pub(crate) struct RecordBatch {
     records: Vec<Value>,
-    /// Records with the same columns one after the other: the positions of the columns, and how
-    /// many there are.
-    groups: Vec<(Vec<usize>, usize)>,
+    groups: Vec<RecordGroup>,
 }
 
 /// A row that was inserted: the key, where the table has one, and what the row holds now.
@@ -59,9 +59,9 @@ pub(crate) struct InsertedValues {
 
 impl RowValues {
     /// Checks a record against the columns of a table.
-    pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, SqlFault> {
+    pub(crate) fn of_record(table: &TableInfo, value: Value) -> SqlResult<Self> {
         let Value::Record(fields) = value else { return Err(no_record(&value)) };
-        let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()))?;
+        let columns = table.positions(fields.iter().map(|(name, _)| name.as_str()))?;
         let cells = columns
             .iter()
             .zip(fields)
@@ -70,81 +70,22 @@ impl RowValues {
         Ok(RowValues { columns, cells })
     }
 
-    /// Takes the key out, which has to be the one of the reference when it is there.
-    fn without_key(mut self, table: &TableInfo, key: &SqliteValue) -> Result<Self, SqlFault> {
+    /// Removes the key, which has to be that of the reference.
+    fn without_key(mut self, table: &TableInfo, key: &SqliteValue) -> SqlResult<Self> {
         let RowKey::Column(column) = &table.key else { return Ok(self) };
-        let place =
-            self.columns.iter().position(|position| table.columns[*position].name == column.name);
-        let Some(place) = place else { return Ok(self) };
-        if self.cells[place] != *key && self.cells[place] != SqliteValue::Null {
-            let name = &column.name;
-            let message = format!(
-                "the {name} of the record is not that of the reference; a row keeps its {name}"
-            );
-            return Err(SqlFault::invalid(message).of_field(name, "is not that of the path"));
-        }
-        self.columns.remove(place);
-        self.cells.remove(place);
+        let row = (&mut self.columns, &mut self.cells);
+        remove_key(table.position(&column.name), &column.name, key, &SqliteValue::Null, row)?;
         Ok(self)
     }
 }
 
 impl RecordBatch {
-    /// Checks a list of records. What is wrong is said with the position in the list, from 1.
-    pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> Result<Self, SqlFault> {
-        let mut groups: Vec<(Vec<usize>, usize)> = Vec::new();
-        let mut names: &[(String, Value)] = &[];
-        for (index, value) in records.iter().enumerate() {
-            let place = |fault: SqlFault| SqlFault {
-                message: format!("record {}: {}", index + 1, fault.message),
-                ..fault
-            };
-            let fields = value.as_record().ok_or_else(|| place(no_record(value)))?;
-            if fields.is_empty() {
-                return Err(place(SqlFault::invalid("an empty record in a list of them")));
-            }
-            // Records of one kind come together: looking the columns up once is enough.
-            let same = fields.len() == names.len()
-                && fields.iter().zip(names).all(|(field, known)| field.0 == known.0);
-            if !same {
-                let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()));
-                groups.push((columns.map_err(place)?, 0));
-                names = fields;
-            }
-            let Some((columns, count)) = groups.last_mut() else { continue };
-            *count += 1;
-            for (position, (_, value)) in columns.iter().zip(fields) {
-                for_column(&table.columns[*position], value).map_err(place)?;
-            }
-        }
+    /// Checks a list of records.
+    pub(crate) fn of_records(table: &TableInfo, records: Vec<Value>) -> SqlResult<Self> {
+        let check = |at: usize, value: &Value| for_column(&table.columns[at], value).map(drop);
+        let groups = record_groups(table, &records, check)?;
         Ok(RecordBatch { records, groups })
     }
-}
-
-fn no_record(value: &Value) -> SqlFault {
-    let message = format!("a row is made of a record, and this is {}", value.kind_name());
-    SqlFault::new(Kind::Unsupported, message)
-}
-
-/// The columns of names, each once and none that is computed.
-pub(crate) fn positions<'a>(
-    table: &TableInfo,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<usize>, SqlFault> {
-    let mut positions = Vec::new();
-    for name in names {
-        let found = column(table, name).map_err(|fault| fault.of_field(name, UNKNOWN_FIELD))?;
-        if found.generated {
-            let message = format!("{name} is computed from other columns and cannot be stored");
-            return Err(SqlFault::invalid(message).of_field(name, COMPUTED_FIELD));
-        }
-        let position = table.position(name).unwrap_or_default();
-        if positions.contains(&position) {
-            return Err(SqlFault::invalid(format!("{name} comes twice in the record")));
-        }
-        positions.push(position);
-    }
-    Ok(positions)
 }
 
 /// The key that the last part of a reference names; `None` when no row can have it.
@@ -173,7 +114,7 @@ impl WriteTarget {
         &self,
         connection: &Connection,
         row: &RowValues,
-    ) -> Result<InsertedValues, SqlFault> {
+    ) -> SqlResult<InsertedValues> {
         let sql = self.insert_and_return(&row.columns);
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(&row.cells))?;
@@ -244,13 +185,9 @@ impl WriteTarget {
     }
 
     /// Inserts many rows.
-    pub(crate) fn insert_all(
-        &self,
-        connection: &Connection,
-        batch: &RecordBatch,
-    ) -> Result<(), SqlFault> {
+    pub(crate) fn insert_all(&self, connection: &Connection, batch: &RecordBatch) -> SqlResult<()> {
         let mut records = batch.records.iter().filter_map(Value::as_record);
-        for (columns, count) in &batch.groups {
+        for RecordGroup { columns, count, .. } in &batch.groups {
             let mut statement = connection.prepare_cached(&self.insert_sql(columns))?;
             for fields in records.by_ref().take(*count) {
                 for (index, (position, (_, value))) in columns.iter().zip(fields).enumerate() {
@@ -269,7 +206,7 @@ impl WriteTarget {
         connection: &Connection,
         key: &SqliteValue,
         row: &RowValues,
-    ) -> Result<bool, SqlFault> {
+    ) -> SqlResult<bool> {
         if self.update(connection, key, row, true)? {
             return Ok(false);
         }
@@ -291,24 +228,20 @@ impl WriteTarget {
         connection: &Connection,
         key: &SqliteValue,
         row: &RowValues,
-    ) -> Result<bool, SqlFault> {
+    ) -> SqlResult<bool> {
         self.update(connection, key, row, false)
     }
 
     /// Deletes the row of a key. Answers whether there was one.
-    pub(crate) fn delete(
-        &self,
-        connection: &Connection,
-        key: &SqliteValue,
-    ) -> Result<bool, SqlFault> {
+    pub(crate) fn delete(&self, connection: &Connection, key: &SqliteValue) -> SqlResult<bool> {
         let name = self.key_name()?;
         let sql = format!("DELETE FROM {} WHERE {name} = ?1", quoted(&self.info.name));
         Ok(connection.prepare_cached(&sql)?.execute([key])? > 0)
     }
 
     /// Takes the key out of a record for put and merge.
-    pub(crate) fn keyed(&self, key: &SqliteValue, value: Value) -> Result<RowValues, SqlFault> {
-        RowValues::of(&self.info, value)?.without_key(&self.info, key)
+    pub(crate) fn keyed(&self, key: &SqliteValue, value: Value) -> SqlResult<RowValues> {
+        RowValues::of_record(&self.info, value)?.without_key(&self.info, key)
     }
 
     /// Sets the columns of the row; with `whole` those that it does not name to their defaults.
@@ -318,7 +251,7 @@ impl WriteTarget {
         key: &SqliteValue,
         row: &RowValues,
         whole: bool,
-    ) -> Result<bool, SqlFault> {
+    ) -> SqlResult<bool> {
         let (table, name) = (quoted(&self.info.name), self.key_name()?);
         let mut parts: Vec<String> = Vec::new();
         for (index, position) in row.columns.iter().enumerate() {
@@ -346,8 +279,8 @@ impl WriteTarget {
         Ok(connection.prepare_cached(&sql)?.execute(params_from_iter(values))? > 0)
     }
 
-    fn key_name(&self) -> Result<String, SqlFault> {
-        self.info.key_sql().ok_or_else(|| no_key(&self.info))
+    fn key_name(&self) -> SqlResult<String> {
+        self.info.key_sql().ok_or_else(|| self.info.no_key())
     }
 
     pub(crate) fn insert_sql(&self, columns: &[usize]) -> String {
@@ -365,9 +298,4 @@ impl WriteTarget {
         let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
         (names.join(", "), places.join(", "))
     }
-}
-
-pub(crate) fn no_key(table: &TableInfo) -> SqlFault {
-    let message = format!("the rows of {} have no single key to be addressed by", table.name);
-    SqlFault::new(Kind::NotAllowed, message)
 }

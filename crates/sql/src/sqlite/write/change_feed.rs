@@ -5,8 +5,9 @@
 //! without row numbers, and `DELETE` without a condition where SQLite empties the table at once.
 //! They are found out by counting, and told as lost. See <https://sqlite.org/c3ref/update_hook.html>.
 
+use crate::database::description::TableDescription;
 use crate::rows::columns::ColumnDisplay;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::schema::catalog::{RowKey, TableInfo, quoted, shown_as};
 use crate::sqlite::write::removed_rows::{self, Before};
 use runnel_store::{ChangeKind, Reference, Watchers};
@@ -157,7 +158,7 @@ impl ChangeFeed {
     }
 
     /// Tells as lost what other programs have written since the last look.
-    pub(crate) fn look(&self, connection: &Connection) {
+    pub(crate) fn poll_others(&self, connection: &Connection) {
         let now = data_version(connection);
         if self.others.replace(now) != now {
             self.watchers.lost(&Reference::default());
@@ -169,7 +170,7 @@ impl ChangeFeed {
             return;
         }
         // Those who write through this process all the time leave no pause for a look.
-        self.look(connection);
+        self.poll_others(connection);
         let schema = schema_version(connection);
         {
             let mut seen = locked(&self.seen);
@@ -241,7 +242,7 @@ impl ChangeFeed {
         connection: &Connection,
         schema: i64,
         row: &ChangedRow,
-    ) -> Result<Option<(ChangeKind, Reference)>, SqlFault> {
+    ) -> SqlResult<Option<(ChangeKind, Reference)>> {
         let table = row.table.as_str();
         if table.starts_with("sqlite_") {
             return Ok(None);
@@ -262,12 +263,7 @@ impl ChangeFeed {
         }))
     }
 
-    fn naming(
-        &self,
-        connection: &Connection,
-        schema: i64,
-        table: &str,
-    ) -> Result<RowNaming, SqlFault> {
+    fn naming(&self, connection: &Connection, schema: i64, table: &str) -> SqlResult<RowNaming> {
         let mut names = self.names.borrow_mut();
         if names.0 != schema {
             *names = (schema, FxHashMap::default());
@@ -300,9 +296,7 @@ fn locked(seen: &Mutex<SeenRows>) -> MutexGuard<'_, SeenRows> {
 }
 
 /// The columns of keys that are not the numbers of the rows, by table.
-fn key_columns(
-    connection: &Connection,
-) -> Result<FxHashMap<String, (c_int, ColumnDisplay)>, SqlFault> {
+fn key_columns(connection: &Connection) -> SqlResult<FxHashMap<String, (c_int, ColumnDisplay)>> {
     let mut statement = connection.prepare_cached(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT wr",
     )?;
@@ -320,7 +314,7 @@ fn key_columns(
     Ok(keys)
 }
 
-fn without_row_numbers(connection: &Connection, table: &str) -> Result<bool, SqlFault> {
+fn without_row_numbers(connection: &Connection, table: &str) -> SqlResult<bool> {
     let mut statement = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM pragma_table_list \
          WHERE schema = 'main' AND name = ?1 COLLATE NOCASE AND wr)",

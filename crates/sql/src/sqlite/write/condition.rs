@@ -1,7 +1,7 @@
 //! What has to be so of a row for it to be written.
 
 use crate::sqlite::connection::cell::SqliteValue;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::row::row_content;
 use crate::sqlite::write::change::WriteTarget;
 use runnel_store::{Condition, Context};
@@ -14,7 +14,7 @@ pub(crate) fn check(
     target: &WriteTarget,
     connection: &Connection,
     key: Option<&SqliteValue>,
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     let Some(condition) = only_if else { return Ok(()) };
     let row = match (&target.one, key) {
         (Some(sql), Some(key)) => {

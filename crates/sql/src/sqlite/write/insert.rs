@@ -3,10 +3,11 @@
 //! The worker makes the next batch while the writer's thread stores this one; a short queue between
 //! them keeps memory flat.
 
+use crate::database::description::TableDescription;
 use crate::sqlite::connection::cell::for_column;
 use crate::sqlite::connection::row_source::{self, RowBatch};
-use crate::sqlite::fault::SqlFault;
-use crate::sqlite::write::change::{WriteTarget, positions};
+use crate::sqlite::fault::{SqlFault, SqlResult};
+use crate::sqlite::write::change::WriteTarget;
 use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::transaction::SqliteTransaction;
@@ -53,7 +54,7 @@ struct BatchWriter {
 }
 
 impl BatchWriter {
-    fn run(&mut self, connection: &Connection, end: Instant) -> std::result::Result<u64, SqlFault> {
+    fn run(&mut self, connection: &Connection, end: Instant) -> SqlResult<u64> {
         let one = self.target.insert_sql(&self.columns);
         let many = match row_source::fits(connection, &self.target, &self.columns)? {
             true => Some(row_source::insert_sql(&self.target, &self.columns)),
@@ -92,7 +93,7 @@ impl BatchWriter {
     }
 
     /// The next batch; none when all have come.
-    fn next(&self, end: Instant) -> std::result::Result<Option<Vec<Value>>, SqlFault> {
+    fn next(&self, end: Instant) -> SqlResult<Option<Vec<Value>>> {
         match self.pieces.0.next_until(end.min(Instant::now() + INSERT_PATIENCE)) {
             Next::Item(InsertPiece::Batch(values)) => Ok(Some(values)),
             Next::Item(InsertPiece::End) => Ok(None),
@@ -108,7 +109,7 @@ impl BatchWriter {
         connection: &Connection,
         statement: &mut Statement<'_>,
         row: &[Value],
-    ) -> std::result::Result<(), SqlFault> {
+    ) -> SqlResult<()> {
         for (index, (position, value)) in self.columns.iter().zip(row).enumerate() {
             let cell = for_column(&self.target.info.columns[*position], value)?;
             statement.raw_bind_parameter(index + 1, cell)?;
@@ -121,7 +122,7 @@ impl BatchWriter {
 /// The insertion as the writer finds it in its queue, outside of transactions.
 struct ExclusiveInsert {
     storing: BatchWriter,
-    sender: oneshot::Sender<std::result::Result<u64, SqlFault>>,
+    sender: oneshot::Sender<SqlResult<u64>>,
     end: Instant,
 }
 
@@ -151,7 +152,7 @@ pub(crate) async fn insert(
     mut records: Box<dyn Records>,
     deadline: Option<Instant>,
 ) -> Result<u64> {
-    let columns = positions(&target.info, records.fields().iter().map(String::as_str))?;
+    let columns = target.info.positions(records.fields().iter().map(String::as_str))?;
     if columns.is_empty() {
         return Err(Error::new(Kind::Invalid, "records without fields cannot be inserted"));
     }

@@ -100,7 +100,7 @@ impl Before<'_> {
 /// Replaces the listener for removed rows. A listener that is still set when the connection closes
 /// is leaked.
 pub(crate) fn listen(connection: &mut Connection, listener: Option<Listener>) {
-    let hook = listener.as_ref().map(|_| told as Hook);
+    let hook = listener.as_ref().map(|_| before_change as Hook);
     let given = match listener {
         Some(listener) => Arc::into_raw(Arc::new(listener)).cast_mut().cast(),
         None => std::ptr::null_mut(),
@@ -116,7 +116,7 @@ pub(crate) fn listen(connection: &mut Connection, listener: Option<Listener>) {
 
 /// # Safety
 /// SQLite calls it with what was given, and with a name that ends with a zero.
-unsafe extern "C" fn told(
+unsafe extern "C" fn before_change(
     listener: *mut c_void,
     connection: *mut ffi::sqlite3,
     action: c_int,

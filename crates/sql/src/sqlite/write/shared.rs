@@ -1,7 +1,7 @@
 //! What all openings of one database in a process share: its writer and its pool of readers.
 
 use crate::sqlite::connection::database_file::DatabaseFile;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::options::SqliteOptions;
 use crate::sqlite::read::pool::ReadPool;
 use crate::sqlite::write::writer::SqliteWriter;
@@ -25,7 +25,7 @@ static OPEN: Mutex<Vec<(DatabaseFile, Weak<SharedDatabase>)>> = Mutex::new(Vec::
 
 impl SharedDatabase {
     /// Finds the database of a place, or opens it.
-    pub(crate) fn open(place: DatabaseFile, options: SqliteOptions) -> Result<Arc<Self>, SqlFault> {
+    pub(crate) fn open(place: DatabaseFile, options: SqliteOptions) -> SqlResult<Arc<Self>> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(_, shared)| shared.strong_count() > 0);
         let known = open.iter().find(|(known, _)| *known == place);
@@ -49,7 +49,7 @@ impl SharedDatabase {
     pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
+        F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
     {
         match self.writable() {
             Ok(()) => self.writer.write(deadline, work),
@@ -57,7 +57,7 @@ impl SharedDatabase {
         }
     }
 
-    pub(crate) fn writable(&self) -> Result<(), SqlFault> {
+    pub(crate) fn writable(&self) -> SqlResult<()> {
         match self.options.read_only {
             true => Err(SqlFault::new(Kind::Denied, "the database is opened for reading only")),
             false => Ok(()),

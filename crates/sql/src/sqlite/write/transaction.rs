@@ -4,7 +4,7 @@
 //! one after the other. The price is that other writers wait, which is why a transaction has little
 //! time.
 
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::write::job::WriteJob;
 use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
 use crate::sqlite::write::shared::SharedDatabase;
@@ -43,7 +43,7 @@ enum TransactionStep {
     Verb(Box<dyn WriteJob>),
     /// Something that must not be in one: the beginning and the end of levels.
     Bare(Box<dyn WriteJob>),
-    Commit(oneshot::Sender<Result<(), SqlFault>>),
+    Commit(oneshot::Sender<SqlResult<()>>),
 }
 
 /// What the levels of one transaction share with the writer's thread.
@@ -93,7 +93,10 @@ impl Drop for SqliteTransaction {
 }
 
 /// The transaction of this database that a caller is in.
-pub(crate) fn of(shared: &Arc<SharedDatabase>, context: &Context) -> Option<Rc<SqliteTransaction>> {
+pub(crate) fn current(
+    shared: &Arc<SharedDatabase>,
+    context: &Context,
+) -> Option<Rc<SqliteTransaction>> {
     let mut next = context.transaction.as_ref();
     while let Some(transaction) = next {
         if let Some(level) = transaction.as_any().downcast_ref::<SqliteSavepoint>()
@@ -112,7 +115,7 @@ pub(crate) fn begin(
     context: &Context,
 ) -> Answer<Rc<dyn Transaction>> {
     let outer = context.transaction.clone();
-    if let Some(held) = of(shared, context) {
+    if let Some(held) = current(shared, context) {
         let level = held.depth.get() + 1;
         if level > TRANSACTION_NESTING {
             let message = format!("transactions are nested more than {TRANSACTION_NESTING} deep");
@@ -146,7 +149,7 @@ impl SqliteTransaction {
     pub(crate) fn run<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
+        F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
     {
         let (job, receiver) = job(deadline, None, work);
         self.order(TransactionStep::Verb(job), receiver, deadline)
@@ -161,7 +164,7 @@ impl SqliteTransaction {
     fn order<T: 'static>(
         &self,
         step: TransactionStep,
-        receiver: oneshot::Receiver<Result<T, SqlFault>>,
+        receiver: oneshot::Receiver<SqlResult<T>>,
         deadline: Option<Instant>,
     ) -> Answer<T> {
         let order = TransactionOrder { dropped: self.dropped.take(), step };
@@ -190,7 +193,7 @@ struct SqliteSavepoint {
 
 impl SqliteSavepoint {
     /// Leaves this level; `None` when that has been done before.
-    fn leave(&self) -> Result<(), SqlFault> {
+    fn leave(&self) -> SqlResult<()> {
         if self.ended.replace(true) {
             return Err(SqlFault::new(Kind::Conflict, "the transaction has ended already"));
         }
@@ -253,7 +256,7 @@ fn undo(level: usize) -> String {
 /// A transaction that waits for its turn.
 struct TransactionTask {
     line: Arc<TransactionQueue>,
-    begun: oneshot::Sender<Result<(), SqlFault>>,
+    begun: oneshot::Sender<SqlResult<()>>,
     deadline: Option<Instant>,
 }
 

@@ -1,6 +1,6 @@
 //! Watching a path of a database.
 
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask};
 use futures_util::StreamExt;
@@ -31,7 +31,7 @@ pub(crate) fn watch(
 }
 
 /// Passes the writer's queue; the hook is there when it has.
-struct WatchStart(oneshot::Sender<Result<(), SqlFault>>);
+struct WatchStart(oneshot::Sender<SqlResult<()>>);
 
 impl ExclusiveTask for WatchStart {
     fn run(self: Box<Self>, _: &WriterSession) {

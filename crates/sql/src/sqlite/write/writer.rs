@@ -14,7 +14,7 @@ use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::connection::database_file::{DatabaseFile, Role};
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::connection::stop_flag::{StopFlag, is_over};
-use crate::sqlite::fault::{SqlFault, SqlFaultCause};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::options::SqliteOptions;
 use crate::sqlite::write::change_feed::{ChangeFeed, OTHERS_INTERVAL};
 use crate::sqlite::write::job::WriteJob;
@@ -99,8 +99,8 @@ struct WriterCounters {
 struct QueuedWrite<T, F> {
     work: F,
     /// Absent as long as it has not run.
-    result: Option<Result<T, SqlFault>>,
-    sender: oneshot::Sender<Result<T, SqlFault>>,
+    result: Option<SqlResult<T>>,
+    sender: oneshot::Sender<SqlResult<T>>,
     deadline: Option<Instant>,
     /// Where it is to be answered, where not by the writer itself.
     home: Option<ReplyQueue>,
@@ -111,10 +111,10 @@ pub(crate) fn job<T, F>(
     deadline: Option<Instant>,
     home: Option<ReplyQueue>,
     work: F,
-) -> (Box<dyn WriteJob>, oneshot::Receiver<Result<T, SqlFault>>)
+) -> (Box<dyn WriteJob>, oneshot::Receiver<SqlResult<T>>)
 where
     T: Send + 'static,
-    F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
+    F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
 {
     let (sender, receiver) = oneshot::channel();
     (Box::new(QueuedWrite { work, result: None, sender, deadline, home }), receiver)
@@ -124,7 +124,7 @@ where
 pub(crate) async fn until<T>(
     deadline: Option<Instant>,
     future: impl Future<Output = T>,
-) -> Result<T, SqlFault> {
+) -> SqlResult<T> {
     match deadline {
         None => Ok(future.await),
         Some(deadline) => {
@@ -137,7 +137,7 @@ pub(crate) async fn until<T>(
 impl<T, F> WriteJob for QueuedWrite<T, F>
 where
     T: Send + 'static,
-    F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
+    F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
 {
     fn is_obsolete(&self) -> bool {
         self.sender.is_closed() || is_over(self.deadline)
@@ -180,7 +180,7 @@ impl SqliteWriter {
         place: &DatabaseFile,
         options: &SqliteOptions,
         numbers: &Arc<runnel_store::Counters>,
-    ) -> Result<Self, SqlFault> {
+    ) -> SqlResult<Self> {
         let mut connection = place.connect(Role::Writer, options)?;
         let counters = Arc::new(WriterCounters::default());
         let counted = counters.clone();
@@ -200,7 +200,7 @@ impl SqliteWriter {
         let queue = ThreadQueue::new(WRITE_QUEUE);
         let (jobs, counts, told) = (queue.clone(), counters.clone(), numbers.clone());
         let watchers = Watchers::new();
-        let telling = ChangeFeed::new(watchers.clone());
+        let feed = ChangeFeed::new(watchers.clone());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || {
@@ -215,12 +215,12 @@ impl SqliteWriter {
                     numbers,
                     writes,
                     careful,
-                    telling,
+                    feed,
                 };
                 session.serve();
             })
             .map_err(|_| SqlFault::new(Kind::Unavailable, "no thread for the writer"))?;
-        let (waiting, patience) = (AtomicUsize::new(0), options.wait);
+        let (waiting, patience) = (AtomicUsize::new(0), options.pool_timeout);
         let line = Arc::new(WriteBacklog { waiting, patience, numbers: numbers.clone() });
         Ok(SqliteWriter { queue, thread: Some(thread), counters, line, watchers, guard })
     }
@@ -231,7 +231,7 @@ impl SqliteWriter {
     pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
+        F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
     {
         let (job, receiver) = job(deadline, Some(ReplyQueue::here()), work);
         self.queue(WriterTask::Write(job), receiver, deadline)
@@ -241,7 +241,7 @@ impl SqliteWriter {
     pub(crate) fn queue<T: Send + 'static>(
         &self,
         task: WriterTask,
-        receiver: oneshot::Receiver<Result<T, SqlFault>>,
+        receiver: oneshot::Receiver<SqlResult<T>>,
         deadline: Option<Instant>,
     ) -> Answer<T> {
         let answer =
@@ -282,7 +282,7 @@ impl Drop for SqliteWriter {
 }
 
 impl WriteBacklog {
-    fn enter(line: &Arc<WriteBacklog>) -> Result<BacklogEntry, SqlFault> {
+    fn enter(line: &Arc<WriteBacklog>) -> SqlResult<BacklogEntry> {
         let place = BacklogEntry(line.clone());
         line.numbers.rise(Level::Waiting, 1);
         if line.waiting.fetch_add(1, Ordering::Relaxed) >= WRITE_WAITING {
@@ -299,7 +299,7 @@ impl BacklogEntry {
         self,
         deadline: Option<Instant>,
         room: impl Future<Output = Result<(), Refused<T>>>,
-    ) -> Result<(), SqlFault> {
+    ) -> SqlResult<()> {
         let start = Instant::now();
         let patience = self.0.patience;
         let found = until(deadline, tokio::time::timeout(patience, room)).await;
@@ -351,7 +351,7 @@ pub(crate) struct WriterSession {
     writes: Cell<u64>,
     /// How many further transactions give each job a savepoint from the start.
     careful: Cell<u32>,
-    telling: ChangeFeed,
+    feed: ChangeFeed,
 }
 
 type WriteJobs = Vec<Box<dyn WriteJob>>;
@@ -360,14 +360,14 @@ impl WriterSession {
     fn serve(mut self) {
         let mut left = None;
         while let Some(task) = left.take().or_else(|| self.next()) {
-            self.telling.prepare(&mut self.connection);
+            self.feed.prepare(&mut self.connection);
             match task {
                 WriterTask::Write(job) => left = self.round(job),
                 WriterTask::Alone(alone) => self.alone(alone),
             }
             self.checkpoint();
         }
-        self.telling.end(&mut self.connection);
+        self.feed.end(&mut self.connection);
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, "the database was not closed cleanly");
         }
@@ -376,13 +376,13 @@ impl WriterSession {
     /// The next task. While there are watchers, polls for writes by other processes.
     fn next(&self) -> Option<WriterTask> {
         loop {
-            if !self.telling.is_watched() {
+            if !self.feed.is_watched() {
                 return self.jobs.next();
             }
             match self.jobs.next_until(Instant::now() + OTHERS_INTERVAL) {
                 Next::Item(task) => return Some(task),
                 Next::Closed => return None,
-                Next::Late => self.telling.look(&self.connection),
+                Next::Late => self.feed.poll_others(&self.connection),
             }
         }
     }
@@ -465,7 +465,7 @@ impl WriterSession {
 
     /// Begins once more after the last of the jobs has failed without a savepoint. Answers whether
     /// the transaction stands.
-    fn again_with_care(&self, jobs: &mut WriteJobs) -> Result<bool, SqlFault> {
+    fn again_with_care(&self, jobs: &mut WriteJobs) -> SqlResult<bool> {
         self.roll_back();
         if jobs.len() > 1 {
             self.careful.set(CAREFUL);
@@ -495,7 +495,7 @@ impl WriterSession {
             return true;
         }
         let good = self.stop.during(job.deadline(), || job.run(&self.connection));
-        statement_counts::tell_work(&self.numbers);
+        statement_counts::flush_work(&self.numbers);
         self.writes.set(self.writes.get() + 1);
         good && !self.connection.is_autocommit()
     }
@@ -512,9 +512,9 @@ impl WriterSession {
             return !self.connection.is_autocommit();
         }
         let end = job.deadline().into_iter().chain(end).min();
-        let mark = self.telling.mark();
+        let mark = self.feed.mark();
         let good = self.stop.during(end, || job.run(&self.connection));
-        statement_counts::tell_work(&self.numbers);
+        statement_counts::flush_work(&self.numbers);
         if self.connection.is_autocommit() {
             return false;
         }
@@ -524,7 +524,7 @@ impl WriterSession {
                 Ok(())
             }
             false => {
-                self.telling.forget_since(mark);
+                self.feed.forget_since(mark);
                 self.execute("ROLLBACK TO job")
             }
         };
@@ -538,21 +538,21 @@ impl WriterSession {
         }
     }
 
-    pub(crate) fn begin(&self) -> Result<(), SqlFault> {
+    pub(crate) fn begin(&self) -> SqlResult<()> {
         self.execute("BEGIN IMMEDIATE")?;
         self.writes.set(0);
-        self.telling.begin(&self.connection);
+        self.feed.begin(&self.connection);
         Ok(())
     }
 
-    pub(crate) fn commit(&self) -> Result<(), SqlFault> {
-        let told = self.telling.settle(&self.connection);
+    pub(crate) fn commit(&self) -> SqlResult<()> {
+        let told = self.feed.settle(&self.connection);
         self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
         self.counters.generation.fetch_add(1, Ordering::Release);
         self.numbers.add(Count::Commits, 1);
         // What has the writer to itself counts as one.
         self.numbers.add(Count::Writes, self.writes.take().max(1));
-        self.telling.publish(told);
+        self.feed.publish(told);
         Ok(())
     }
 
@@ -569,7 +569,7 @@ impl WriterSession {
         self.stop.during(moment, work)
     }
 
-    pub(crate) fn execute(&self, sql: &str) -> Result<(), SqlFault> {
+    pub(crate) fn execute(&self, sql: &str) -> SqlResult<()> {
         self.connection.prepare_cached(sql)?.execute([])?;
         Ok(())
     }

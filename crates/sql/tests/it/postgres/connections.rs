@@ -32,7 +32,7 @@ async fn until_awake(database: &PostgresDatabase) {
 #[test]
 fn many_verbs_share_few_connections() {
     with_database(|url| async move {
-        let options = PostgresOptions { connections: 3, ..PostgresOptions::default() };
+        let options = PostgresOptions { max_connections: 3, ..PostgresOptions::default() };
         let database = PostgresDatabase::open(&url, options).unwrap();
         let tasks = tasks(&database).await;
         let posts = (0..200).map(|_| async {
@@ -193,7 +193,7 @@ async fn held(
     wait: Duration,
 ) -> (Rc<PostgresDatabase>, Rc<dyn runnel_store::Transaction>) {
     let options =
-        PostgresOptions { connections: 1, checkout_time: wait, ..PostgresOptions::default() };
+        PostgresOptions { max_connections: 1, pool_timeout: wait, ..PostgresOptions::default() };
     let database = PostgresDatabase::open(url, options).unwrap();
     let transaction = database.begin(&reference(""), &now()).await.unwrap();
     (database, transaction)

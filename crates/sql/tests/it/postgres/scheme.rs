@@ -46,7 +46,7 @@ fn databases_by_their_urls() {
 fn how_a_database_is_used_is_said_before_its_first_use() {
     with_database(|url| async move {
         let scheme = PostgresScheme::new();
-        let few = PostgresOptions { connections: 2, ..PostgresOptions::default() };
+        let few = PostgresOptions { max_connections: 2, ..PostgresOptions::default() };
         scheme.configure(&at(&url, ""), &few).unwrap();
         // Saying the same again changes nothing; something else comes too late.
         scheme.configure(&at(&url, ""), &few).unwrap();

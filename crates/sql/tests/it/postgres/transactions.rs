@@ -118,10 +118,10 @@ fn verbs_of_one_transaction_may_overlap() {
 fn transactions_have_an_end() {
     with_database(|url| async move {
         let options = PostgresOptions {
-            connections: 2,
+            max_connections: 2,
             idle_transaction: Duration::from_millis(100),
             transaction_time: Duration::from_millis(300),
-            checkout_time: Duration::from_millis(300),
+            pool_timeout: Duration::from_millis(300),
             ..PostgresOptions::default()
         };
         let database = PostgresDatabase::open(&url, options).unwrap();

@@ -253,7 +253,7 @@ fn statements_of_a_program() {
 fn large_results_are_streamed_and_given_back() {
     use futures_util::TryStreamExt;
     with_database(|url| async move {
-        let options = runnel_sql::PostgresOptions { connections: 1, ..Default::default() };
+        let options = runnel_sql::PostgresOptions { max_connections: 1, ..Default::default() };
         let database = runnel_sql::PostgresDatabase::open(&url, options).unwrap();
         sql(&database, "create table big(id int primary key, filler text)").await;
         let fill = "insert into big select i, repeat('x', 100) from generate_series(1, 20000) i";

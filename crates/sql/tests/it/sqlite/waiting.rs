@@ -18,7 +18,8 @@ const LONG: &str = "with recursive n(i) as \
                     select max(i) as most from n";
 
 fn open(place: &Place, wait: Duration) -> (Rc<SqliteDatabase>, Arc<Counters>) {
-    let options = SqliteOptions { connections: 1, wait, ..SqliteOptions::default() };
+    let options =
+        SqliteOptions { max_connections: 1, pool_timeout: wait, ..SqliteOptions::default() };
     let database = SqliteDatabase::open(place.file(), options).unwrap();
     let file = place.file().canonicalize().unwrap();
     (database, Counters::of("sqlite", &file.display().to_string()))

@@ -1,0 +1,10 @@
+//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `routes`.
+//!
+//! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
+
+pub(crate) mod bench;
+pub(crate) mod check;
+pub(crate) mod fmt;
+pub(crate) mod graph;
+pub(crate) mod html;
+pub(crate) mod routes;

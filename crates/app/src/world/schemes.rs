@@ -1,0 +1,148 @@
+//! The schemes of a program: the only place that knows which scheme is which store.
+
+use crate::world::command_store::CommandStore;
+use crate::world::database_options;
+use runnel_store::{Answer, Disk, Environment, Error, Memory, Reference, Store, Value};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The built-in schemes.
+pub(crate) const SCHEMES: [&str; 15] = [
+    "env",
+    "file",
+    "http",
+    "https",
+    "memory",
+    "nats",
+    "postgres",
+    "postgresql",
+    "redis",
+    "rediss",
+    "s3",
+    "search",
+    "sh",
+    "sqlite",
+    "std",
+];
+
+/// The stores of the schemes, each made when it is first used.
+pub(crate) struct Schemes {
+    made: RefCell<HashMap<&'static str, Rc<dyn Store>>>,
+    sqlite: Rc<runnel_sql::SqliteScheme>,
+    postgres: Rc<runnel_sql::PostgresScheme>,
+    search: Rc<runnel_search::SearchScheme>,
+    environment: Rc<Environment>,
+}
+
+impl Schemes {
+    /// The schemes of a program with this environment.
+    pub(crate) fn new(environment: Rc<Environment>) -> Self {
+        let (made, sqlite, postgres, search) = Default::default();
+        Schemes { made, sqlite, postgres, search, environment }
+    }
+
+    /// The store of a built-in scheme; `None` for any other name.
+    pub(crate) fn store(&self, name: &str) -> Option<Rc<dyn Store>> {
+        // These are one store under two names, so that they share connections.
+        let name = match name {
+            "https" => "http",
+            "postgresql" => "postgres",
+            "rediss" => "redis",
+            name => SCHEMES.into_iter().find(|known| *known == name)?,
+        };
+        if let Some(made) = self.made.borrow().get(name) {
+            return Some(made.clone());
+        }
+        let store = self.make(name)?;
+        self.made.borrow_mut().insert(name, store.clone());
+        Some(store)
+    }
+
+    fn make(&self, name: &str) -> Option<Rc<dyn Store>> {
+        Some(match name {
+            "env" => self.environment.clone(),
+            "file" => crate::process::reload::Reads::of(Rc::new(Disk::unconfined())),
+            "http" => runnel_http::client(runnel_http::ClientOptions::default()),
+            // All workers share one; a name is the first part of a path.
+            "memory" => Rc::new(Memory::named("").ok()?),
+            "nats" => runnel_bus::nats_scheme(self.bus()),
+            "postgres" => self.postgres.clone(),
+            "redis" => runnel_bus::redis_scheme(self.bus()),
+            "s3" => runnel_s3::s3_scheme(runnel_s3::S3Options {
+                variable: self.variable(),
+                ..runnel_s3::S3Options::default()
+            }),
+            "search" => self.search.clone(),
+            "sh" => Rc::new(CommandStore::new(self.environment.clone())),
+            "std" => crate::world::standard::files(),
+            "sqlite" => self.sqlite.clone(),
+            _ => return None,
+        })
+    }
+
+    /// Options of Redis and NATS: credentials come from the environment of the program.
+    fn bus(&self) -> runnel_bus::BusOptions {
+        let variable = self.variable();
+        runnel_bus::BusOptions { variable, ..runnel_bus::BusOptions::default() }
+    }
+
+    fn variable(&self) -> runnel_s3::Variable {
+        let environment = self.environment.clone();
+        Rc::new(move |name: &str| environment.text(name))
+    }
+
+    /// A store of another machine that a program describes.
+    pub(crate) fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error> {
+        crate::world::remote_stores::make(kind, options, self.variable())
+    }
+
+    /// A store that a program makes of others: an index, of none; a search, of indexes; pages.
+    pub(crate) fn composed(
+        &self,
+        kind: &str,
+        options: &Value,
+        sources: &[(String, Rc<dyn Store>)],
+    ) -> Result<Rc<dyn Store>, Error> {
+        let stores: Vec<_> = sources.iter().map(|(_, store)| store.clone()).collect();
+        match kind {
+            "searchIndex" => {
+                // A new version of a program takes over the folders of the old one.
+                if let Some(supervisor) = crate::process::handover::supervisor() {
+                    runnel_search::hand_over_among(&supervisor.display().to_string());
+                }
+                Ok(self.search.define(options)?)
+            }
+            "search" => Ok(self.search.define_several(options, &stores)?),
+            "searchFollowing" => self.search.follow(options, &stores),
+            _ => crate::world::search_pages::make(kind, options, sources),
+        }
+    }
+
+    /// Opens a database by the scheme and the path of its reference.
+    pub(crate) fn database(
+        &self,
+        scheme: &str,
+        path: &str,
+        options: &Value,
+    ) -> Option<Answer<Rc<dyn Store>>> {
+        match scheme {
+            "sqlite" => {
+                let opened = match options.is_nil() {
+                    true => self.sqlite.open(path, None),
+                    false => database_options::sqlite(options)
+                        .and_then(|options| self.sqlite.open(path, Some(options))),
+                };
+                Some(opened.map(|database| database as Rc<dyn Store>).into())
+            }
+            // What stands for a server is its reference: here it is only told how to be used.
+            "postgres" | "postgresql" if !options.is_nil() => {
+                let reference = Reference::parse(path).with_scheme("postgres");
+                let told = database_options::postgres(options)
+                    .and_then(|options| self.postgres.configure(&reference, &options));
+                Some(told.map(|()| self.postgres.clone() as Rc<dyn Store>).into())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The description of a table, and the checks of records and classes that need nothing else.
+
+use crate::database::schema::{is_key, is_text_key, word};
+use crate::fault::{COMPUTED_FIELD, SqlFault, SqlResult, UNKNOWN_FIELD};
+use runnel_store::{Field, FieldType, Kind, Shape, Value};
+
+/// One column of a table, in any database system.
+pub(crate) trait TableColumn {
+    fn name(&self) -> &str;
+
+    /// Whether the database computes it, so that nothing can be stored in it.
+    fn is_generated(&self) -> bool;
+
+    /// Whether rows show it; only the key may be hidden.
+    fn is_shown(&self) -> bool;
+
+    /// Whether values of a declared type come back from the column as they were.
+    fn preserves(&self, kind: FieldType) -> bool;
+
+    /// What it holds, in messages.
+    fn holds(&self) -> &str;
+}
+
+/// A table or view as the database describes it.
+pub(crate) trait TableDescription {
+    type Column: TableColumn;
+
+    fn name(&self) -> &str;
+
+    fn columns(&self) -> &[Self::Column];
+
+    fn is_view(&self) -> bool;
+
+    /// Whether a column is the primary key by itself.
+    fn is_key(&self, position: usize) -> bool;
+
+    /// Whether a value is left out of an insertion, so that the database generates it.
+    fn is_left_out(&self, _position: usize, _value: &Value) -> bool {
+        false
+    }
+
+    /// The position of a column. Names may differ in case, where no other column has the exact name.
+    fn position(&self, name: &str) -> Option<usize> {
+        let columns = self.columns();
+        let exact = columns.iter().position(|column| column.name() == name);
+        let alike = || columns.iter().position(|column| column.name().eq_ignore_ascii_case(name));
+        exact.or_else(alike)
+    }
+
+    /// The position of a column, or an error that lists the columns.
+    fn find(&self, name: &str) -> SqlResult<usize> {
+        self.position(name).ok_or_else(|| {
+            let shown = self.columns().iter().filter(|column| column.is_shown());
+            let names = shown.map(TableColumn::name).collect::<Vec<_>>().join(", ");
+            let table = self.name();
+            SqlFault::invalid(format!("{table} has no column '{name}'; its columns are {names}"))
+        })
+    }
+
+    /// The column of a name, or an error that lists the columns.
+    fn column(&self, name: &str) -> SqlResult<&Self::Column> {
+        self.find(name).map(|position| &self.columns()[position])
+    }
+
+    /// The columns of names, each once and none that is computed.
+    fn positions<'a>(&self, names: impl Iterator<Item = &'a str>) -> SqlResult<Vec<usize>> {
+        let mut positions = Vec::new();
+        for name in names {
+            let unknown = |fault: SqlFault| fault.of_field(name, UNKNOWN_FIELD);
+            let position = self.find(name).map_err(unknown)?;
+            if self.columns()[position].is_generated() {
+                let message = format!("{name} is computed from other columns and cannot be stored");
+                return Err(SqlFault::invalid(message).of_field(name, COMPUTED_FIELD));
+            }
+            if positions.contains(&position) {
+                return Err(SqlFault::invalid(format!("{name} comes twice in the record")));
+            }
+            positions.push(position);
+        }
+        Ok(positions)
+    }
+
+    /// The fault of a table whose rows have no key.
+    fn no_key(&self) -> SqlFault {
+        let name = self.name();
+        let message = format!("the rows of {name} have no single key to be addressed by");
+        SqlFault::new(Kind::NotAllowed, message)
+    }
+
+    /// The fault of a text that no row has as its key.
+    fn not_a_key(&self, text: &str) -> SqlFault {
+        SqlFault::invalid(format!("'{text}' cannot be the key of a row of {}", self.name()))
+    }
+
+    /// The fields of a class that an existing table has no column for. Contradictions are conflicts.
+    fn missing<'a>(&self, shape: &'a Shape) -> SqlResult<Vec<&'a Field>> {
+        let conflict = |message: String| Err(SqlFault::new(Kind::Conflict, message));
+        let (class, name) = (&shape.name, self.name());
+        let mut missing = Vec::new();
+        for field in &shape.fields {
+            let is_primary = is_key(&field.name, field.kind);
+            let Some(position) = self.position(&field.name) else {
+                if self.is_view() {
+                    return conflict(format!("{name} is a view and has no column {}", field.name));
+                }
+                if is_primary || is_text_key(&field.name, field.kind) {
+                    return conflict(format!(
+                        "the table {name} exists without the column {}, and a primary key cannot \
+                         be added; name another table for {class}",
+                        field.name
+                    ));
+                }
+                missing.push(field);
+                continue;
+            };
+            let column = &self.columns()[position];
+            if !column.preserves(field.kind) {
+                return conflict(format!(
+                    "{class} declares {} as {}, but the column {} of the table {name} holds {}; \
+                     write the change as a migration",
+                    field.name,
+                    word(field.kind),
+                    column.name(),
+                    column.holds()
+                ));
+            }
+            if is_primary && !self.is_key(position) && !self.is_view() {
+                return conflict(format!(
+                    "the column {} of the table {name} is not its primary key",
+                    column.name()
+                ));
+            }
+        }
+        Ok(missing)
+    }
+}
+
+/// The fault of a value that should be a record.
+pub(crate) fn no_record(value: &Value) -> SqlFault {
+    let message = format!("a row is made of a record, and this is {}", value.kind_name());
+    SqlFault::new(Kind::Unsupported, message)
+}
+
+/// Removes the key from the values of a row. It has to be the key of the reference, or null.
+pub(crate) fn remove_key<V: PartialEq>(
+    at: Option<usize>,
+    name: &str,
+    key: &V,
+    null: &V,
+    row: (&mut Vec<usize>, &mut Vec<V>),
+) -> SqlResult<()> {
+    let (columns, values) = row;
+    let place = columns.iter().position(|position| Some(*position) == at);
+    let Some(place) = place else { return Ok(()) };
+    if values[place] != *key && values[place] != *null {
+        let message = format!(
+            "the {name} of the record is not that of the reference; a row keeps its {name}"
+        );
+        return Err(SqlFault::invalid(message).of_field(name, "is not that of the path"));
+    }
+    columns.remove(place);
+    values.remove(place);
+    Ok(())
+}
+
+/// Consecutive records with the same columns.
+#[derive(Debug)]
+pub(crate) struct RecordGroup {
+    /// The positions of the columns that are stored.
+    pub(crate) columns: Vec<usize>,
+    /// The position of the first record.
+    pub(crate) from: usize,
+    pub(crate) count: usize,
+}
+
+/// Checks a list of records and groups them. Errors have the number of the record, from 1.
+pub(crate) fn record_groups<T: TableDescription>(
+    table: &T,
+    records: &[Value],
+    check: impl Fn(usize, &Value) -> SqlResult<()>,
+) -> SqlResult<Vec<RecordGroup>> {
+    let mut groups: Vec<RecordGroup> = Vec::new();
+    let (mut known, mut positions): (&[(String, Value)], Vec<usize>) = (&[], Vec::new());
+    for (from, value) in records.iter().enumerate() {
+        let numbered = |fault: SqlFault| SqlFault {
+            message: format!("record {}: {}", from + 1, fault.message),
+            ..fault
+        };
+        let fields = value.as_record().ok_or_else(|| numbered(no_record(value)))?;
+        if fields.is_empty() {
+            return Err(numbered(SqlFault::invalid("an empty record in a list of them")));
+        }
+        // Records of one kind come together: looking the columns up once is enough.
+        let is_same = fields.len() == known.len()
+            && fields.iter().zip(known).zip(&positions).all(|((field, known), at)| {
+                field.0 == known.0
+                    && table.is_left_out(*at, &field.1) == table.is_left_out(*at, &known.1)
+            });
+        match groups.last_mut() {
+            Some(group) if is_same => group.count += 1,
+            _ => {
+                let names = fields.iter().map(|(name, _)| name.as_str());
+                positions = table.positions(names).map_err(numbered)?;
+                let stored = positions.iter().zip(fields);
+                let stored = stored.filter(|(at, (_, value))| !table.is_left_out(**at, value));
+                let columns = stored.map(|(at, _)| *at).collect();
+                groups.push(RecordGroup { columns, from, count: 1 });
+                known = fields;
+            }
+        }
+        for (at, (_, value)) in positions.iter().zip(fields) {
+            if !table.is_left_out(*at, value) {
+                check(*at, value).map_err(numbered)?;
+            }
+        }
+    }
+    Ok(groups)
+}
