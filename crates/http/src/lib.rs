@@ -31,6 +31,6 @@ pub use server::observer::{CLIENT_GONE, ObservedRequest, Observer, OutboundCall,
 pub use server::options::{AccessPolicy, DEFAULT_PORT, Limits, ServerOptions};
 pub use server::request::forwarded::TrustedProxy;
 pub use server::response::page_template::{
-    Fields, PageTemplate, ServerPages, Slot, set_server_pages,
+    Fields, PageTemplate, ServerPages, TemplateValue, set_server_pages,
 };
 pub use server::serve::{HttpServer, serve, serve_handed, serve_on, serve_on_unix};

@@ -20,7 +20,7 @@ pub struct Server {
     port: u16,
     folder: tempfile::TempDir,
     child: Option<Child>,
-    /// Removes the folder where nobody drops this, as in a test's statics.
+    /// Watchdog that removes the folder where this is never dropped, as in a test's statics.
     remover: Child,
 }
 
@@ -148,7 +148,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
-        // The folder goes with us; whoever waits to remove it need not. It may have been ended.
+        // `TempDir` removes the folder, so the watchdog is not needed. It may have exited already.
         let _ = self.remover.kill();
         let _ = self.remover.wait();
     }
@@ -164,7 +164,7 @@ fn spawn(command: Command) -> std::io::Result<Child> {
         let (requests, inbox) = mpsc::channel::<Request>();
         std::thread::spawn(move || {
             for (mut command, answer) in inbox {
-                // Whoever asked may have given up.
+                // The receiver may be gone.
                 let _ = answer.send(command.spawn());
             }
         });

@@ -71,8 +71,8 @@ impl SearchConfig {
         self
     }
 
-    /// Stops this many interpretations after the one that fills the page. The total leaves out the
-    /// interpretations after that.
+    /// Stops evaluation this many interpretations after the page is full. The total leaves out the
+    /// interpretations not evaluated.
     pub fn terminate_early(mut self, extra: usize) -> SearchConfig {
         self.terminate_early = Some(extra);
         self

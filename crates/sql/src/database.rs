@@ -67,8 +67,8 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
     }
 
     /// Runs one SQL statement with its parameters, in order: `?1`, `?2` … in SQLite, `$1`, `$2` …
-    /// in PostgreSQL. One that reads answers its rows, one that writes the number of rows that it
-    /// changed, or, with a `RETURNING` clause, these rows as records.
+    /// in PostgreSQL. A query answers its rows; a write answers the number of changed rows or, with
+    /// a `RETURNING` clause, these rows as records.
     ///
     /// # Errors
     /// [`Kind::Invalid`] for wrong SQL, more than one statement or wrong parameters;

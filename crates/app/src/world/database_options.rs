@@ -109,9 +109,9 @@ mod tests {
     fn what_is_wrong_is_said() {
         let message = |name, value| sqlite(&record(name, value)).unwrap_err().message;
         assert!(message("maxConnections", Value::Int(0)).contains("from 1 to 1000"));
-        assert!(message("poolTimeout", Value::Int(-1)).contains("seconds"));
+        assert!(message("poolTimeout", Value::Int(-1)).contains("from 0 s"));
         assert_eq!(message("wait", Value::Int(1)), "`wait` of a database is now `poolTimeout`");
-        assert!(message("conections", Value::Int(1)).contains("did you mean `maxConnections`"));
+        assert!(message("conections", Value::Int(1)).contains("it has synchronous"));
         let error = postgres(&record("synchronous", Value::Nil)).unwrap_err();
         assert!(error.message.contains("it has maxConnections"), "{error}");
     }

@@ -20,11 +20,18 @@ pub(crate) const OPTIONS: SettingTable<ObserveSettings> = SettingTable(&[
         settings.admin = admin(value)?;
         Ok(())
     }),
-    Setting::custom("adminToken", "the admin secret", SettingKind::Text, |settings, value| {
-        let token = value.as_str().and_then(AdminToken::new);
-        settings.admin_token = Some(token.ok_or("a secret of 16 to 256 visible ASCII characters")?);
-        Ok(())
-    }),
+    Setting::custom(
+        "adminToken",
+        "the admin secret",
+        SettingKind::Text,
+        |settings: &mut ObserveSettings, value| {
+            let token = value.as_str().and_then(AdminToken::new);
+            let token = token.ok_or("a secret of 16 to 256 visible ASCII characters")?;
+            settings.admin_token = Some(token);
+            Ok(())
+        },
+    )
+    .secret(),
     Setting::new("adminHosts", "the hosts of the admin port", |settings| &mut settings.admin_hosts),
     Setting::custom("accessLog", "the format of the log", SettingKind::Any, |settings, value| {
         settings.access_log = match value {

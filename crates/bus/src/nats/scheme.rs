@@ -19,7 +19,7 @@ const USUAL: &str = "nats://127.0.0.1:4222";
 ///   `nats:///kv/…` is the same. `NATS_CREDS` names a file of credentials for it. A `NATS_URL` that
 ///   begins with `tls:` has the connection encrypted; a server that wants it gets it anyway.
 ///
-/// See [`Nats`] for what is there. At most [`crate::SERVERS`] servers are connected at once.
+/// [`Nats`] describes the verbs. At most [`crate::SERVERS`] servers are connected at once.
 pub fn nats_scheme(options: BusOptions) -> Rc<dyn Store> {
     Rc::new(BusScheme { name: "nats", find: NatsServers { options, open: OpenServers::new() } })
 }

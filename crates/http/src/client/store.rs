@@ -42,9 +42,9 @@ use std::rc::Rc;
 ///
 /// # Errors
 /// Every status from 400 on that has no meaning above is an error of the kind that fits it, such
-/// as [`Kind::Denied`] for 403. A host that cannot be reached, or has all its connections in use
-/// for longer than [`ClientOptions::wait`], is [`Kind::Unavailable`], one that
-/// does not answer in time [`Kind::Timeout`]; both are temporary.
+/// as [`Kind::Denied`] for 403. [`Kind::Unavailable`] is a host that cannot be reached, or whose
+/// connections are all in use for longer than [`ClientOptions::wait`]; [`Kind::Timeout`] is a host
+/// that does not answer in time. Both are temporary.
 pub fn client(options: ClientOptions) -> Rc<dyn Store> {
     let headers = request_headers(&options).map(Rc::new);
     Rc::new(HttpStore { client: Rc::new(HttpClient::new(options)), headers })

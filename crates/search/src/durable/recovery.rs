@@ -163,7 +163,7 @@ impl CollectionLayout {
                 file = %path.display(),
                 offset = length,
                 bytes = file_length - length,
-                "the end of the log was torn by a crash; writes that nobody was told of are dropped"
+                "the end of the log was torn by a crash; its unacknowledged writes are dropped"
             );
         }
         // A part that ends before the snapshot is not continued.

@@ -45,8 +45,8 @@ impl StringRange {
         StringRange { next: (!empty).then(|| from.to_owned()), kind, to: to.to_owned(), after }
     }
 
-    /// A membership test and order for the range, if there is one that does not enumerate its
-    /// strings.
+    /// A membership test and order for the range that does not enumerate its strings. `None` for an
+    /// empty range, single characters, or a lower bound of mixed classes.
     pub(crate) fn members(&self) -> Option<RangeMembers<'_>> {
         let from = self.next.as_deref()?;
         let class = match self.kind {

@@ -57,7 +57,7 @@ impl Link {
         Ok(Link::Template(parts))
     }
 
-    /// The address for a document; `None` without one, or with one that is not safe.
+    /// The address for a document; `None` if it is missing or unsafe.
     pub(crate) fn of(&self, id: &str, document: &Value) -> Option<String> {
         let value = |field: &str| match document.get(field) {
             Some(value) => plain(value),

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// belong to the URL or to the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// The most connections of a worker, besides the one that listens for changes.
+    /// Pool size of a worker, without the `LISTEN` connection.
     pub max_connections: usize,
     /// How long making a connection may take.
     pub connect_time: Duration,

@@ -1,4 +1,4 @@
-//! Writing rows: one at a time, and many with COPY.
+//! Row writes: single statements, and bulk loads with COPY.
 
 pub(crate) mod change;
 pub(crate) mod copy;

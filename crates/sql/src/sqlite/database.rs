@@ -44,8 +44,9 @@ pub struct SqliteBackend {
 
 impl SqliteDatabase {
     /// Opens a database file, and creates it if it does not exist (its directory has to).
-    /// `:memory:` is a new database in memory, `:memory:name` one that all who open that name in
-    /// this process share; it lasts as long as one of them. In memory, readers wait for writers.
+    /// `:memory:` is a new private database in memory. `:memory:name` is a database in memory shared
+    /// by this process; it lasts until its last handle is dropped. In memory, readers wait for
+    /// writers.
     ///
     /// Reading and writing have to happen within a [`tokio::runtime::LocalRuntime`] or a
     /// [`tokio::task::LocalSet`].

@@ -22,7 +22,7 @@ impl SqliteScheme {
         Rc::default()
     }
 
-    /// Opens a database. Without options, answers the one that is open, or opens it with the defaults.
+    /// Opens a database. Without options, answers the open database or opens it with the defaults.
     ///
     /// # Errors
     /// Those of [`SqliteDatabase::open`].

@@ -17,6 +17,7 @@ pub struct Setting<T: 'static> {
     pub help: &'static str,
     target: Target<T>,
     bounds: Bounds,
+    is_secret: bool,
 }
 
 enum Target<T: 'static> {
@@ -34,7 +35,14 @@ impl<T> Setting<T> {
         help: &'static str,
         field: fn(&mut T) -> &mut dyn SettingValue,
     ) -> Self {
-        Setting { name, former: &[], help, target: Target::Field(field), bounds: None }
+        Setting {
+            name,
+            former: &[],
+            help,
+            target: Target::Field(field),
+            bounds: None,
+            is_secret: false,
+        }
     }
 
     /// An option with a reader of its own.
@@ -44,17 +52,37 @@ impl<T> Setting<T> {
         kind: SettingKind,
         read: Reader<T>,
     ) -> Self {
-        Setting { name, former: &[], help, target: Target::Custom(kind, read), bounds: None }
+        Setting {
+            name,
+            former: &[],
+            help,
+            target: Target::Custom(kind, read),
+            bounds: None,
+            is_secret: false,
+        }
     }
 
     /// An option that is not part of the struct: a store or a class.
     pub const fn apart(name: &'static str, help: &'static str, kind: SettingKind) -> Self {
-        Setting { name, former: &[], help, target: Target::Apart(kind), bounds: None }
+        Setting {
+            name,
+            former: &[],
+            help,
+            target: Target::Apart(kind),
+            bounds: None,
+            is_secret: false,
+        }
     }
 
     /// Bounds of a number, or of a duration in seconds, both included.
     pub const fn range(mut self, least: f64, most: f64) -> Self {
         self.bounds = Some((least, most));
+        self
+    }
+
+    /// A secret, whose value no message shows.
+    pub const fn secret(mut self) -> Self {
+        self.is_secret = true;
         self
     }
 
@@ -117,8 +145,11 @@ impl<T: Default> SettingTable<T> {
     ) -> Option<Result<()>> {
         let setting = self.0.iter().find(|setting| setting.name == name)?;
         Some(setting.set(options, value).map_err(|wanted| {
-            let given = described(value);
-            let message = format!("`{name}` of {subject} must be {wanted}, not {given}");
+            let given = match setting.is_secret {
+                true => String::new(),
+                false => format!(", not {}", described(value)),
+            };
+            let message = format!("`{name}` of {subject} must be {wanted}{given}");
             Error::new(Kind::Invalid, message)
         }))
     }
@@ -222,6 +253,7 @@ mod tests {
             oven.fan = value.as_str() == Some("f");
             if value.as_str() == Some("x") { Err("'f' or 'n'".into()) } else { Ok(()) }
         }),
+        Setting::new("pin", "who may open it", |oven: &mut Oven| &mut oven.fan).secret(),
     ]);
 
     fn read(name: &str, value: Value) -> std::result::Result<Oven, String> {
@@ -253,6 +285,7 @@ mod tests {
                 "`bakingTime` of an oven must be a duration from 1 s to 2 h, not 0",
             ),
             ("fan", "no".into(), "`fan` of an oven must be true or false, not 'no'"),
+            ("pin", "1234".into(), "`pin` of an oven must be true or false"),
             ("mode", "x".into(), "`mode` of an oven must be 'f' or 'n', not 'x'"),
             ("time", Value::Int(5), "`time` of an oven is now `bakingTime`"),
             ("programm", Value::Nil, "an oven has no option `programm`; did you mean `program`?"),

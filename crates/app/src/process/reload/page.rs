@@ -1,6 +1,6 @@
 //! The page of a browser while the changed program does not start: the error in its source.
 
-use runnel_http::{PageTemplate, Slot};
+use runnel_http::{PageTemplate, TemplateValue};
 use runnel_store::{Answer, Below, Content, Context, Layer, Reference, Result, Store, Verb};
 use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -92,19 +92,19 @@ fn page(text: &str) -> String {
         let (number, line): &Line = lines.get(at)?;
         let is_wrong = place.is_some_and(|(_, wrong)| wrong == *number);
         Some(vec![
-            ("number", Slot::Text(number.to_string().into())),
-            ("line", Slot::Text(line.as_str().into())),
-            ("wrong", Slot::Text(if is_wrong { "wrong" } else { "" }.into())),
+            ("number", TemplateValue::Text(number.to_string().into())),
+            ("line", TemplateValue::Text(line.as_str().into())),
+            ("wrong", TemplateValue::Text(if is_wrong { "wrong" } else { "" }.into())),
         ])
     };
     let shown = if lines.is_empty() { "" } else { "yes" };
     let fields = vec![
-        ("message", Slot::Text(message.into())),
-        ("file", Slot::Text(place.map_or("", |(path, _)| path).into())),
-        ("hasLines", Slot::Text(shown.into())),
-        ("lines", Slot::Rows(&row)),
-        ("text", Slot::Text(text.into())),
-        ("version", Slot::Text(version(text).into())),
+        ("message", TemplateValue::Text(message.into())),
+        ("file", TemplateValue::Text(place.map_or("", |(path, _)| path).into())),
+        ("hasLines", TemplateValue::Text(shown.into())),
+        ("lines", TemplateValue::Rows(&row)),
+        ("text", TemplateValue::Text(text.into())),
+        ("version", TemplateValue::Text(version(text).into())),
     ];
     match PAGE.get() {
         Some(template) => template.fill(&fields),

@@ -2,7 +2,7 @@
 //!
 //! A proxy appends the address of its client to `X-Forwarded-For`. Any client can send that field,
 //! so it counts only where a trusted proxy wrote it: addresses are read from the end, and the first
-//! one that is no trusted proxy is the client.
+//! that is no trusted proxy is the client.
 
 use crate::network::unix_socket::UNIX_PEER;
 use hyper::header::{HeaderMap, HeaderName};

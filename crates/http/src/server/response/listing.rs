@@ -1,6 +1,6 @@
 //! A collection as an HTML page of links.
 
-use super::page_template::{PageTemplate, Slot};
+use super::page_template::{PageTemplate, TemplateValue};
 use crate::protocol::target::{escape_name, escape_path};
 use runnel_store::Entry;
 
@@ -15,17 +15,20 @@ pub(crate) fn page(template: &PageTemplate, path: &str, entries: &[Entry]) -> St
         let name = runnel_store::decode_segment(&entry.name);
         let slash = if entry.collection { "/" } else { "" };
         Some(vec![
-            ("link", Slot::Text(format!("{base}/{}{slash}", escape_name(&entry.name)).into())),
-            ("name", Slot::Text(format!("{name}{slash}").into())),
-            ("folder", Slot::Text(slash.into())),
+            (
+                "link",
+                TemplateValue::Text(format!("{base}/{}{slash}", escape_name(&entry.name)).into()),
+            ),
+            ("name", TemplateValue::Text(format!("{name}{slash}").into())),
+            ("folder", TemplateValue::Text(slash.into())),
         ])
     };
     let empty = if entries.is_empty() { "empty" } else { "" };
     template.fill(&vec![
-        ("title", Slot::Text(title.into())),
-        ("parent", Slot::Text(parent.unwrap_or_default().into())),
-        ("entries", Slot::Rows(&row)),
-        ("empty", Slot::Text(empty.into())),
+        ("title", TemplateValue::Text(title.into())),
+        ("parent", TemplateValue::Text(parent.unwrap_or_default().into())),
+        ("entries", TemplateValue::Rows(&row)),
+        ("empty", TemplateValue::Text(empty.into())),
     ])
 }
 

@@ -25,7 +25,7 @@ enum Piece {
 }
 
 /// The value of a slot.
-pub enum Slot<'a> {
+pub enum TemplateValue<'a> {
     /// A text, which is escaped.
     Text(Cow<'a, str>),
     /// The rows of a section by number, up to the first that is missing.
@@ -33,7 +33,7 @@ pub enum Slot<'a> {
 }
 
 /// Values by the names of their slots.
-pub type Fields<'a> = Vec<(&'static str, Slot<'a>)>;
+pub type Fields<'a> = Vec<(&'static str, TemplateValue<'a>)>;
 
 impl PageTemplate {
     /// The template in a text. A section without an end reaches to the end of the text.
@@ -54,13 +54,15 @@ impl PageTemplate {
             match piece {
                 Piece::Text(text) => out.push_str(text),
                 Piece::Slot(name) => {
-                    if let Some(Slot::Text(text)) = value(name) {
+                    if let Some(TemplateValue::Text(text)) = value(name) {
                         escape::html_into(text, out);
                     }
                 }
                 Piece::Section(name, section) => match value(name) {
-                    Some(Slot::Text(text)) if !text.is_empty() => section.write(fields, out),
-                    Some(Slot::Rows(rows)) => {
+                    Some(TemplateValue::Text(text)) if !text.is_empty() => {
+                        section.write(fields, out)
+                    }
+                    Some(TemplateValue::Rows(rows)) => {
                         (0..).map_while(rows).for_each(|row| section.write(&row, out));
                     }
                     _ => {}
@@ -155,12 +157,12 @@ mod tests {
         let text = text.replace('{', "\u{e000}").replace('}', "\u{e001}");
         let row = |number: usize| {
             let name: &str = ["x", "<y>"].get(number)?;
-            Some(vec![("name", Slot::Text(name.into()))])
+            Some(vec![("name", TemplateValue::Text(name.into()))])
         };
         let fields = vec![
-            ("a", Slot::Text("1 & 2".into())),
-            ("none", Slot::Text("".into())),
-            ("rows", Slot::Rows(&row)),
+            ("a", TemplateValue::Text("1 & 2".into())),
+            ("none", TemplateValue::Text("".into())),
+            ("rows", TemplateValue::Rows(&row)),
         ];
         PageTemplate::parse(&text).fill(&fields)
     }

@@ -2,7 +2,7 @@
 //! `Accept`.
 
 use crate::protocol::negotiation::{Quality, accepted};
-use crate::server::response::page_template::{Slot, server_pages};
+use crate::server::response::page_template::{TemplateValue, server_pages};
 use hyper::header::{HeaderMap, HeaderValue};
 use runnel_store::{FieldProblem, Value, json};
 use std::fmt::Write;
@@ -130,17 +130,17 @@ impl ProblemText<'_> {
         let row = |number: usize| {
             let field: &FieldProblem = shown.get(number)?;
             Some(vec![
-                ("pointer", Slot::Text(field.pointer.as_str().into())),
-                ("message", Slot::Text(field.message.as_str().into())),
+                ("pointer", TemplateValue::Text(field.pointer.as_str().into())),
+                ("message", TemplateValue::Text(field.message.as_str().into())),
             ])
         };
         server_pages().error.fill(&vec![
-            ("code", Slot::Text(self.code.to_string().into())),
-            ("title", Slot::Text(self.title.into())),
-            ("detail", Slot::Text(self.detail.unwrap_or_default().into())),
-            ("hasFields", Slot::Text(if shown.is_empty() { "" } else { "yes" }.into())),
-            ("fields", Slot::Rows(&row)),
-            ("instance", Slot::Text(self.instance.unwrap_or_default().into())),
+            ("code", TemplateValue::Text(self.code.to_string().into())),
+            ("title", TemplateValue::Text(self.title.into())),
+            ("detail", TemplateValue::Text(self.detail.unwrap_or_default().into())),
+            ("hasFields", TemplateValue::Text(if shown.is_empty() { "" } else { "yes" }.into())),
+            ("fields", TemplateValue::Rows(&row)),
+            ("instance", TemplateValue::Text(self.instance.unwrap_or_default().into())),
         ])
     }
 }

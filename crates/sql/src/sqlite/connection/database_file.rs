@@ -48,8 +48,8 @@ pub(crate) enum Role {
 }
 
 impl DatabaseFile {
-    /// Finds the place that a path names. `:memory:` is a new private database each time,
-    /// `:memory:name` one that every opening of that name in this process shares.
+    /// Resolves a path. `:memory:` is a new private database each time, `:memory:name` a database
+    /// in memory that this process shares under that name.
     pub(crate) fn resolve(path: &Path) -> SqlResult<Self> {
         if let Some(name) = path.to_str().and_then(|text| text.strip_prefix(":memory:")) {
             return DatabaseFile::memory(name);

@@ -114,9 +114,8 @@ impl TableInfo {
             (_, Some(name)) => vec![name.to_string()],
             _ => primary.iter().map(|(_, column)| quoted(&columns[*column].name)).collect(),
         };
-        // An integer that is the row number itself needs no index as a primary key; one that was
-        // declared `INTEGER PRIMARY KEY DESC` is not (<https://sqlite.org/lang_createtable.html>,
-        // section 5).
+        // An integer primary key is an alias of the rowid and has no index of its own, except
+        // `INTEGER PRIMARY KEY DESC` (<https://sqlite.org/lang_createtable.html>, section 5).
         let indexed: bool = connection
             .prepare_cached(
                 "SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk')",
