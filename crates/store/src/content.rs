@@ -57,8 +57,8 @@ pub enum Body {
 }
 
 impl Seekable {
-    /// Content of a length in bytes. `open` answers so many bytes from a position on, and is only
-    /// asked for what lies within the content.
+    /// A stream body of known length. `open` takes an offset and a length in bytes, always within
+    /// the content, and returns that range.
     pub fn body(length: u64, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
         Body::Stream(Seekable::stream(length, None, open), Some(length))
     }

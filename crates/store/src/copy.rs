@@ -14,7 +14,7 @@ pub const COPIED_DEPTH: usize = 64;
 /// How many references a copy looks at. Beyond, it ends with an error.
 pub const COPIED_REFERENCES: u64 = 10_000_000;
 
-/// How many failures a copy tells of; the others are counted.
+/// The maximum number of failures in a report; further ones are only counted.
 pub const COPY_FAILURES: usize = 100;
 
 /// How many contents are copied at the same time at most.
@@ -36,7 +36,7 @@ pub struct CopyOptions {
 }
 
 impl Default for CopyOptions {
-    /// Everything, eight at a time, and nothing is deleted.
+    /// Copies everything, eight contents concurrently, and deletes nothing.
     fn default() -> Self {
         CopyOptions { delete_extra: false, concurrent: 8, only_changed: false }
     }
@@ -217,7 +217,7 @@ impl<P: FnMut(&CopyProgress)> Copying<P> {
         Ok(())
     }
 
-    /// Counts what is looked at.
+    /// Counts visited references.
     fn seen(&mut self, depth: usize) -> Result<()> {
         self.seen += 1;
         let message = match (self.seen > COPIED_REFERENCES, depth > COPIED_DEPTH) {

@@ -21,22 +21,21 @@ pub const NAMED_MEMORIES: usize = 4096;
 
 /// Content by path, in memory.
 ///
-/// All flavours keep content at any path, whether or not something lies below it: `hi` and
-/// `hi/answer` can both be there. What is put is kept as it is, with its media type and class;
-/// only streams are read into memory first, up to a limit. Text and bytes without a media type get
-/// the one that the extension of their key stands for. Every change makes a new strong entity
-/// tag (not for lazy content, which can answer something else each time), and a get by a caller
-/// who knows the tag answers [`Body::Empty`].
+/// All flavours hold content at any path, independent of content below it: `hi` and `hi/answer` can
+/// both exist. Content is stored unchanged, with its media type and class; only streams are first
+/// read into memory, up to a limit. Text and bytes without a media type get the type for the
+/// extension of their key. Every change creates a new strong entity tag, except for lazy content,
+/// whose value may vary. A get by a caller who knows the tag returns [`Body::Empty`].
 ///
 /// - Putting nil deletes. Putting empty content stores it.
-/// - A post adds an element to a list and text to text or bytes; where nothing is it makes a list
-///   of the one element. Anything else there is a [`Kind::Conflict`].
-/// - A merge sets the fields of a record (a new one goes to the end) and replaces anything else.
-/// - A delete removes what is at the path and nothing below it.
-/// - A write under a condition ([`Condition`]) looks and writes while no other thread can.
+/// - A post appends an element to a list, and text to text or bytes. Without content at the path,
+///   it creates a list of one element. Any other content is a [`Kind::Conflict`].
+/// - A merge sets the fields of a record (new fields go to the end) and replaces any other content.
+/// - A delete removes the content at the path but not below it.
+/// - A conditional write ([`Condition`]) is atomic for all threads.
 /// - A query runs over a list ([`run_query`]).
-/// - A watch tells of every change in the order in which they happened. References are told as
-///   paths without leading slashes; lazy content that answers something else by itself is not told.
+/// - A watch reports every change, in order. References are paths without leading slashes. A lazy
+///   content that changes its value by itself is not reported.
 pub struct Memory {
     storage: Storage,
     watchers: Watchers,
@@ -108,7 +107,7 @@ impl Memory {
         Ok(Memory { storage, watchers, name: Some(name.into()), ..Memory::dictionary() })
     }
 
-    /// Takes streams of at most so many bytes instead of [`COLLECT_LIMIT`].
+    /// Sets the size limit of streams in bytes; the default is [`COLLECT_LIMIT`].
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
@@ -156,7 +155,7 @@ impl Memory {
         }
     }
 
-    /// Content as plain data where it was lazy, so that it can be joined with what is there.
+    /// Evaluates lazy content to plain data, so that it can be joined with existing content.
     fn settled(&self, content: Content) -> Answer<Content> {
         match &content.body {
             Body::Lazy(lazy) => {
@@ -188,7 +187,7 @@ impl Storage {
     }
 }
 
-/// Looks at what is there while nobody else can write.
+/// Checks the condition against the current content, under the table's lock.
 fn check(only_if: Option<&Condition>, table: &dyn MemoryTable, key: &str) -> Result<()> {
     let Some(condition) = only_if else { return Ok(()) };
     let tag = table.tag(key);

@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::sync::Arc;
 
-/// Every so many bytes it is looked whether a file is in memory: the system reads ahead, and gives
-/// memory back, in steps of about this size.
+/// Step, in bytes, for checks whether a file is in memory. The system's read-ahead and eviction
+/// work in steps of about this size.
 const STEP: u64 = 64 << 10;
 
-/// So many bytes of an open file from a position on. The file may have another length by the time
-/// it is read.
+/// A byte range of an open file. The file's length may change before the range is read.
 #[derive(Clone, Debug)]
 pub struct FilePart {
     file: Arc<File>,
@@ -37,7 +36,7 @@ impl FilePart {
         self.length
     }
 
-    /// A part of the part, as far as there is any.
+    /// A range of this range, cut to its length.
     pub fn part(&self, from: u64, length: u64) -> FilePart {
         let from = from.min(self.length);
         let length = length.min(self.length - from);

@@ -10,7 +10,7 @@ use std::io::Write;
 /// How hard to try: what is packed for one answer is packed often, and the first steps save most.
 const LEVEL: Compression = Compression::new(3);
 
-/// How much is packed in one go: about a millisecond. The rest waits until somebody asks for it.
+/// Input bytes per compression step, about a millisecond; the rest waits for the next poll.
 const STEP: usize = 64 << 10;
 
 /// Bytes as gzip, at once.
@@ -36,7 +36,7 @@ pub fn gzip_stream(source: ByteStream, prompt: bool) -> ByteStream {
 
 struct Packing {
     source: ByteStream,
-    /// What came and was not packed yet.
+    /// Input not compressed yet.
     rest: Bytes,
     /// Nothing once the end was written.
     encoder: Option<GzEncoder<Vec<u8>>>,

@@ -38,7 +38,7 @@ pub(super) trait JsonSink {
     /// The digits of an integer beyond 64 bits.
     fn big(&mut self, digits: &str);
     fn text(&mut self, text: Cow<'_, str>);
-    /// A list or a record begins; answers what its end is told.
+    /// A list or a record begins; returns the value that the matching end receives.
     fn begin(&mut self) -> usize;
     fn end_list(&mut self, begin: usize, elements: usize);
     /// The name of a field; its value follows.
@@ -46,7 +46,7 @@ pub(super) trait JsonSink {
     fn end_record(&mut self, begin: usize, fields: usize);
 }
 
-/// Reads a JSON text into a sink. Where a name stands twice in a record, the sink is told of both.
+/// Parses JSON text into a sink. The sink receives both fields when a record repeats a name.
 pub(super) fn parse_into(json: &[u8], sink: &mut impl JsonSink) -> Result<()> {
     let text = match std::str::from_utf8(json) {
         Ok(text) => text,

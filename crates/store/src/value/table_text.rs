@@ -70,8 +70,9 @@ impl TableText {
         })
     }
 
-    /// The next records, and the line, counted from 1, at which they begin: at least so many bytes,
-    /// where there are as many, to the end of a record. Nothing at the end of the text.
+    /// The next complete records and the line, counted from 1, of the first. Returns at least
+    /// `least` bytes if the text has them, up to the end of a record; `None` at the end of the
+    /// text.
     ///
     /// # Errors
     /// Those of the stream; [`Kind::TooLarge`] for a record longer than [`TABLE_RECORD`].
@@ -117,7 +118,7 @@ impl TableText {
         Ok(())
     }
 
-    /// The end of the first record after at least so many bytes.
+    /// The end of the first record after at least `least` bytes.
     fn end_of_record(&mut self, least: usize) -> Option<usize> {
         if self.end.is_some_and(|end| end >= least) {
             return self.end;
@@ -207,7 +208,7 @@ mod tests {
             let all = parts(streamed(json, piece), TableFormat::JsonLines, 1).unwrap();
             let expected = [of(1, "{\"a\":\"\\\"\"}\n"), of(2, "\n"), of(3, "{\"a\":\"\\\"\"}")];
             assert_eq!(all, expected, "pieces of {piece}");
-            // More at a time: to the end of the record that reaches so far.
+            // A larger minimum extends to the end of the record that contains it.
             let all = parts(streamed(csv, piece), TableFormat::Csv, 6).unwrap();
             assert_eq!(all, [of(1, &csv[..csv.len() - 3]), of(5, "3,4")], "pieces of {piece}");
         }

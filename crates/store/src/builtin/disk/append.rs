@@ -13,7 +13,7 @@ static FILES: [RwLock<()>; LOCKS] = [const { RwLock::new(()) }; LOCKS];
 /// reader of this process looks at the file; it must not be held while the disk is waited for.
 pub(super) struct Appending(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
 
-/// While this is held nobody of this process appends to the file.
+/// RAII guard that excludes appends by this process to the file.
 pub(super) struct Reading(#[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>);
 
 impl Appending {

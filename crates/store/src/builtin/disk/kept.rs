@@ -64,8 +64,8 @@ impl ReadMoment {
     }
 }
 
-/// Small files by their paths. What is kept is answered only while the file at the path is in the
-/// very state in which it was read, which is looked at each time: one system call in place of four.
+/// Cache of small files by path. An entry is valid only while the file at the path has the identity
+/// it had when it was read. Each hit verifies this, with one system call instead of four.
 pub(super) struct ContentCache {
     files: RefCell<HashMap<Box<str>, File>>,
     bytes: Cell<usize>,
@@ -92,8 +92,8 @@ impl Default for ContentCache {
 }
 
 impl ContentCache {
-    /// The content of a path below the root that is looked at; without its bytes for a reader who
-    /// has it already. Nothing where the file has to be read.
+    /// The cached content of a path below the root, verified; without its bytes for a reader who
+    /// has them already. `None` means that the file has to be read.
     pub(super) fn get(
         &self,
         quick: &Quick,

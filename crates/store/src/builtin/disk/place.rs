@@ -54,9 +54,9 @@ pub(super) struct Root {
 
 /// A place in the file system.
 pub(super) struct ResolvedPath {
-    /// Its path, without links as far as it exists.
+    /// The path, with links resolved in its existing part.
     pub(super) path: PathBuf,
-    /// What is there.
+    /// The target at the path.
     pub(super) found: PathTarget,
     /// Whether the reference ends in a slash.
     pub(super) slash: bool,
@@ -132,7 +132,7 @@ impl Root {
         (self.quick.look(&path), root.join(path))
     }
 
-    /// The directories above a real path, as far as they are within the root, the uppermost first.
+    /// The directories above a real path and within the root, the uppermost first.
     pub(super) fn above(&self, real: &Path) -> Vec<PathBuf> {
         let above = real.ancestors().skip(1).filter(|above| self.holds(above));
         let mut above: Vec<_> = above.map(Path::to_path_buf).collect();

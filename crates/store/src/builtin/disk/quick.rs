@@ -14,7 +14,7 @@ pub(super) enum Quick {
     /// Not at all: the disk is on the other side of a network or of a process.
     #[cfg(target_os = "linux")]
     Never,
-    /// Below this directory, as far as it is in memory.
+    /// Opens files below this directory, if they are in memory.
     #[cfg(target_os = "linux")]
     Memory(std::os::fd::OwnedFd),
 }
@@ -29,8 +29,8 @@ pub(super) enum Seen {
     Unknown,
 }
 
-/// What tells one state of a file from another. Whoever changes the content, the name or the rights
-/// of a file changes its `ctime` too, which no program can set.
+/// Identifies one state of a file. Every change of content, name or permissions updates `ctime`,
+/// which no program can set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) device: u64,
@@ -91,7 +91,7 @@ mod system {
             if !kind.is_ok_and(|kind| LOCAL.contains(&kind)) {
                 return Quick::Never;
             }
-            // A system that does not know the call, or forbids it, says so now.
+            // Detect here whether the system lacks or forbids the call.
             match rustix::fs::openat2(&root, ".", OPEN, Mode::empty(), ResolveFlags::BENEATH) {
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Quick::Plainly,
                 _ => Quick::Memory(root),
@@ -146,7 +146,7 @@ mod system {
         }
     }
 
-    /// So many bytes from a position on, at most a piece, if all of them are in memory.
+    /// Reads `length` bytes at an offset, at most a piece, if all of them are in memory.
     pub(crate) fn in_memory(file: &File, at: u64, length: usize) -> Option<Bytes> {
         let fill = |bytes: &mut [u8]| {
             let into = &mut [IoSliceMut::new(bytes)];
@@ -242,7 +242,7 @@ mod tests {
         for other in ["link", "out/passwd", "../x", "/etc/passwd"] {
             assert!(matches!(quick.look(other), Seen::Unknown), "{other}");
         }
-        // Whether a name is missing is known once somebody has looked.
+        // The kernel knows that a name is missing only after a first lookup.
         assert!(matches!(quick.look("missing"), Seen::Missing | Seen::Unknown));
     }
 }

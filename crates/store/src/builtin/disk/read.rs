@@ -94,7 +94,7 @@ pub(super) fn quickly(
         return Some(Ok(Fetched::Large(metadata, file)));
     }
     let _whole = Reading::begin(&path);
-    // Somebody may have appended to it in between.
+    // Another process may have appended to it in between.
     let bytes = quick::whole(&file, length as usize)?;
     Some(Ok(Fetched::Whole(metadata, bytes)))
 }

@@ -106,7 +106,7 @@ fn begin(root: &Root, notifiers: &Notifiers, reference: &Reference) -> Result<Wa
     Ok(watched)
 }
 
-/// The path without links as far as it exists.
+/// Resolves links in the existing part of the path.
 fn real(path: &Path) -> Result<PathBuf, DiskFault> {
     let path = std::path::absolute(path)?;
     for above in path.ancestors() {

@@ -175,7 +175,7 @@ impl Draft {
             _ => fs::rename(&self.temporary.0, &self.target)?,
         }
         drop(changing);
-        // Whoever gives up now need not wait for the disk.
+        // A caller that gives up from here on need not wait for the disk.
         drop(given_up);
         flush_directory(above(&self.target))?;
         Ok(created)
@@ -222,9 +222,9 @@ fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     match File::open(directory) {
         Ok(directory) => Ok(directory.sync_all()?),
-        // One that may be written to and not read cannot be flushed by itself.
+        // A write-only file cannot be flushed by itself.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
-        // Removed by somebody else since: then there is nothing to keep.
+        // Removed by another process since, so there is nothing to flush.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 /// Content in a table. It is never a stream: those are read before.
 pub(super) trait StoredContent: Default {
-    /// Keeps content that has been read and computed as far as needed.
+    /// Stores content that has been read and evaluated as required.
     fn keep(content: Content) -> Self;
     /// Content again, without a copy.
     fn into_content(self) -> Content;

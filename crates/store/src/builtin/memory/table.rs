@@ -16,10 +16,10 @@ pub(super) type Entries<K> = BTreeMap<Box<str>, K>;
 
 /// Content by path, however it is kept.
 pub(super) trait MemoryTable {
-    /// What is there; without the body for a caller who knows the tag.
+    /// The content, without its body for a caller who knows the tag.
     fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content>;
     fn has(&self, key: &str) -> bool;
-    /// What is there as far as conditions look at it.
+    /// Whether there is content and its tag, for the check of conditions.
     fn tag(&self, key: &str) -> Option<Option<EntityTag>>;
     fn put(&mut self, key: &str, content: Content) -> Result<Outcome>;
     fn post(&mut self, key: &str, content: Content) -> Result<Outcome>;
