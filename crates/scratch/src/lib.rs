@@ -3,8 +3,8 @@
 //! - [`Service`] says which server: Postgres, Redis, NATS with JetStream, S3.
 //! - [`Server::start`] starts one and waits until it answers. Dropping it ends it and removes its
 //!   data; it also ends with the process that started it, however that ends.
-//! - [`Server::for_test`] does the same for a test: without the server's program the test is left
-//!   out and says so, except in continuous integration, where that is a failure.
+//! - [`Server::for_test`] does the same for a test. If the server's program is not installed, the
+//!   test is skipped with a message; in continuous integration it fails.
 //!
 //! - [`alone`] runs a test in a process of its own, [`usage`] measures one.
 //!

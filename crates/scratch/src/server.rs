@@ -19,7 +19,7 @@ pub struct Server {
     port: u16,
     folder: tempfile::TempDir,
     child: Option<Child>,
-    /// Removes the folder where nobody drops this, as in a test's statics.
+    /// Removes the folder if this value is never dropped, as in a test's statics.
     remover: Child,
 }
 
@@ -59,7 +59,7 @@ impl Server {
     pub fn for_test(service: Service) -> Option<Server> {
         if service.program().is_none() && std::env::var_os("CI").is_none() {
             let (name, help) = (service.name(), service.help());
-            // For those who run the tests; there is nobody else to tell when it cannot be written.
+            // A message for the user who runs the tests; a write error has no one to report to.
             let _ = writeln!(std::io::stderr(), "left out: {name} is not installed ({help})");
             return None;
         }
@@ -148,7 +148,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
-        // The folder goes with us; whoever waits to remove it need not. It may have been ended.
+        // This process removes the folder, so the remover is not needed. It may have ended already.
         let _ = self.remover.kill();
         let _ = self.remover.wait();
     }
@@ -164,7 +164,7 @@ fn spawn(command: Command) -> std::io::Result<Child> {
         let (requests, inbox) = mpsc::channel::<Request>();
         std::thread::spawn(move || {
             for (mut command, answer) in inbox {
-                // Whoever asked may have given up.
+                // The caller may have given up.
                 let _ = answer.send(command.spawn());
             }
         });

@@ -17,8 +17,8 @@ pub(super) fn when_new(
     })
 }
 
-/// Changes with their references as the watcher names them. One that has no name there has an
-/// effect that cannot be told: something at the watched reference or below it is lost.
+/// Changes with their references as the watcher names them. A change without a name above is
+/// reported as lost at the watched reference.
 pub(super) fn renamed(
     changes: Answer<Changes>,
     watched: &Reference,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// A byte stream that exposes its concrete type. Code that changes the bytes wraps the stream, and
-/// discards that type by itself.
+/// the wrapper hides that type.
 pub trait Chunks: Stream<Item = Result<Bytes>> {
     /// The stream itself.
     fn as_any(&self) -> &dyn Any;

@@ -1,5 +1,5 @@
-//! What stores that talk to databases and other servers count of themselves, for whoever watches
-//! the process: `observe` reads the numbers, and a store need not know of it.
+//! Metrics of stores that talk to databases and other servers. `observe` reads them; the stores do
+//! not depend on it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ pub const COUNTED_PLACES: usize = 64;
 /// The name under which the places beyond [`COUNTED_PLACES`] are counted.
 pub const OTHER_PLACES: &str = "(other)";
 
-/// The upper bounds of the times that are told apart in [`Waits`], in microseconds.
+/// The upper bounds of the histogram buckets in [`Waits`], in microseconds.
 pub const WAIT_BOUNDS: [u64; 11] =
     [100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000];
 
@@ -59,7 +59,7 @@ pub enum Count {
 /// What grows and falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// The connections that may be in use at a time.
+    /// The maximum number of connections.
     Slots,
     /// Those that are in use.
     Used,
@@ -150,7 +150,7 @@ impl Counters {
         all
     }
 
-    /// Counts so many more.
+    /// Adds to a counter.
     pub fn add(&self, count: Count, more: u64) {
         self.counts[count as usize].fetch_add(more, Relaxed);
     }

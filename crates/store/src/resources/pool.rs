@@ -17,7 +17,7 @@ const QUEUE: usize = 256;
 /// Parsing and hashing of large input.
 pub static DATA_POOL: Pool = Pool::new("large contents", QUEUE);
 
-/// Bytes of text that are parsed at a time: what is made of them meanwhile is several times as large.
+/// Limit of text parsed concurrently, in bytes: the parsed form is several times as large.
 const PARSED: usize = 32 << 20;
 /// Bytes for one permit.
 const PARSED_UNIT: usize = 1 << 10;
@@ -29,8 +29,8 @@ pub struct ParsePermit(
     #[expect(dead_code, reason = "held until it is dropped")] SemaphorePermit<'static>,
 );
 
-/// Waits until a text of so many bytes may be parsed: 32 MiB are at a time in the process. Hold it as long
-/// as the parsed document lies in memory.
+/// Waits until a text of `bytes` bytes may be parsed; the process parses 32 MiB concurrently. Hold
+/// the permit while the parsed document is in memory.
 ///
 /// # Errors
 /// None that a caller meets.

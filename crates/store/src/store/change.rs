@@ -1,15 +1,15 @@
-//! What a store tells of its changes.
+//! Change notifications of stores.
 
 use crate::{Content, Reference, Result};
 use futures_util::Stream;
 use std::pin::Pin;
 
-/// Changes that wait for one watcher. One that is slower loses them and is told so, once, by
-/// [`ChangeKind::Lost`].
+/// The length of a watcher's queue. A slower watcher loses its queued changes and receives one
+/// [`ChangeKind::Lost`] for them.
 pub const WAITING_CHANGES: usize = 1024;
 
-/// The changes that one watcher is told of, in the order in which they happened. Dropping it ends
-/// the watch. An error is the last item; a stream that ends without one means that the store ended.
+/// The stream of changes for one watcher, in order. Dropping it ends the watch. An error is the
+/// last item; a stream that ends without an error means that the store ended.
 pub type Changes = Pin<Box<dyn Stream<Item = Result<Change>>>>;
 
 /// One change of one reference.
@@ -29,8 +29,7 @@ pub enum ChangeKind {
     Changed,
     /// There is nothing at the reference any more.
     Deleted,
-    /// Some changes at the reference or below it could not be told: whoever follows should read
-    /// again.
+    /// Some changes at the reference or below it were missed: the watcher should read again.
     Lost,
 }
 

@@ -11,8 +11,8 @@ pub enum Condition {
     Absent,
     /// Something is there: HTTP's `If-Match: *`.
     Present,
-    /// What is there has this tag: HTTP's `If-Match: "tag"`, with the strong comparison of RFC 9110
-    /// section 8.8.3.2, so a weak tag never holds.
+    /// The current content has this tag: HTTP's `If-Match: "tag"`. RFC 9110 section 8.8.3.2
+    /// requires the strong comparison, so a weak tag never matches.
     Tag(EntityTag),
 }
 
@@ -29,7 +29,7 @@ pub enum Conditions {
 }
 
 impl Condition {
-    /// Goes on, or says what is not so. `present` is what is there with its tag, if it has one.
+    /// Checks the condition against `present`: the existing content's tag, if it has one.
     ///
     /// # Errors
     /// [`Kind::Precondition`].

@@ -125,8 +125,8 @@ pub trait Exchange {
     fn set_route(&self, pattern: &str) {
         let _ = pattern;
     }
-    /// A call to another server begins that is made for this request. `None` where nobody follows
-    /// it. The target has no query and no password.
+    /// Reports the start of a call to another server for this request. `None` without an observer.
+    /// The target has no query and no password.
     fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
         let _ = (method, target);
         None

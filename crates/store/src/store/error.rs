@@ -52,8 +52,8 @@ pub enum Kind {
     Failed,
 }
 
-/// Every kind with its name in programs and its status in HTTP (RFC 9110, RFC 6585, RFC 7725). The
-/// first kind of a status is the one that a client reads from it.
+/// Every kind with its name in programs and its HTTP status (RFC 9110, RFC 6585, RFC 7725). A
+/// client maps a status to the first kind with it.
 const KINDS: [(Kind, &str, u16); 19] = [
     (Kind::Invalid, "invalid", 400),
     (Kind::Unauthorized, "unauthorized", 401),

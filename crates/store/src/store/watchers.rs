@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-/// Where a store tells of its changes and watchers hear of them. Clones are the same place, and
-/// may be used from other threads: a database's writer publishes, workers watch.
+/// A publisher of changes: a store publishes, watchers subscribe. Clones share the subscriptions
+/// and may be used from other threads: a database's writer publishes, workers watch.
 ///
-/// - A change reaches those who watch its reference or something above it. References are compared
-///   by the parts of their paths; schemes, queries and doubled slashes make no difference.
-/// - Each watcher has a queue of [`WAITING_CHANGES`]. When it is full, all that waits is given up
-///   for one [`ChangeKind::Lost`] at the watched reference, and what comes after that waits behind
-///   it. Several changes of one reference in a row wait as one, the last.
-/// - Publishing costs one look at a counter while nobody watches, and otherwise one search for each
-///   part of the path: watchers beside it cost nothing and are not woken.
-/// - Changes carry no content, which could not cross threads: a get answers it.
-/// - When the last clone is dropped the watchers' streams end.
+/// - A change reaches the watchers of its reference and of every path above it. References are
+///   compared by path segments; schemes, queries and doubled slashes make no difference.
+/// - Each watcher has a queue of [`WAITING_CHANGES`]. On overflow, one [`ChangeKind::Lost`] at the
+///   watched reference replaces the queued changes, and later changes follow it. Consecutive
+///   changes of one reference are merged into the last.
+/// - Publishing reads one counter if there are no watchers, and otherwise does one lookup per path
+///   segment. Watchers of other paths cost nothing and are not woken.
+/// - Changes carry no content, which cannot cross threads: a get returns it.
+/// - The watchers' streams end when the last clone is dropped.
 #[derive(Clone, Default)]
 pub struct Watchers {
     shared: Arc<WatcherList>,
@@ -28,7 +28,7 @@ pub struct Watchers {
 
 #[derive(Default)]
 struct WatcherList {
-    /// How many watch: read before anything else, so that nobody pays who is not watched.
+    /// The number of watchers, read first so that publishing is free without any.
     watching: AtomicUsize,
     /// By the path that they watch, its parts joined by single slashes.
     queues: Mutex<BTreeMap<Box<str>, Vec<Arc<ChangeQueue>>>>,
@@ -56,7 +56,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Watchers {
-    /// A place that nobody watches yet.
+    /// A publisher without watchers.
     pub fn new() -> Self {
         Watchers::default()
     }
@@ -88,13 +88,13 @@ impl Watchers {
         self.publish(ChangeKind::Deleted, reference);
     }
 
-    /// Tells that something at the reference or below it has changed that cannot be named. Those
-    /// who watch something below it are told, too, each at its own reference.
+    /// Reports an unspecified change at the reference or below it. Watchers below it receive it
+    /// too, each at its own reference.
     pub fn lost(&self, reference: &Reference) {
         self.publish(ChangeKind::Lost, reference);
     }
 
-    /// Tells of a change of any kind.
+    /// Publishes a change of any kind.
     pub fn publish(&self, kind: ChangeKind, reference: &Reference) {
         if !self.is_watched() {
             return;
@@ -150,7 +150,7 @@ impl ChangeQueue {
         let mut waiting = locked(&self.waiting);
         let full = waiting.changes.len() == WAITING_CHANGES;
         match waiting.changes.back_mut() {
-            // What is lost is lost whatever happened before; a change after a loss is told.
+            // A queued loss absorbs further losses; a change after a loss is queued.
             Some((last, on)) if on == reference && (*last != ChangeKind::Lost || kind == *last) => {
                 *last = kind;
             }

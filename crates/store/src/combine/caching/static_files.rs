@@ -39,8 +39,8 @@ pub struct StaticOptions {
     /// Whether `a.css.br`, `a.css.zst` and `a.css.gz` are sent for `a.css` to who takes them, where
     /// they are not older. Default on.
     pub precompressed: bool,
-    /// Whether small files are kept in memory until the store below tells of a change there; a store
-    /// that cannot tell is asked each time. Default off: each file is looked at for each answer.
+    /// Caches small files in memory until the store below reports a change; without change
+    /// notifications, every request reads the store. Default off: every request checks the file.
     pub cached: bool,
 }
 
@@ -249,8 +249,8 @@ impl ServedFiles {
         Some(confined)
     }
 
-    /// What is at a path. What may not be seen is missing. `guessed` says that nobody named the
-    /// path, so that it is worth remembering that nothing is there.
+    /// Reads the content at a path. Hidden content is missing. `guessed` marks a path that no
+    /// client named, whose absence is worth caching.
     fn read(
         self: &Rc<Self>,
         path: &str,
@@ -268,7 +268,7 @@ impl ServedFiles {
             return Answer::ok(found);
         }
         let (site, path, ticket) = (self.clone(), path.to_string(), kept.ticket());
-        // What is kept is the content and not the short answer to somebody who has it.
+        // The cache needs the content, not the short answer for a client that has it already.
         let context = Context { known: None, ..context.clone() };
         seen(store.get(&reference, &context)).map(move |found| {
             if let Some(kept) = &site.kept {
@@ -386,7 +386,7 @@ impl ServedFiles {
         content: Content,
         mut wanted: Vec<(&'static str, &'static str)>,
     ) -> Answer<Option<Content>> {
-        // A client that has the plain file is told so.
+        // A client that already has the plain file gets the short answer.
         let known = visit.context.knows(&content);
         let Some((coding, ending)) = wanted.pop().filter(|_| !known) else {
             return Answer::ok(Some(content));

@@ -48,11 +48,11 @@ impl Csv {
     /// Values for the users of a store of CSV text: lists of records whose fields are text, or nil
     /// where a cell is empty.
     ///
-    /// Texts come back as they were, whatever is in them, and so do decimals and dates, which are
-    /// text. CSV cannot tell a number, a boolean, a list or a record from its JSON text, nor bytes
-    /// from their base64 text; empty bytes and what is no number (NaN, infinities) from nil; a field
-    /// that is missing from one that is nil; and, where a table has one column, nil from empty text.
-    /// A byte order mark at the start of the first name is lost.
+    /// Texts round-trip exactly, and so do decimals and dates, which are text. CSV does not
+    /// distinguish a number, a boolean, a list or a record from its JSON text, nor bytes from their
+    /// base64 text. Empty bytes, NaN and infinities become nil, and so does a missing field. In a
+    /// table with one column, so does empty text. A byte order mark at the start of the first name
+    /// is lost.
     pub fn down(source: Rc<dyn Store>) -> Map {
         let map = Map::new(source, "csv down");
         map.reading(|_, content| from_csv(content)).writing(|_, content| to_csv(content))

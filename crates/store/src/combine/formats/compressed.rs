@@ -21,8 +21,8 @@ pub const EXPANDED_BYTES: u64 = 16 << 30;
 /// Larger content becomes a stream.
 const AT_ONCE: usize = 64 << 10;
 
-/// How much goes into the coder at a time: a byte of gzip stands for about a thousand at most, so
-/// what comes out stays within a few megabytes.
+/// Input bytes per step of the decoder. A byte of gzip expands to about a thousand at most, so the
+/// output of a step stays within a few megabytes.
 const STEP: usize = 4 << 10;
 
 struct CompressedOptions {
@@ -55,12 +55,11 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 
 /// Content compressed in its store and plain for its users.
 ///
-/// - What is larger than 64 KiB is compressed and expanded piece by piece, as it is read.
-/// - Values and lazy content are kept as text ([`Form::Text`]). The media type is kept and tells of
-///   the plain content. Nil and empty content pass.
-/// - What is read has to be gzip: anything else is [`Kind::Invalid`], and so is gzip that is broken
-///   or cut off, where the stream comes to it. Several members after each other count as one, so a
-///   post that appends works.
+/// - Content larger than 64 KiB is compressed and expanded as a stream, on demand.
+/// - Values and lazy content are stored as text ([`Form::Text`]). The media type is preserved and
+///   describes the plain content. Nil and empty content pass.
+/// - Reads require gzip: other content is [`Kind::Invalid`], and so is corrupt or truncated gzip,
+///   at that point of the stream. Concatenated members count as one, so a post that appends works.
 /// - More than [`EXPANDED_BYTES`] are [`Kind::TooLarge`].
 pub struct Compressed;
 
@@ -101,7 +100,7 @@ fn expanded(content: Content, limit: u64) -> Answer<Content> {
 #[derive(Clone, Copy)]
 enum Direction {
     Pack,
-    /// To so many bytes at most.
+    /// Expands, with a limit in bytes.
     Expand(u64),
 }
 

@@ -46,20 +46,19 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
     })
 }
 
-/// Turns what passes between a store and its users into JSON text and back.
+/// Converts the content between a store and its users to JSON text and back.
 ///
-/// [`Json::up`] gives a store of values to a side that speaks JSON, such as an HTTP server: what is
-/// read leaves as JSON bytes, what is written is parsed. [`Json::down`] is the inverse: it gives
-/// values to a program whose store keeps JSON text, such as a directory.
+/// [`Json::up`] serves a store of values to a side that speaks JSON, such as an HTTP server: reads
+/// are serialized, writes are parsed. [`Json::down`] is the inverse: it gives values to a program
+/// whose store holds JSON text, such as a directory.
 ///
-/// - JSON of more than [`AT_ONCE`] bytes is parsed on a thread of the [`DATA_POOL`], and passed on as a
-///   [`json::Document`] unless it has to obey a class.
-/// - Parsing fails with [`crate::Kind::Invalid`] at a line and column. Values that are written
-///   through `up`, and JSON that is read through it, are what they should be and pass unchanged;
-///   likewise in the other direction.
-/// - Entity tags, times and the class pass; listing and deleting are not touched.
-/// - Changes are told without content: a get answers it as it should be.
-/// - A merge through `down` hands the JSON text on: its store has to know what that means.
+/// - JSON of more than [`AT_ONCE`] bytes is parsed on a thread of the [`DATA_POOL`], and passed on
+///   as a [`json::Document`] unless it has to obey a class.
+/// - Parse errors are [`crate::Kind::Invalid`] with a line and column. Values written through `up`,
+///   and JSON read through it, pass unchanged, and likewise for `down`.
+/// - Entity tags, times and the class pass; listing and deleting are not affected.
+/// - Changes carry no content: a get returns it converted.
+/// - A merge through `down` passes the JSON text on, and its store has to support that.
 pub struct Json {
     source: Rc<dyn Store>,
     direction: Direction,
@@ -98,7 +97,7 @@ impl Json {
         self
     }
 
-    /// Parses at most so many bytes instead of [`COLLECT_LIMIT`].
+    /// Sets the parser's size limit in bytes; the default is [`COLLECT_LIMIT`].
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self

@@ -1,4 +1,4 @@
-//! At most so many calls a second, and so many at once.
+//! Rate and concurrency limits.
 
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
@@ -69,12 +69,11 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     },
 };
 
-/// Lets calls through to a source at a rate (a token bucket) and so many at once. Others wait for
-/// their turn in the order in which they came, until their deadline; where too many wait already
-/// the answer is [`Kind::Unavailable`], at once.
+/// Limits the rate (a token bucket) and the concurrency of calls to a source. Excess calls wait in
+/// FIFO order until their deadline. A full queue is refused at once with [`Kind::Unavailable`].
 ///
-/// A call that is given up while it waits has taken nothing. One is under way until it is answered:
-/// a stream that is answered, and a watch, does not count any longer.
+/// A cancelled waiting call uses no capacity. A call holds its permit until it is answered: a
+/// returned stream or watch no longer counts.
 pub struct Limit {
     source: Rc<dyn Store>,
     gate: Rc<Gate>,
@@ -136,7 +135,7 @@ impl Bucket {
 }
 
 impl Gate {
-    /// Passes at once where nobody waits and nothing is used up.
+    /// Takes a permit at once if the queue is empty and capacity is left.
     fn try_pass(&self) -> Option<CallPermit> {
         let _turn = self.turn.try_acquire().ok()?;
         let slot = match &self.slots {

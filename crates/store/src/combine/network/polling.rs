@@ -56,19 +56,19 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     },
 };
 
-/// Lists a store again and again and tells what is different: for stores that cannot tell of their
-/// changes, where asking is affordable.
+/// Polls a store and reports the differences: for stores without change notifications, where
+/// polling is affordable.
 ///
-/// - A round gets every reference at and below the watched one and compares entity tags; where there
-///   are none, times and lengths; and the content itself where there are neither. A source that
-///   cannot list is looked at at the reference alone.
-/// - Rounds begin `every` so often after the last one has ended, so they never overlap, and those
-///   who watch the same reference share them. While nobody watches, or no watcher asks for the next
-///   change, nothing is asked.
-/// - What changed and changed back between two rounds is not told, and of one round, what is gone is
-///   told first and then the rest in the order of their paths. More than [`WAITING_CHANGES`] of them are told as lost.
-/// - A round that fails with a temporary error is left out; another error ends the watch. So does
-///   finding more than [`POLLED_REFERENCES`] or more than [`POLLED_DEPTH`] levels.
+/// - A round gets every reference at and below the watched one and compares entity tags. Without
+///   tags it compares times and lengths, and without those the content. In a source that cannot
+///   list, it polls the reference alone.
+/// - A round begins `every` after the previous one ended, so rounds never overlap; watchers of one
+///   reference share them. Polling stops while there are no watchers, or none of them requests the
+///   next change.
+/// - A change that is reverted between two rounds is not reported. A round reports deletions first
+///   and then the rest, in path order. More than [`WAITING_CHANGES`] of them are reported as lost.
+/// - A temporary error skips the round; any other error ends the watch. So does exceeding
+///   [`POLLED_REFERENCES`] or [`POLLED_DEPTH`] levels.
 /// - All other verbs pass. The time is tokio's: watching needs its runtime.
 pub struct Polling {
     source: Rc<dyn Store>,
@@ -79,7 +79,7 @@ pub struct Polling {
 
 type PolledReferences = Rc<RefCell<BTreeMap<Box<str>, Weak<PolledReference>>>>;
 
-/// A reference that somebody watches.
+/// A reference with at least one watcher.
 struct PolledReference {
     source: Rc<dyn Store>,
     reference: Reference,

@@ -150,7 +150,7 @@ impl Retry {
 }
 
 impl RetryOptions {
-    /// The pause after so many repetitions, from random bits.
+    /// The pause after `tried` attempts, with jitter from random bits.
     fn pause(&self, tried: u32, random: u64) -> Duration {
         let doubled =
             self.initial_delay.saturating_mul(1_u32.checked_shl(tried).unwrap_or(u32::MAX));

@@ -22,9 +22,9 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 pub struct Rename;
 
 impl Rename {
-    /// What is `a/x` here is `b/x` in `source`, for each pair `(a, b)`; of several that fit, the
-    /// longest counts. Paths that no pair is for keep their name, also those that another has
-    /// there: `b/x` above is the same as `a/x`, and is told as `a/x`.
+    /// Maps `a/x` here to `b/x` in `source`, for each pair `(a, b)`; the longest match wins. Other
+    /// paths keep their name, even the target of a pair: `b/x` here is the same as `a/x`, and its
+    /// changes are reported as `a/x`.
     pub fn prefixes<N: Into<String>>(
         source: Rc<dyn Store>,
         names: impl IntoIterator<Item = (N, N)>,

@@ -37,17 +37,17 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     },
 };
 
-/// Chooses a store by name, and another one where no name fits.
+/// Dispatches to a store by name, with an optional default.
 ///
-/// By segment, `a/b/c` is `b/c` in the store that is mounted at `a`, and listing the root names
-/// the stores. By scheme, `a:b/c` is the same reference in the store of the scheme `a`.
+/// By segment, `a/b/c` is `b/c` in the store mounted at `a`, and listing the root lists the stores.
+/// By scheme, `a:b/c` is the same reference in the store of the scheme `a`.
 ///
-/// Where no store fits nothing is there: reading answers that it is missing, and writing is
-/// [`Kind::NotAllowed`]. Stores can be mounted and taken away at any time.
+/// Without a matching store, a read finds nothing and a write is [`Kind::NotAllowed`]. Stores can
+/// be mounted and unmounted at any time.
 ///
-/// Watching the root, by segment, watches all stores, and needs all of them to tell. A watch ends
-/// with a temporary error when a store that it is about is mounted or taken away: whoever follows
-/// should read and watch again.
+/// By segment, watching the root watches all stores, and requires every store to support it.
+/// Mounting or unmounting a watched store ends the watch with a temporary error: the watcher should
+/// then read and watch again.
 pub struct Route {
     by: By,
     mounts: Rc<Mounts>,
@@ -111,7 +111,7 @@ impl Route {
         Route { by: By::Scheme, ..Route::by_segment() }
     }
 
-    /// Mounts a store under a name, in place of the one that was there, which is answered.
+    /// Mounts a store under a name and returns the store it replaces.
     pub fn mount(&self, name: &str, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         let before = self.mounts.stores.borrow_mut().insert(name.into(), store);
         self.mounts.watchers.lost(&Reference::from_path(name));

@@ -154,7 +154,7 @@ impl CacheState {
         }
     }
 
-    /// Forgets what somebody else has changed, without waiting for the cache.
+    /// Invalidates after a change by another program, without waiting for the cache.
     pub(super) fn changed(&self, reference: &Reference, extent: Extent) {
         for part in self.parts() {
             part.changed(reference, extent);
@@ -165,7 +165,7 @@ impl CacheState {
             let gone = self.cache.delete(&Reference::from_path(&*name), &Context::default());
             if !matches!(gone, Answer::Ready(Ok(_))) {
                 let mut leftover = self.leftover.borrow_mut();
-                // Beyond that it stays in the cache, where nobody finds it, until it is replaced.
+                // Beyond that it stays in the cache, unreachable, until it is replaced.
                 if leftover.len() < CACHED_ENTRIES {
                     leftover.push(name);
                 }
@@ -242,7 +242,7 @@ impl CacheState {
         Answer::ok(())
     }
 
-    /// Asks the source, or waits for somebody who does.
+    /// Reads from the source, or joins a read under way.
     pub(super) async fn miss(
         self: Rc<Self>,
         name: String,

@@ -21,7 +21,7 @@ enum FlightOutcome {
     Shared(Result<Option<Content>>),
     /// Content that cannot be shared: each asks for itself.
     Alone,
-    /// The one who asked has gone away: somebody else asks.
+    /// The leader was cancelled: another caller takes over.
     GivenUp,
 }
 
@@ -35,7 +35,8 @@ pub(super) enum Boarding<'a> {
     Alone,
 }
 
-/// Somebody's read for all who want the same. Dropped without an answer, the next one asks.
+/// The leader of a single-flight read. If it is dropped without a result, the next caller takes
+/// over.
 pub(super) struct Lead<'a> {
     flights: &'a Flights,
     name: &'a str,
@@ -52,7 +53,7 @@ impl Flights {
                 self.0.borrow_mut().insert(name.into(), flight.clone());
                 return Boarding::Lead(Lead { flights: self, name, flight });
             };
-            // Nothing else runs between the look and the wait, so nobody lands unseen.
+            // No other task runs between the check and the wait, so no result is missed.
             if flight.outcome.borrow().is_none() {
                 flight.landed.notified().await;
             }
@@ -71,7 +72,7 @@ impl Flights {
         }
     }
 
-    /// Lets nobody join the reads under way any more: what they bring may be old.
+    /// Closes the reads under way to new callers, because their results may be stale.
     pub(super) fn close(&self) {
         self.0.borrow_mut().clear();
     }

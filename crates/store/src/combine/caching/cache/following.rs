@@ -36,7 +36,7 @@ pub(super) enum SourceFollower {
     From(Instant),
     /// The source has not answered yet.
     Starting(Pin<Box<dyn Future<Output = Result<Changes>>>>),
-    /// Each change is told.
+    /// The source reports every change.
     On(Changes),
     /// The source cannot tell.
     Never,
@@ -47,16 +47,15 @@ impl SourceFollower {
         SourceFollower::From(Instant::now())
     }
 
-    /// Whether changes are told, so that something can be kept.
+    /// Whether the source reports changes, so that caching is safe.
     pub(super) fn is_on(&self) -> bool {
         matches!(self, SourceFollower::On(_))
     }
 
-    /// What was changed since the last look, one thing at a time: everything, where a watch has
-    /// begun or ended.
+    /// The next change since the last call; a change of everything after a watch began or ended.
     pub(super) fn next(&mut self, source: &dyn Store) -> Option<(Reference, Extent)> {
         let everything = Some((Reference::default(), Extent::AndBelow));
-        // Nobody is woken: the next use of the cache looks again.
+        // No waker is needed: the next use of the cache polls again.
         let mut step = Step::from_waker(Waker::noop());
         loop {
             match self {

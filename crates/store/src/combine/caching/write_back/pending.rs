@@ -52,7 +52,7 @@ pub(super) struct PendingWrites {
     state: RefCell<PendingState>,
     /// A write was done or lost.
     moved: Notify,
-    /// Somebody waits for all of them.
+    /// Wakes the task early when a caller waits for the flush.
     hurry: Notify,
 }
 
@@ -170,7 +170,7 @@ impl PendingWrites {
         room && state.bytes + size(content) <= self.options.max_size
     }
 
-    /// Lets a write wait. Answers as a put or a delete does, as far as that is known.
+    /// Queues a write. Returns whether a put creates or a delete removes content, if that is known.
     pub(super) fn add(
         self: &Rc<Self>,
         reference: &Reference,
@@ -276,14 +276,14 @@ impl PendingWrites {
         Ok(())
     }
 
-    /// The same, and tells of what was lost.
+    /// Drains the queue and returns the error of a lost write.
     pub(super) async fn flush(&self) -> Result<()> {
         self.drained().await?;
         self.state.borrow_mut().lost.take().map_or(Ok(()), Err)
     }
 }
 
-/// Somebody who waits, so that writes are done without delay.
+/// RAII guard of a waiting caller, during which writes are not delayed.
 struct Hurry<'a>(&'a PendingWrites);
 
 impl<'a> Hurry<'a> {
