@@ -121,7 +121,7 @@ pub trait Store {
         None
     }
 
-    /// What it is, in a word or two, for graphs and logs: `memory`, `disk /srv/www`.
+    /// A description in a word or two, for graphs and logs: `memory`, `disk /srv/www`.
     fn describe(&self) -> String;
 
     /// The stores it is made of, for graphs: a label and the store.

@@ -27,8 +27,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How many directories one [`Disk`] watches at most, those above the watched places included.
-/// The system has a limit of its own for each user (`fs.inotify.max_user_watches`).
+/// The maximum number of directories that a [`Disk`] watches, including the directories above the
+/// watched paths. The system has a limit for each user (`fs.inotify.max_user_watches`).
 pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 
 /// Files and directories.
@@ -231,7 +231,7 @@ impl Store for Disk {
     }
 }
 
-/// What was read as content: a directory is the list of the names in it.
+/// The result of a read as content: a directory is the list of its names.
 fn content(root: Arc<Root>, fetched: Fetched, reference: &Reference) -> Answer<Option<Content>> {
     if !matches!(fetched, Fetched::Directory) {
         return Answer::ok(fetched.into_content(reference));

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 
-/// How long the text of a variable may be, in bytes: what Linux lets a child process have.
+/// Size limit of a variable in bytes: Linux's limit for the environment of a child process.
 const MAX_LENGTH: usize = 128 << 10;
 
 /// The variables of the process environment.

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use table::{Entries, MemoryTable};
 
-/// How many names [`Memory::named`] gives content to. What has a name stays until the process ends.
+/// The maximum number of [`Memory::named`] stores. A named store lives until the process ends.
 pub const NAMED_MEMORIES: usize = 4096;
 
 /// Content by path, in memory.
@@ -58,7 +58,7 @@ enum Flavour {
     Site,
 }
 
-/// What has a name in this process.
+/// The named stores of this process.
 type Named = BTreeMap<Box<str>, (Arc<RwLock<Entries<SharedContent>>>, Watchers)>;
 
 static NAMED: Mutex<Named> = Mutex::new(BTreeMap::new());
@@ -81,9 +81,9 @@ impl Memory {
         Memory { flavour: Flavour::Site, ..Memory::dictionary() }
     }
 
-    /// The dictionary of a name: the same content for all threads of the process, from the first
-    /// use of the name until the process ends. Lazy content is computed when it is put: as plain
-    /// data, or as text where it has a media type of its own, such as a page.
+    /// The store of a name: the same content for all threads of the process, from the first use of
+    /// the name until the process ends. Lazy content is evaluated when it is put: as text if it has
+    /// a media type, such as a page, and otherwise as plain data.
     ///
     /// # Errors
     /// [`Kind::TooLarge`] when [`NAMED_MEMORIES`] others have names.
@@ -194,7 +194,7 @@ fn check(only_if: Option<&Condition>, table: &dyn MemoryTable, key: &str) -> Res
     condition.check(tag.as_ref().map(Option::as_ref))
 }
 
-/// Told while the table is still locked, so that watchers hear of changes in their order.
+/// Publishes under the table's lock, so that watchers receive changes in order.
 fn tell(watchers: &Watchers, table: &dyn MemoryTable, key: &str) {
     if !watchers.is_watched() {
         return;

@@ -3,7 +3,7 @@
 use crate::{Answer, Body, Change, Changes, Content, Context, Entry, Reference, Value};
 use futures_util::{StreamExt, stream};
 
-/// Changes content that was found, unless it is the short answer to a caller who knows it already.
+/// Maps found content, unless it is the short answer to a caller who has it already.
 pub(super) fn when_new(
     found: Answer<Option<Content>>,
     context: &Context,
@@ -65,7 +65,7 @@ pub(super) fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// About the bytes that content takes in memory.
+/// The approximate size of content in memory, in bytes.
 pub(super) fn size(content: &Content) -> u64 {
     match &content.body {
         Body::Bytes(bytes) => bytes.len() as u64,

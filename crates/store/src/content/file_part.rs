@@ -1,4 +1,4 @@
-//! A part of an open file, for those who have the system send it without reading it themselves.
+//! A range of an open file, which the system can send without a read by the program.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -43,10 +43,10 @@ impl FilePart {
         FilePart { file: self.file.clone(), from: self.from + from, length }
     }
 
-    /// Whether all of it seems to be in the system's memory, so that sending it waits for no disk.
-    /// One byte of each 64 KiB is tried, and the last one: what is between may have been given back
-    /// by the system, which then costs a short wait. False where the system cannot say, and where
-    /// the file has become shorter.
+    /// Whether the whole range seems to be in the page cache, so that sending it does not wait for
+    /// the disk. The check reads one byte of each 64 KiB and the last byte. The system may have
+    /// evicted pages in between, which then costs a short wait. False where the system cannot tell,
+    /// and where the file has become shorter.
     pub fn is_in_memory(&self) -> bool {
         let Some(last) = self.length.checked_sub(1) else { return true };
         let mut tried = (0..last).step_by(STEP as usize).chain([last]);

@@ -1,4 +1,4 @@
-//! Streams of which a part can be read without reading what is before it.
+//! Streams with random access.
 
 use crate::{FilePart, Result};
 use bytes::Bytes;

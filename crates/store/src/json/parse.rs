@@ -10,7 +10,7 @@ pub const MAX_DEPTH: usize = 128;
 /// without a bound a short request could keep a worker busy.
 pub const MAX_DIGITS: usize = 100_000;
 
-/// Up to this many fields, looking for a doubled name by comparing each with each is fastest.
+/// Up to this many fields, a pairwise comparison is the fastest search for a repeated name.
 const FEW_FIELDS: usize = 16;
 
 /// Reads one JSON text, with nothing but white space around it.
@@ -419,7 +419,7 @@ fn place(text: &str, at: usize) -> String {
     format!("line {line}, column {column}")
 }
 
-/// Lets a name stand once: the last value at the first place.
+/// Merges fields of the same name: the last value, at the first position.
 fn join_doubled(fields: &mut Vec<(String, Value)>) {
     if fields.len() <= FEW_FIELDS {
         let doubled =

@@ -165,12 +165,12 @@ impl Tape {
     }
 }
 
-/// How many names are remembered to tell new ones from those that came before.
+/// How many names the tape remembers to detect repeated ones.
 const KNOWN_NAMES: usize = 256;
 
 struct TapeWriter {
     tape: Tape,
-    /// Where the source lies in memory, to tell texts within it.
+    /// The address of the source in memory, to recognize its slices.
     start: usize,
     known: [u32; KNOWN_NAMES],
 }
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The value that the nodes from a place on stand for, and the place after them.
+    /// The value of the nodes at a position, and the position after them.
     fn value(tape: &Tape, at: usize) -> (Value, usize) {
         let (node, mut at) = tape.node(at);
         let value = match node {

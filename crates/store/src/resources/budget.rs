@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub const DEFAULT_BUDGET: usize = 512 << 20;
 /// One request may use this part of the budget.
 const SHARES: usize = 2;
-/// What arrives may use this part of it: the rest is for what is made of that, or requests that wait
-/// for each other's memory would all be refused.
+/// The divisor of the budget's share for incoming bodies. The rest is for values made from them;
+/// otherwise requests that wait for each other's memory would all be refused.
 const ARRIVING: usize = 2;
 
 static BUDGET: Budget = Budget::new(DEFAULT_BUDGET);
@@ -49,7 +49,7 @@ impl Budget {
         self.is_enforced.store(true, Ordering::Relaxed);
     }
 
-    /// Sets the limit, in bytes. What is held already stays.
+    /// Sets the limit, in bytes. Memory already held stays.
     pub fn set_limit(&self, bytes: usize) {
         self.limit.store(bytes, Ordering::Relaxed);
     }
@@ -178,7 +178,7 @@ impl Allowance {
         Ok(())
     }
 
-    /// What was held already is this request's from now on, until it ends.
+    /// Charges memory already held to this request until it ends.
     pub fn keep(&self, held: Held) {
         self.held.borrow_mut().absorb(held);
     }

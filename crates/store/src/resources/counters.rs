@@ -25,7 +25,7 @@ pub struct Counters {
     pub place: String,
     counts: [AtomicU64; Count::ALL.len()],
     levels: [AtomicU64; Level::ALL.len()],
-    /// How long those waited who did not get a connection at once.
+    /// The waiting times for connections, excluding immediate ones.
     pub waits: Waits,
 }
 
@@ -36,7 +36,7 @@ pub enum Count {
     Statements,
     /// Rows that statements answered.
     Rows,
-    /// Reads that were answered with what was kept of an earlier one.
+    /// Reads served from the cache.
     Kept,
     /// Transactions that were committed.
     Commits,
@@ -50,9 +50,9 @@ pub enum Count {
     Retries,
     /// Connections that were made.
     Opened,
-    /// Those who were refused because too many waited already.
+    /// Calls refused because the queue was full.
     Refused,
-    /// Those who waited in vain.
+    /// Calls that timed out in the queue.
     Late,
 }
 

@@ -33,7 +33,7 @@ pub struct ParsePermit(
 /// the permit while the parsed document is in memory.
 ///
 /// # Errors
-/// None that a caller meets.
+/// None in practice.
 pub async fn parse_permit(bytes: usize) -> Result<ParsePermit> {
     let units = bytes.min(PARSED).div_ceil(PARSED_UNIT);
     let permit = PARSING.acquire_many(u32::try_from(units).unwrap_or(1)).await;
@@ -53,7 +53,8 @@ pub struct Pool {
 struct QueueSlot(&'static Pool);
 
 impl Pool {
-    /// A pool with a queue of this length. `what` waits there stands in the error of a full queue.
+    /// A pool with a queue of this length. `what` names the waiting work in the error of a full
+    /// queue.
     pub const fn new(what: &'static str, queue: usize) -> Pool {
         Pool { what, queue, waiting: AtomicUsize::new(0), threads: LazyLock::new(threads) }
     }

@@ -1,4 +1,4 @@
-//! A bounded number of connections that many want: who comes first is served first.
+//! A bounded FIFO pool of connection slots.
 
 use crate::resources::counters::{Count, Counters, Level};
 use crate::{Error, Kind};
@@ -47,7 +47,7 @@ pub enum NoSlot {
 }
 
 impl Slots {
-    /// Free slots, which the counters tell of.
+    /// Creates free slots that report to the counters.
     pub fn new(limits: SlotLimits, counters: Arc<Counters>) -> Arc<Self> {
         let slots = limits.slots.clamp(1, Semaphore::MAX_PERMITS);
         counters.rise(Level::Slots, slots as u64);

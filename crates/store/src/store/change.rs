@@ -16,13 +16,13 @@ pub type Changes = Pin<Box<dyn Stream<Item = Result<Change>>>>;
 pub struct Change {
     /// Of what kind.
     pub kind: ChangeKind,
-    /// What has changed, as the watched store names it: what a get there would be asked for.
+    /// The changed reference, as the watched store names it for a get.
     pub reference: Reference,
     /// The new content, where the store has it at hand; a get answers it otherwise.
     pub content: Option<Content>,
 }
 
-/// The kinds of change. What was put, posted and merged is the same to a watcher.
+/// The kinds of change. Puts, posts and merges are the same to a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
     /// There is new content at the reference.
@@ -55,7 +55,7 @@ impl Change {
         Change { kind: ChangeKind::Deleted, reference, content: None }
     }
 
-    /// Changes at or below the reference that could not be told.
+    /// Unreported changes at or below the reference.
     pub fn lost(reference: Reference) -> Self {
         Change { kind: ChangeKind::Lost, reference, content: None }
     }

@@ -2,12 +2,12 @@
 
 use crate::{EntityTag, Error, Kind, Reference, Result, Verb};
 
-/// What has to be so for a write to happen ([`crate::Context::only_if`]). The store looks and
-/// writes as one step: of several who write under the same condition one succeeds, the others get
-/// [`Kind::Precondition`] and nothing of theirs is written.
+/// A precondition of a write ([`crate::Context::only_if`]). The store checks and writes atomically:
+/// of several writers under the same condition one succeeds. The others get [`Kind::Precondition`]
+/// and change nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing is there: HTTP's `If-None-Match: *`.
+    /// No content exists: HTTP's `If-None-Match: *`.
     Absent,
     /// Something is there: HTTP's `If-Match: *`.
     Present,
@@ -55,7 +55,7 @@ impl Condition {
 }
 
 impl Conditions {
-    /// Refuses a condition that is not kept here, because to write without looking would be worse.
+    /// Refuses an unsupported condition, because an unconditional write would be worse.
     ///
     /// # Errors
     /// [`Kind::NotAllowed`].

@@ -23,7 +23,7 @@ pub struct Outcome {
 pub enum Effect {
     /// Something exists that did not exist before.
     Created,
-    /// Something that existed was changed or removed, or the store cannot tell.
+    /// Existing content was changed or removed, or the store cannot tell.
     #[default]
     Changed,
     /// Nothing existed, and nothing was done: a delete of a missing reference.

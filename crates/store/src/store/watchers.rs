@@ -36,7 +36,7 @@ struct WatcherList {
 
 /// What waits for one watcher.
 struct ChangeQueue {
-    /// What it watches, in its own words.
+    /// The watched reference, as the watcher wrote it.
     reference: Reference,
     waiting: Mutex<WaitingChange>,
 }
@@ -46,12 +46,13 @@ struct WaitingChange {
     changes: VecDeque<(ChangeKind, Reference)>,
     waker: Option<Waker>,
     ended: bool,
-    /// Why it ended, where that is an error: told once.
+    /// The error that ended the watch, reported once.
     fault: Option<(Kind, String)>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these locks is whole at each moment; a panic elsewhere takes nothing from it.
+    // The data behind these locks is always consistent, so a panic elsewhere does not invalidate
+    // it.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -61,7 +62,7 @@ impl Watchers {
         Watchers::default()
     }
 
-    /// Whether anybody watches anything: for stores that would have to work to tell.
+    /// Whether there is any watcher, for stores with a cost of reporting.
     pub fn is_watched(&self) -> bool {
         self.shared.watching.load(Ordering::Acquire) > 0
     }
@@ -78,12 +79,12 @@ impl Watchers {
         Box::pin(ChangeWatcher { queue, path, shared: Arc::downgrade(&self.shared) })
     }
 
-    /// Tells that there is new content at a reference.
+    /// Publishes new content at a reference.
     pub fn changed(&self, reference: &Reference) {
         self.publish(ChangeKind::Changed, reference);
     }
 
-    /// Tells that there is nothing at a reference any more.
+    /// Publishes the deletion of a reference.
     pub fn deleted(&self, reference: &Reference) {
         self.publish(ChangeKind::Deleted, reference);
     }
@@ -145,7 +146,7 @@ impl Drop for WatcherList {
 }
 
 impl ChangeQueue {
-    /// Lets a change wait; answers who waits for it.
+    /// Queues a change and returns the watcher's waker.
     fn push(&self, kind: ChangeKind, reference: &Reference) -> Option<Waker> {
         let mut waiting = locked(&self.waiting);
         let full = waiting.changes.len() == WAITING_CHANGES;
@@ -225,7 +226,7 @@ fn at_and_above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::once(path).chain(above).chain(root)
 }
 
-/// Those who watch something below a path.
+/// The watchers below a path.
 fn below<'a>(
     queues: &'a BTreeMap<Box<str>, Vec<Arc<ChangeQueue>>>,
     path: &str,

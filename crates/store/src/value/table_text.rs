@@ -18,7 +18,7 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// The format of content by its media type; nothing where it is no text, or of another type.
+    /// The format of content by its media type; `None` for content that is not a table as text.
     pub fn of(content: &Content) -> Option<TableFormat> {
         if !matches!(content.body, Body::Bytes(_) | Body::Text(_) | Body::Stream(..)) {
             return None;
@@ -31,18 +31,18 @@ impl TableFormat {
     }
 }
 
-/// Text that comes in pieces, given in parts that end with a record.
+/// Splits streamed text into parts that end with a record.
 pub struct TableText {
     stream: ByteStream,
     format: TableFormat,
     held: BytesMut,
-    /// How far it was looked through, and whether that ends within quotes.
+    /// The end of the scanned text, and whether it is within quotes.
     scanned: usize,
     quoted: bool,
     /// The last end of a record up to there.
     end: Option<usize>,
     ended: bool,
-    /// The line at which what is held begins.
+    /// The line of the first buffered byte.
     line: u64,
 }
 
@@ -138,7 +138,7 @@ impl TableText {
         self.end.filter(|end| *end >= least)
     }
 
-    /// What is held up to an end, with its line.
+    /// The buffered text up to an end, with its line.
     fn split(&mut self, end: usize) -> (u64, Bytes) {
         self.scanned = self.scanned.saturating_sub(end);
         self.end = None;

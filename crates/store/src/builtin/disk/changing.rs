@@ -1,4 +1,4 @@
-//! Who changes a file at the moment, among the threads of this process.
+//! Write locks of files, shared by the threads of this process.
 
 use super::place::DiskFault;
 use super::read;

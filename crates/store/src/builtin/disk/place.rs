@@ -48,7 +48,7 @@ pub(super) struct Root {
     confines: Option<PathBuf>,
     /// Whether symbolic links are followed at all.
     links: bool,
-    /// How files are looked at on the worker's thread.
+    /// How the worker's thread reads files.
     pub(super) quick: Quick,
 }
 
@@ -178,8 +178,8 @@ impl Root {
         Ok(ResolvedPath { path, found, slash, root })
     }
 
-    /// What is at a path whose parts above are real. Follows a link and changes the path to where
-    /// it leads; a link that leads nowhere counts as nothing at its end and as an obstacle above.
+    /// The target at a path whose parents are real. Follows a link and replaces the path with its
+    /// target. A dangling link counts as missing at the end of a path and as an obstacle above.
     fn look(&self, path: &mut PathBuf, follow: bool) -> Result<Option<PathTarget>, DiskFault> {
         let metadata = match path.symlink_metadata() {
             Ok(metadata) if metadata.is_symlink() && !follow => return Ok(Some(PathTarget::Link)),

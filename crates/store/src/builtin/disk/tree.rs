@@ -28,15 +28,16 @@ pub(super) enum WatchRequest {
     Watch { base: PathBuf, above: Vec<PathBuf>, answer: Sender<Result<(), DiskFault>> },
     /// A place is not watched any more.
     Release(PathBuf),
-    /// Nothing is watched any more.
+    /// The last watch has ended.
     Stop,
 }
 
-/// What is watched on one disk.
+/// The watches on one disk.
 ///
-/// Directories are watched one by one, not by the library's recursion, which could miss what is
-/// made in a new directory before it is watched: here a directory is watched first and read then.
-/// Directories above a watched place are watched, too, because the place may appear, go or move
+/// Directories are watched one by one, not by the library's recursion, which could miss files in a
+/// new directory before its watch begins. Here the watch begins before the directory is read. The
+/// directories above a watched path are watched too, because it may appear, vanish or move with
+/// them.
 /// with them.
 pub(super) struct Tree {
     system: RecommendedWatcher,
@@ -44,7 +45,7 @@ pub(super) struct Tree {
     watchers: Watchers,
     /// The watched places: how often, and the directories above them.
     bases: BTreeMap<PathBuf, (usize, Vec<PathBuf>)>,
-    /// The directories that are watched, with what tells each from another in its place.
+    /// The watched directories with their identities, which detect replacement.
     directories: BTreeMap<PathBuf, Identity>,
 }
 
@@ -154,7 +155,7 @@ impl Tree {
             if tell {
                 self.tell(&directory, Watchers::changed);
             }
-            // It may have gone meanwhile, or may not be read, which then is true of what is in it.
+            // It may have gone, or be unreadable, and then so is its content.
             let Ok(entries) = directory.read_dir() else { continue };
             for entry in entries.flatten() {
                 let Ok(kind) = entry.file_type() else { continue };
@@ -182,7 +183,7 @@ impl Tree {
             let Some(before) = identity(directory) else { return Ok(()) };
             match self.system.watch(directory, RecursiveMode::NonRecursive) {
                 Ok(()) => {}
-                // Gone, or not to be read by us: then there is nothing that could be told.
+                // Gone or unreadable, so there is nothing to report.
                 Err(error) if is_out_of_reach(&error) => return Ok(()),
                 Err(error) => return Err(fault(error)),
             }
@@ -216,7 +217,7 @@ impl Tree {
         }
         match path.symlink_metadata() {
             Err(error) if is_missing(error.kind()) => {
-                // What was in it may have gone with it, or have come and gone unheard.
+                // Its content may be gone with it, or have changed unseen.
                 let was_directory = matches!(
                     kind,
                     EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder)
@@ -240,7 +241,7 @@ impl Tree {
                     Some(_) => {
                         self.forget(path);
                         self.find(path);
-                        // What was done in between was not heard.
+                        // Changes in between were missed.
                         self.tell(path, Watchers::lost);
                     }
                 }
@@ -331,7 +332,7 @@ fn fault(error: notify::Error) -> DiskFault {
             "the system watches as many directories as it may; raise fs.inotify.max_user_watches, \
              or watch a smaller part",
         ),
-        // What the system says when a user has as many instances of inotify as it may have.
+        // The system's error when a user has reached the limit of inotify instances.
         notify::ErrorKind::Io(error) if error.raw_os_error() == Some(libc::EMFILE) => {
             DiskFault::Refused(
                 Kind::Unavailable,

@@ -54,7 +54,7 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
         if content.media_type.is_none() && matches!(content.body, Body::Text(_) | Body::Bytes(_)) {
             content.media_type = mime_guess::from_path(key).first_raw().map(Into::into);
         }
-        // Lazy content can answer something else each time, so no tag can stand for it.
+        // Lazy content may vary with each read, so it has no tag.
         content.entity_tag = (!matches!(content.body, Body::Lazy(_))).then(next_tag);
         let tag = content.entity_tag.clone();
         let outcome = match self.get_mut(key) {
@@ -156,7 +156,7 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
     }
 }
 
-/// Changes what is kept and gives it a new tag. A change that fails leaves it as it is.
+/// Changes an entry and gives it a new tag. A failed change leaves it as it is.
 fn change<K: StoredContent, T>(
     place: &mut K,
     change: impl FnOnce(&mut Content) -> Result<T>,

@@ -91,7 +91,7 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
     let options = parts.read("a Cache", &SETTINGS)?;
     let read_only = options.read_only_source;
     let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
-    // What is written above a source that is only read must not be evicted.
+    // Writes above a read-only source must not be evicted.
     let held = |name| !read_only || parts.has(name);
     let mut cache = Cache::new(kept.clone(), parts.source()?)
         .with_size(if held("maxSize") { options.max_size } else { u64::MAX })
@@ -143,13 +143,13 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Keeps in `cache` what is read from `source`. The cache should keep content at any path and
-    /// nothing else, as [`Memory::site`] does. What is in it already is answered, too.
+    /// Caches reads of `source` in `cache`. The cache should hold content at any path and nothing
+    /// else, as [`Memory::site`] does. Existing content of the cache is served too.
     pub fn new(cache: Rc<dyn Store>, source: Rc<dyn Store>) -> Self {
         Cache { shared: Rc::new(CacheState::new(cache, source)) }
     }
 
-    /// Keeps in memory what is read from `source`.
+    /// Caches reads of `source` in memory.
     pub fn in_memory(source: Rc<dyn Store>) -> Self {
         Cache::new(Rc::new(Memory::site()), source)
     }
@@ -166,22 +166,22 @@ impl Cache {
         self
     }
 
-    /// Asks the source again for what was kept so long ago, by tokio's clock. What the cache had
-    /// before it was this store's cache counts as old.
+    /// Sets the TTL of entries, by tokio's clock. Entries from before this store's use of the cache
+    /// count as expired.
     pub fn with_age(self, age: Duration) -> Self {
         self.shared.settings.update(|old| fill::Settings { age: Some(age), ..old });
         self
     }
 
-    /// Keeps what is put as well, once the source has it: for sources that answer what was put.
+    /// Caches puts as well, once the source has them: for sources that return content unchanged.
     pub fn write_through(self) -> Self {
         self.shared.settings.update(|old| fill::Settings { write_through: true, ..old });
         self
     }
 
-    /// Forgets what the source tells to have changed, by whomever. Until the source watches, and
-    /// while it does not (after an error it is asked again each second), nothing is kept; neither is
-    /// what was in the cache before.
+    /// Invalidates entries when the source reports a change, by any writer. Nothing is cached
+    /// before the watch begins or while it is down; after an error it is retried each second.
+    /// Earlier content of the cache is not served.
     pub fn watching(self) -> Self {
         self.shared.settings.update(|old| fill::Settings { known_only: true, ..old });
         *self.shared.following.borrow_mut() = Some(following::SourceFollower::new());
@@ -257,8 +257,8 @@ impl Layer for Cache {
         Ok(Below::same(&self.shared.source, reference))
     }
 
-    /// A cache of its own that only reads, and forgets what this one forgets: what this one holds
-    /// may come from outside of the confined part.
+    /// A separate read-only cache that shares the invalidations of this one, whose entries may come
+    /// from outside the confined part.
     fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         let part = Rc::new(CacheState::new(Rc::new(Memory::site()), inner));
         part.settings.set(self.shared.settings.get());
@@ -427,7 +427,7 @@ impl Layer for Cache {
     }
 }
 
-/// A transaction of the source, during which nothing is kept.
+/// A transaction of the source, during which nothing is cached.
 struct Pending {
     inner: Rc<dyn Transaction>,
     _writing: Writing,
@@ -435,7 +435,7 @@ struct Pending {
 }
 
 impl Transaction for Pending {
-    /// Forgets what was kept before the transaction. Nothing was kept since.
+    /// Invalidates entries from before the transaction; nothing was cached since.
     fn commit(&self) -> Answer<()> {
         let shared = self.shared.clone();
         self.inner.commit().and_then(move |()| {

@@ -78,7 +78,7 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 /// [`tokio::runtime::LocalRuntime`].
 pub struct WriteBack {
     pending: Rc<PendingWrites>,
-    /// What is read where nothing is pending: the source, or a confined part of it.
+    /// The source, or a confined part of it, for reads without a pending write.
     source: Rc<dyn Store>,
 }
 
@@ -115,8 +115,7 @@ impl WriteBack {
         WriteBack { pending, source }
     }
 
-    /// Does what is pending now and waits for it. Answers the error of the first write that was
-    /// lost since the last flush.
+    /// Flushes the pending writes. Returns the error of the first write lost since the last flush.
     pub fn flush(&self) -> Answer<()> {
         if self.pending.is_clean() {
             return Answer::ok(());
@@ -125,7 +124,7 @@ impl WriteBack {
         Answer::later(async move { pending.flush().await })
     }
 
-    /// Lets a write wait, or does it after all others.
+    /// Queues a write, or performs it after all others.
     fn write(
         &self,
         reference: &Reference,
@@ -166,7 +165,7 @@ impl WriteBack {
     }
 }
 
-/// Lets a write wait once its content is at hand and there is room for it.
+/// Queues a write once its content is read and the queue has room.
 async fn write_when_possible(
     pending: Rc<PendingWrites>,
     on: Reference,
@@ -214,7 +213,7 @@ impl Layer for WriteBack {
         Ok(Below::same(&self.source, reference))
     }
 
-    /// Reads see what is pending; writes are refused, because they would leave the confined part.
+    /// Reads see pending writes; writes are refused, because they would leave the confined part.
     fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         let confined = WriteBack { pending: self.pending.clone(), source: inner };
         Some(Rc::new(ReadOnly::new(Rc::new(confined))))

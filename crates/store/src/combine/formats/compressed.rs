@@ -17,8 +17,8 @@ use std::rc::Rc;
 /// be terabytes.
 pub const EXPANDED_BYTES: u64 = 16 << 30;
 
-/// What is compressed in one go, and what may come out of expanding in one go: some milliseconds.
-/// Larger content becomes a stream.
+/// Size limit of input to compress, and of output to expand, in one step: some milliseconds. Larger
+/// content becomes a stream.
 const AT_ONCE: usize = 64 << 10;
 
 /// Input bytes per step of the decoder. A byte of gzip expands to about a thousand at most, so the
@@ -69,7 +69,7 @@ impl Compressed {
         Compressed::gzip_up_to(source, EXPANDED_BYTES)
     }
 
-    /// The same with another limit to what is read, in bytes.
+    /// The same with another size limit of reads, in bytes.
     pub fn gzip_up_to(source: Rc<dyn Store>, limit: u64) -> Map {
         let map = Map::new(source, "gzip");
         map.reading(move |_, content| expanded(content, limit))
@@ -163,7 +163,7 @@ struct Recoder {
     coder: Coder,
     input: Bytes,
     ended: bool,
-    /// Bytes that went in and came out since others had their turn.
+    /// Input and output bytes since the last yield to other tasks.
     worked: usize,
 }
 
@@ -216,7 +216,7 @@ impl Coder {
         }
     }
 
-    /// What has come out and was not taken yet.
+    /// Output that the reader has not taken yet.
     fn out(&mut self) -> &mut Vec<u8> {
         match self {
             Coder::Pack(inner) => inner.get_mut(),

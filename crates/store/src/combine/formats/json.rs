@@ -38,7 +38,7 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
         Some(class) => converter.with_class(class),
         None => converter,
     };
-    // The kernel adds what it knows of the class and of those that it refers to.
+    // The kernel adds the class and the classes it refers to.
     let contract = parts.options.get("contract").and_then(Value::as_list);
     Ok(match contract {
         Some(classes) => converter.with_contract(Contract::read(classes)).into(),
@@ -84,13 +84,13 @@ impl Json {
         Json { direction: Direction::Down, ..Json::up(source) }
     }
 
-    /// Says which class the parsed records stand for.
+    /// Sets the class of the parsed records.
     pub fn with_class(mut self, name: impl Into<Rc<str>>) -> Self {
         self.class = Some(name.into());
         self
     }
 
-    /// Refuses what is written unless it obeys a class: [`crate::Kind::Unprocessable`]. A post
+    /// Validates writes against a class: violations are [`crate::Kind::Unprocessable`]. A post
     /// without content is nil.
     pub fn with_contract(mut self, contract: Contract) -> Self {
         self.contract = Some(Arc::new(contract));
@@ -275,7 +275,7 @@ impl Layer for Json {
     }
 }
 
-/// A page or a document: written in a form of its own, whose text is no data.
+/// A page or a document: serialized in its own format, whose text is not data.
 fn is_document(content: &Content) -> bool {
     let own = content.media_type.as_deref().unwrap_or_default();
     let own = own.split(';').next().unwrap_or_default().trim();
@@ -348,7 +348,7 @@ fn parsed(text: Bytes, duty: Option<Duty>) -> Answer<Body> {
     })
 }
 
-/// What is posted as a value: nothing at all is nil, because an action needs no content.
+/// The posted value: empty content is nil, because an action needs no content.
 fn posted_value(content: Content, parsing: Parsing) -> Answer<Content> {
     if !matches!(content.body, Body::Stream(..)) {
         let empty = match &content.body {
@@ -369,7 +369,7 @@ fn posted_value(content: Content, parsing: Parsing) -> Answer<Content> {
     })
 }
 
-/// Whether a value obeys the class, where there is one.
+/// Validates a value against the class, if any.
 fn check(value: &Value, duty: Option<&Duty>) -> Result<()> {
     let Some((contract, verb)) = duty else { return Ok(()) };
     let purpose = match verb {

@@ -1,4 +1,4 @@
-//! Telling of the changes of a store that cannot tell.
+//! A combinator that polls for changes.
 
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
@@ -15,17 +15,17 @@ use std::hash::{Hash, Hasher};
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
-/// How many references one watch looks at.
+/// The maximum number of references in one watch.
 pub const POLLED_REFERENCES: usize = 10_000;
 
-/// How many levels below the watched reference are looked at.
+/// The maximum number of levels below the watched reference.
 pub const POLLED_DEPTH: usize = 64;
 
 /// How much is read, in bytes, of content that has neither an entity tag nor a time of its last
 /// change. What follows counts only by its length.
 pub const POLLED_CONTENT: usize = 1 << 20;
 
-/// How long one look at everything may take.
+/// The timeout of a round.
 const ROUND: Duration = Duration::from_secs(60);
 
 struct PollingOptions {
@@ -73,7 +73,7 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 pub struct Polling {
     source: Rc<dyn Store>,
     every: Duration,
-    /// By path, what is watched now.
+    /// The watched references, by path.
     places: PolledReferences,
 }
 
@@ -90,14 +90,14 @@ struct PolledReference {
 
 type Round = LocalBoxFuture<'static, Result<Rc<Snapshot>>>;
 
-/// What there was, each path with a hash of what tells its content from another.
+/// The state after a round: each path with a hash of the data that identifies its content.
 struct Snapshot {
     number: u64,
     found: BTreeMap<String, u64>,
 }
 
 impl Polling {
-    /// Looks at what is watched of `source` every so often. Less than a millisecond counts as one.
+    /// Polls the watched references of `source` every `every`, at least a millisecond.
     pub fn new(source: Rc<dyn Store>, every: Duration) -> Self {
         let every = every.max(Duration::from_millis(1));
         Polling { source, every, places: PolledReferences::default() }
@@ -287,7 +287,7 @@ impl Layer for Polling {
             let latest = RefCell::new(Rc::new(Snapshot { number: 0, found }));
             let next = RefCell::new(None);
             let place = Rc::new(PolledReference { source, reference: on, every, latest, next });
-            // Of two that begin at the same time the later one is found by those who follow.
+            // Of two watches that begin at the same time, later watchers find the second.
             let name = place.reference.to_string().into();
             places.borrow_mut().insert(name, Rc::downgrade(&place));
             Ok(changes(place))

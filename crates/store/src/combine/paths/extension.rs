@@ -43,7 +43,7 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// Adds `extension`, with or without its dot, to what is asked of `source`.
+    /// Appends `extension`, with or without its dot, to the references for `source`.
     pub fn new(source: Rc<dyn Store>, extension: &str) -> Self {
         let extension = extension.trim_start_matches('.');
         let ending = if extension.is_empty() { String::new() } else { format!(".{extension}") };

@@ -37,8 +37,8 @@ impl Map {
         Map { source, name: name.into(), down: None, up: None, reading: None, writing: None }
     }
 
-    /// Changes references: `down` from the caller's to the store's, `up` back again, for listings
-    /// and for what was posted. An error is the answer of the verb.
+    /// Maps references: `down` from the caller's to the store's, `up` back again, for listings and
+    /// the results of posts. An error is the answer of the verb.
     pub fn references(
         mut self,
         down: impl Fn(&Reference) -> Result<Reference> + 'static,
@@ -55,7 +55,7 @@ impl Map {
         self
     }
 
-    /// Changes what is put, posted and merged.
+    /// Maps the content of puts, posts and merges.
     pub fn writing(mut self, f: impl Fn(&Reference, Content) -> Answer<Content> + 'static) -> Self {
         self.writing = Some(Rc::new(f));
         self

@@ -10,7 +10,7 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     aliases: &["NameRemappingStore", "MPWNameRemappingStore"],
     help: "renames path segments",
     settings: &NO_SETTINGS,
-    // Pairs of names: each name stands for the option of the same number.
+    // Pairs of names: each name belongs to the option of the same number.
     make: |parts| {
         let below = |at: usize| parts.text(&at.to_string()).unwrap_or_default().to_string();
         let pairs = parts.names.iter().enumerate().map(|(at, above)| (above.clone(), below(at)));

@@ -59,7 +59,7 @@ pub struct Route {
 struct Confining {
     /// Whether links within a store are followed.
     links: bool,
-    /// By name, each store with what it was confined to; without a name, the store of the others.
+    /// Each mounted store with its confined store, by name; without a name, the default store.
     latest: RefCell<ConfinedMounts>,
 }
 
@@ -85,12 +85,12 @@ impl Confining {
     }
 }
 
-/// What is mounted, shared by a route and its confined copies.
+/// The mounts, shared by a route and its confined copies.
 #[derive(Default)]
 struct Mounts {
     stores: RefCell<BTreeMap<Box<str>, Rc<dyn Store>>>,
     otherwise: RefCell<Option<Rc<dyn Store>>>,
-    /// Hears what is mounted and taken away.
+    /// Publishes mounts and unmounts.
     watchers: Watchers,
 }
 
@@ -329,9 +329,9 @@ impl Layer for Route {
         self.choose(reference).map_or(reading, |(store, below)| store.verbs(&below))
     }
 
-    /// At its root a route by path over confined stores, which follows what is mounted later;
-    /// elsewhere the confined store of the name. A store without links may be replaced by one with
-    /// links, so it is seen through a confined route as well.
+    /// At its root, a route by path over confined stores, which follows later mounts; elsewhere the
+    /// confined store of the name. A store without links may be replaced by a store with links, so
+    /// a confined route wraps it as well.
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
         let links = links && self.confined.as_ref().is_none_or(|own| own.links);
         if !self.is_root(reference) {

@@ -37,8 +37,8 @@ impl Sequence {
         Sequence { stores }
     }
 
-    /// Whether something is there is said by all stores, and the first alone is written to, so a
-    /// condition can only be kept where there is one.
+    /// Existence depends on all stores, and writes reach the first alone. A condition is therefore
+    /// supported only with a single store.
     fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
         let condition = context.only_if.as_ref();
         self.conditions(reference).admit(condition, verb, reference)
@@ -104,7 +104,7 @@ impl Layer for Sequence {
         all.map(|all| all.map(in_order))
     }
 
-    /// No listing of its own: a walk merges those of the stores.
+    /// Without its own listing, a walk merges those of the stores.
     fn layer_keys(&self, _: &Reference, _: &KeyRange, _: &Context) -> Answer<Option<KeyPage>> {
         Answer::ok(None)
     }
@@ -220,8 +220,8 @@ async fn has(store: &Rc<dyn Store>, reference: &Reference) -> bool {
     matches!(store.get(reference, &Context::default()).await, Ok(Some(_)))
 }
 
-/// Asks one store after the other as long as it is missing there; the last answer counts. `None`
-/// where there is no store.
+/// Asks the stores in order until one has the reference; the last answer counts. `None` without a
+/// store.
 fn search<T: 'static>(
     stores: &[Rc<dyn Store>],
     ask: impl Fn(&dyn Store) -> Answer<T> + 'static,

@@ -1,4 +1,4 @@
-//! Telling of what is written.
+//! A combinator that reports verbs to a function.
 
 use crate::combine::layer::{Below, Layer};
 use crate::{Answer, Content, Context, Reference, Result, Store, Value, Verb};

@@ -36,7 +36,7 @@ pub struct Merge {
 type Puts = RefCell<HashMap<Reference, Rc<(Mutex<()>, Cell<usize>)>>>;
 
 impl Merge {
-    /// Adds to what is in `source`.
+    /// Appends puts to the content of `source`.
     pub fn new(source: Rc<dyn Store>) -> Self {
         Merge { source, puts: Rc::default() }
     }
@@ -153,7 +153,7 @@ fn length(body: &Body) -> usize {
         Body::Bytes(bytes) => bytes.len(),
         Body::Text(text) => text.len(),
         Body::Value(Value::Text(text)) => text.len(),
-        // As many as two limits on values let in.
+        // Other values have limits of their own, so a merge holds at most twice those.
         _ => 0,
     }
 }

@@ -1,4 +1,4 @@
-//! One question to the source for all who ask at the same time.
+//! Single-flight: concurrent reads of one reference share one read of the source.
 
 use crate::{Content, Kind, Result};
 use std::cell::RefCell;
@@ -25,9 +25,9 @@ enum FlightOutcome {
     GivenUp,
 }
 
-/// What one who asks has to do.
+/// The role of a caller in a single-flight read.
 pub(super) enum Boarding<'a> {
-    /// Ask, and tell the others by [`Lead::land`].
+    /// Read the source, and share the result by [`Lead::land`].
     Lead(Lead<'a>),
     /// Nothing: another has brought the answer.
     Brought(Result<Option<Content>>),
@@ -79,14 +79,14 @@ impl Flights {
 }
 
 impl Lead<'_> {
-    /// Tells those who wait.
+    /// Wakes the waiting callers.
     pub(super) fn land(self, result: &Result<Option<Content>>, complete: bool) {
         let outcome = match result {
             Ok(None) => FlightOutcome::Shared(Ok(None)),
             Ok(Some(content)) if complete => content
                 .share()
                 .map_or(FlightOutcome::Alone, |content| FlightOutcome::Shared(Ok(Some(content)))),
-            // The time was this one's; others may have more.
+            // This caller ran out of time; others may have more.
             Err(error) if !matches!(error.kind, Kind::Timeout | Kind::Cancelled) => {
                 FlightOutcome::Shared(Err(error.clone()))
             }

@@ -1,4 +1,4 @@
-//! A cache hears of what others change in its source.
+//! A cache's watch of its source.
 
 use crate::{ChangeKind, Changes, Context, Kind, Reference, Result, Store};
 use std::future::Future;
@@ -17,7 +17,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    /// Of a change that was told.
+    /// The extent of a reported change.
     pub(super) fn of(kind: ChangeKind) -> Self {
         match kind {
             ChangeKind::Changed => Extent::AndAbove,
@@ -29,8 +29,8 @@ impl Extent {
 /// How long after a watch has ended the next one begins.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A watch of the whole source, looked at whenever the cache is used: no task runs for it, what is
-/// told waits in the watch, and a read that finds nothing waiting costs one look.
+/// A watch of the whole source, polled on each use of the cache. It needs no task: changes are
+/// queued in the watch, and a read without changes costs one poll.
 pub(super) enum SourceFollower {
     /// No watch until then.
     From(Instant),
@@ -38,7 +38,7 @@ pub(super) enum SourceFollower {
     Starting(Pin<Box<dyn Future<Output = Result<Changes>>>>),
     /// The source reports every change.
     On(Changes),
-    /// The source cannot tell.
+    /// The source does not report changes.
     Never,
 }
 

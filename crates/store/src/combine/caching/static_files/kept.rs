@@ -33,7 +33,7 @@ enum SiteWatch {
     Not,
     Beginning(Answer<Changes>),
     Running(Changes),
-    /// The store cannot tell: nothing is kept.
+    /// The store does not report changes, so nothing is cached.
     Refused,
 }
 
@@ -116,7 +116,7 @@ impl SiteCache {
                 Poll::Pending => return true,
                 Poll::Ready(Some(Ok(_))) => self.forget(),
                 Poll::Ready(_) => {
-                    // It may be able to tell again.
+                    // The store may support watches again.
                     self.forget();
                     *watch = SiteWatch::Not;
                     return false;
