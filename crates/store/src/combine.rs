@@ -1,28 +1,28 @@
-//! Combinators: stores made of stores, one small file each.
+//! Combinators: stores that wrap other stores, one small file each.
 //!
 //! | combinator | what it does |
 //! | --- | --- |
 //! | [`Relative`] | a store seen from one of its references |
 //! | [`Json`] | values above, JSON text below, or the other way round |
 //! | [`Csv`], [`TextCodec`], [`Compressed`] | the same for tables, text and gzip |
-//! | [`Map`] | other references, other content, by functions |
-//! | [`Route`] | one store for each first part of the path, or for each scheme |
-//! | [`Sequence`] | the first store that has it |
-//! | [`Cache`] | a quick store in front of a slow one |
-//! | [`Log`] | tells of what is written |
-//! | [`Polling`] | tells of changes of a store that cannot, by asking |
-//! | [`ReadOnly`] | refuses to write |
-//! | [`Ensure`] | what is missing is an error |
+//! | [`Map`] | functions that rewrite references and content |
+//! | [`Route`] | dispatches by the first path segment, or by scheme |
+//! | [`Sequence`] | the first store that has the reference |
+//! | [`Cache`] | a fast store in front of a slow one |
+//! | [`Log`] | reports writes |
+//! | [`Polling`] | change notifications for a store without them |
+//! | [`ReadOnly`] | refuses writes |
+//! | [`Ensure`] | turns missing content into an error |
 //! | [`Extension`], [`Rename`] | other names below than above |
-//! | [`Merge`] | what is put is added to what is there |
-//! | [`WriteBack`] | answers writes at once and does them later |
-//! | [`StaticFiles`] | files as a web server shows them |
-//! | [`Timeout`], [`Retry`], [`Limit`] | for stores on the other side of a network |
+//! | [`Merge`] | a put appends to the existing content |
+//! | [`WriteBack`] | answers writes at once and performs them later |
+//! | [`StaticFiles`] | files as a web server serves them |
+//! | [`Timeout`], [`Retry`], [`Limit`] | for stores across a network |
 //!
-//! [`Layer`] is the one way to write another.
+//! [`Layer`] is the way to write a new combinator.
 //!
-//! Each keeps the laws of [`crate::Store`] as far as its sources do, hands on the caller's context,
-//! and answers at once when its sources do (a cache only when it has it).
+//! Each combinator keeps those laws of [`crate::Store`] that its sources keep, and passes on the
+//! caller's context. It answers synchronously when its sources do; a cache does so only on a hit.
 
 mod answers;
 mod caching;

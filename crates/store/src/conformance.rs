@@ -1,12 +1,12 @@
-//! The suite that every store has to pass.
+//! The conformance suite for stores.
 //!
-//! [`check`] runs directed checks, one for each behaviour that the documentation of [`Store`]
-//! promises: among them clients that write at the same time, and verbs that are given up in the
-//! middle. Then it runs random lists of operations, on the store and on a [`crate::Memory`] beside
-//! it, which have to agree after each step, and a watcher of the store who follows the changes has
-//! to arrive at the same content. The random lists are the same in every run.
+//! [`check`] runs a directed check for each behaviour in the documentation of [`Store`], including
+//! concurrent clients and cancelled verbs. Then it runs random lists of operations against the
+//! store and a [`crate::Memory`], which must agree after each step. A watcher that follows the
+//! changes must arrive at the same content. The random lists are the same in every run.
 //!
-//! [`check_layer`] is for wrappers: no verb is forgotten, and none goes around a confined source.
+//! [`check_layer`] is for wrappers: it finds forgotten verbs, and verbs that bypass a confined
+//! source.
 //!
 //! ```no_run
 //! # use runnel_store::{Disk, conformance::{Abilities, Keeps, Posting, check}};
@@ -44,11 +44,11 @@ use subject::Subject;
 pub use abilities::{Abilities, Keeps, Posting};
 pub use layers::check_layer;
 
-/// Checks an empty store, and leaves it empty but for collections that do not vanish. Runs in a
-/// tokio runtime of the current thread.
+/// Checks an empty store, and leaves it empty except for collections that do not vanish. Requires a
+/// current-thread tokio runtime.
 ///
 /// # Panics
-/// With the store, the check and what is wrong, when the store does not behave.
+/// With the store, the check and the problem, when the store does not conform.
 pub async fn check(store: Rc<dyn Store>, abilities: Abilities) {
     let subject = Subject::new(store, abilities);
     read::check(&subject).await;

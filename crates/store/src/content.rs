@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::SystemTime;
 
-/// Content with what is known about it.
+/// Content with its metadata.
 #[derive(Default)]
 pub struct Content {
     /// The content itself.
@@ -30,7 +30,7 @@ pub struct Content {
     pub metadata: Option<Rc<Metadata>>,
     /// When it was last changed, where the store knows it.
     pub modified: Option<SystemTime>,
-    /// The class that a record of this content stands for, for stores that make objects.
+    /// The class of a record in this content, for stores that create objects.
     pub class: Option<Rc<str>>,
 }
 
@@ -57,14 +57,15 @@ pub enum Body {
 }
 
 impl Seekable {
-    /// Content of a length in bytes. `open` answers so many bytes from a position on, and is only
-    /// asked for what lies within the content.
+    /// A stream body of known length. `open` takes an offset and a length in bytes, always within
+    /// the content, and returns that range.
     pub fn body(length: u64, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
         Body::Stream(Seekable::stream(length, None, open), Some(length))
     }
 
-    /// Content that is a part of an open file: who can have the system send it need not read it.
-    /// `open` is as for [`Seekable::body`], its positions count from the beginning of the part.
+    /// Content that is a range of an open file, which the system can send without a read by the
+    /// caller. `open` is as for [`Seekable::body`]; its offsets count from the beginning of the
+    /// range.
     pub fn of_file(file: FilePart, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
         let length = file.length();
         Body::Stream(Seekable::stream(length, Some(file), open), Some(length))
@@ -98,8 +99,8 @@ pub trait Lazy {
         None
     }
 
-    /// Whether keeping it keeps what it is, as an object does, and its value is at hand. What runs
-    /// again when it is wanted, such as rows of a query, is not settled.
+    /// Whether storing this object preserves it and its value is available. Content that is
+    /// recomputed on demand, such as the rows of a query, is not settled.
     fn is_settled(&self) -> bool {
         false
     }

@@ -11,10 +11,10 @@ use std::rc::Rc;
 /// How many levels below the reference a copy goes.
 pub const COPIED_DEPTH: usize = 64;
 
-/// How many references a copy looks at. Beyond, it ends with an error.
+/// The maximum number of references in a copy, which fails beyond it.
 pub const COPIED_REFERENCES: u64 = 10_000_000;
 
-/// How many failures a copy tells of; the others are counted.
+/// The maximum number of failures in a report; further ones are only counted.
 pub const COPY_FAILURES: usize = 100;
 
 /// How many contents are copied at the same time at most.
@@ -26,17 +26,16 @@ const COMPARED: usize = 8 << 20;
 /// What a [`copy`] does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyOptions {
-    /// Deletes what is in the target and not in the source. Nothing is deleted where a listing of
-    /// the source failed.
+    /// Deletes content that exists only in the target, except where a listing of the source failed.
     pub delete_extra: bool,
     /// Contents that are copied at the same time, from 1 to 256.
     pub concurrent: usize,
-    /// Leaves alone what is the same in the target already.
+    /// Skips content that is equal in the target.
     pub only_changed: bool,
 }
 
 impl Default for CopyOptions {
-    /// Everything, eight at a time, and nothing is deleted.
+    /// Copies everything, eight contents concurrently, and deletes nothing.
     fn default() -> Self {
         CopyOptions { delete_extra: false, concurrent: 8, only_changed: false }
     }
@@ -69,19 +68,19 @@ pub struct CopyReport {
     pub failures: Vec<(Reference, Error)>,
 }
 
-/// Copies what is at a reference and everything below it.
+/// Copies the content at a reference and everything below it.
 ///
 /// - Content is streamed where the source streams it. It keeps its media type where the target
-///   keeps one. What is missing is not copied; a missing source is [`Kind::NotFound`].
-/// - A single failure ends nothing: it is counted and told in the report. The copy fails as a whole
-///   when the source cannot be read at all, or beyond [`COPIED_DEPTH`] or [`COPIED_REFERENCES`].
-/// - A collection may answer a list of what is in it; that is no content. What is content in the
-///   target and only a collection in the source stays.
+///   stores one. Missing content is not copied; a missing source is [`Kind::NotFound`].
+/// - A single failure does not end the copy: the report counts and lists it. The copy fails as a
+///   whole when the source is unreadable, or beyond [`COPIED_DEPTH`] or [`COPIED_REFERENCES`].
+/// - A list of its members is not the content of a collection. Content of the target that is only a
+///   collection in the source stays.
 /// - `only_changed` compares entity tags first, then known lengths, then the contents; streams of
-///   more than 8 MiB are copied. Equal tags count where both are strong: of two stores that make
-///   their tags from the content. Tags that differ say nothing, because most stores have their own.
-/// - A target within the source (`a` to `a/copy` of the same store) is left out of what is copied.
-///   Copying something onto itself is [`Kind::Conflict`], and so is a target above its source with
+///   more than 8 MiB are copied. Equal tags count if both are strong: two stores may derive them
+///   from the content. Different tags prove nothing, because most stores assign their own.
+/// - A target within the source (`a` to `a/copy` of the same store) is excluded from the copy.
+///   Copying a reference onto itself is [`Kind::Conflict`]. So is a target above its source with
 ///   `delete_extra`, which would delete the source.
 /// - `progress` is called after each content.
 pub fn copy(
@@ -217,7 +216,7 @@ impl<P: FnMut(&CopyProgress)> Copying<P> {
         Ok(())
     }
 
-    /// Counts what is looked at.
+    /// Counts visited references.
     fn seen(&mut self, depth: usize) -> Result<()> {
         self.seen += 1;
         let message = match (self.seen > COPIED_REFERENCES, depth > COPIED_DEPTH) {
@@ -276,7 +275,7 @@ impl<P: FnMut(&CopyProgress)> Copying<P> {
                     continue;
                 }
             };
-            // Where the source cannot tell what it has, nothing is extra.
+            // If the source cannot list, nothing counts as extra.
             let here = if has { sides.list_from(&path).await } else { Ok(None) };
             let Ok(here) = here else { continue };
             let here: HashSet<String> =
@@ -384,7 +383,7 @@ fn length(content: &Content) -> Option<u64> {
     }
 }
 
-/// Whether a list has the names of what is in a collection, or their paths, and nothing else.
+/// Whether a list has exactly the names, or the paths, of a collection's members.
 fn is_listing(names: &[Value], entries: &[Entry]) -> bool {
     let first =
         |value: &Value| value.as_str().and_then(|path| path.split('/').next().map(String::from));

@@ -25,7 +25,7 @@ const MAX_LENGTH: usize = 256 << 10;
 pub struct Graph {
     /// Stores, and the names that lead to them.
     pub nodes: Vec<GraphNode>,
-    /// What uses what, in the order in which the stores tell of it.
+    /// The dependencies between stores, in the order of discovery.
     pub edges: Vec<GraphEdge>,
     /// Whether that is everything: not beyond [`GRAPH_NODES`], four times as many edges, or 64
     /// levels.

@@ -1,10 +1,9 @@
-//! References, stores and content: the one idea of Runnel, without any language.
+//! References, stores and content: the core of Runnel, independent of the language.
 //!
-//! - [`Reference`] names a thing: `scheme:path?query`.
-//! - [`Store`] answers verbs on references: get, put, post, merge, delete, list, query,
-//!   watch.
-//! - [`Content`] is what a verb carries: bytes, a value, a stream, or something [`Lazy`].
-//! - [`Answer`] is how a verb answers: at once, or later.
+//! - [`Reference`] names a resource: `scheme:path?query`.
+//! - [`Store`] answers verbs on references: get, put, post, merge, delete, list, query, watch.
+//! - [`Content`] is the payload of a verb: bytes, a value, a stream, or a [`Lazy`] object.
+//! - [`Answer`] is the result of a verb, available at once or later.
 //!
 //! Reading order: `reference`, `content`, `store`, then any store or combinator.
 

@@ -13,7 +13,7 @@ pub struct Query {
     pub sort: Vec<Sort>,
     /// At most this many.
     pub limit: Option<u64>,
-    /// Leaving out so many first.
+    /// Number of leading results to skip.
     pub offset: u64,
     /// Only these fields, in this order; all when empty.
     pub fields: Vec<String>,

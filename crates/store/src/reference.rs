@@ -6,12 +6,12 @@ use crate::Text;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The name of a thing in a store. The path is what was written after the scheme, unescaped:
-/// `/tmp/x`, `//host/x`, `bucket/key`, or empty. Stores that are not hierarchical at the root
-/// treat `/a` and `a` as the same: see [`Reference::relative_path`].
+/// The name of a resource in a store. The path is the unescaped text after the scheme: `/tmp/x`,
+/// `//host/x`, `bucket/key`, or empty. Stores without a hierarchy at the root treat `/a` and `a` as
+/// the same: see [`Reference::relative_path`].
 ///
-/// Text becomes one segment of a path by [`crate::encode_segment`]. A store that hands segments to
-/// something else (names of files, keys of rows) gets the text back by [`crate::decode_segment`].
+/// [`crate::encode_segment`] turns text into one path segment. A store that uses segments as names
+/// of files or keys of rows restores the text by [`crate::decode_segment`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reference {
     scheme: Option<Text>,

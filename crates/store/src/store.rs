@@ -84,10 +84,10 @@ pub trait Store {
         Error::not_allowed(Verb::Query, reference).into()
     }
 
-    /// Tells of changes at the reference and below it, from the moment of the answer on: whatever
-    /// is written after that is told, by whomever the store can see. Changes may be told once for
-    /// several writes of a reference in quick succession, and a write may be told though it changed
-    /// nothing, but never the other way round. At most [`crate::WAITING_CHANGES`] wait for a watcher.
+    /// Streams changes at the reference and below it, starting when the answer is ready. The stream
+    /// covers every write that the store can see, by any writer. Several quick writes to a
+    /// reference may be reported as one change, and a write without effect may be reported too. No
+    /// change is missed. At most [`crate::WAITING_CHANGES`] are queued for each watcher.
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         let _ = context;
         Error::not_allowed(Verb::Watch, reference).into()
@@ -104,8 +104,8 @@ pub trait Store {
         Verbs::ALL
     }
 
-    /// The conditions of writes ([`Context::only_if`]) that are kept at the reference. One that is
-    /// not is refused ([`Conditions::admit`]), never ignored. Must not wait.
+    /// The write conditions ([`Context::only_if`]) that the store supports at the reference. Other
+    /// conditions are refused ([`Conditions::admit`]), never ignored. Must not wait.
     fn conditions(&self, reference: &Reference) -> Conditions {
         let _ = reference;
         Conditions::None
@@ -121,7 +121,7 @@ pub trait Store {
         None
     }
 
-    /// What it is, in a word or two, for graphs and logs: `memory`, `disk /srv/www`.
+    /// A description in a word or two, for graphs and logs: `memory`, `disk /srv/www`.
     fn describe(&self) -> String;
 
     /// The stores it is made of, for graphs: a label and the store.
@@ -153,8 +153,8 @@ pub trait Tables {
         context: &Context,
     ) -> Answer<u64>;
 
-    /// Runs a statement in the store's own language (SQL) with its parameters in order. One that
-    /// reads answers its rows; one that writes answers the number of changed rows.
+    /// Runs a statement in the store's own language (SQL) with positional parameters. A read
+    /// returns its rows, a write the number of changed rows.
     fn run(
         &self,
         reference: &Reference,

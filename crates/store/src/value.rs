@@ -52,7 +52,7 @@ impl Value {
         left == 0
     }
 
-    /// Takes as many as it has from what is left.
+    /// Subtracts its size from the rest of the limit.
     fn count(&self, left: &mut usize) {
         let own = match self {
             Value::Text(text) => 1 + text.len() / (LARGE_TEXT / LARGE),

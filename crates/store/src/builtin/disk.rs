@@ -27,57 +27,54 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How many directories one [`Disk`] watches at most, those above the watched places included.
-/// The system has a limit of its own for each user (`fs.inotify.max_user_watches`).
+/// The maximum number of directories that a [`Disk`] watches, including the directories above the
+/// watched paths. The system has a limit for each user (`fs.inotify.max_user_watches`).
 pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 
 /// Files and directories.
 ///
-/// - Reading a file answers its bytes with the media type that its name suggests, the time of its
-///   last change, and a strong entity tag made of inode, size and time. Files of up to 64 KiB are
-///   read at once, larger ones are streamed in chunks of that size, each when it is asked for, and any
-///   part of them can be had ([`crate::Seekable`]). Who has the system send a large file
-///   ([`crate::FilePart`]) sends the file's own memory: a program that writes into a file instead of
-///   replacing it may have readers of that moment get some of both.
-/// - Reading a directory answers the list of the names in it.
-/// - A put writes a temporary file beside the target, flushes it to the disk and renames it: a
-///   reader sees the old file or the new one, and a put that fails or is cancelled leaves the old
-///   one and no temporary file. Missing directories are made. Values are written as what a person
-///   reads ([`crate::Form::Text`]). Putting nil makes a directory.
-/// - A post appends to the file, or creates it, in one step for readers within this process. Readers
-///   elsewhere may see a part of it, and a machine that fails in the middle may leave one.
-/// - What is written, and the directories that it is written in, are flushed before the answer:
-///   what was answered well is there after a failure of the machine, as far as its disk keeps its
-///   own promises. A process that is killed leaves the old file or the new one, and perhaps a
-///   temporary file, which no listing shows, and which a listing after a day removes.
-/// - A write under a condition ([`crate::Condition`]) is one step for all of this process. That nothing is
-///   there is kept towards other processes too, where the file system has hard links; a tag is not:
-///   what another program does at that very moment may be replaced.
-/// - A delete removes a file, a link (not what it leads to) or an empty directory.
+/// - Reading a file returns its bytes with the media type for its name, its modification time, and
+///   a strong entity tag of inode, size and time. Files of up to 64 KiB are read at once. Larger
+///   files are streamed on demand in chunks of that size, with random access ([`crate::Seekable`]).
+///   Sending a large file through the system ([`crate::FilePart`]) sends the page cache itself. A
+///   program that overwrites a file in place may thus mix old and new bytes for current readers.
+/// - Reading a directory returns the list of its names.
+/// - A put writes a temporary file beside the target, calls fsync and renames it. Readers see the
+///   old file or the new one; a failed or cancelled put leaves the old file and no temporary file.
+///   Missing directories are created. Values are written in their readable form
+///   ([`crate::Form::Text`]). Putting nil creates a directory.
+/// - A post appends to the file, or creates it; the append is atomic for readers within this
+///   process. Other processes may see a partial append, and a crash of the machine may leave one.
+/// - Every write is durable before it is answered: the file and its directories are flushed, within
+///   the guarantees of the hardware. A killed process leaves the old file or the new one, and
+///   perhaps a temporary file. Listings hide temporary files and remove them after a day.
+/// - A conditional write ([`crate::Condition`]) is atomic within this process. Create-only is
+///   atomic towards other processes too, if the file system has hard links. An entity tag is not: a
+///   concurrent write by another program may be replaced.
+/// - A delete removes a file, a link (not its target) or an empty directory.
 /// - A path that ends in a slash means a directory: a file is missing there.
 /// - FIFOs, sockets and devices are [`Kind::Unsupported`]. Nothing is read from them; opening one
 ///   to see what it is does not wait.
-/// - Names that are not UTF-8 cannot be written as references; listings leave them out, together
-///   with the temporary files of puts under way.
-/// - A watch tells of what anybody on this machine does to the files at and below a reference,
-///   which need not be there yet: what is made, written, renamed and removed, and all that is in a
-///   directory that appears; not of reading, nor of what is written through a memory map. A
-///   directory that is removed or moved away is told as lost, because of what was in it, and then
-///   as deleted.
-///   Links at the reference and above it are followed as they are when the watch begins; one below
-///   it is told of itself, and what it leads to is told where that really is, within what is
-///   watched. At most [`WATCHED_DIRECTORIES`] are watched: more are refused with
-///   [`Kind::TooLarge`], more than the system allows with [`Kind::Unavailable`].
+/// - Names that are not UTF-8 cannot be written as references; listings omit them and the temporary
+///   files of puts under way.
+/// - A watch reports changes by any process on this machine to files at and below a reference,
+///   which need not exist yet. It reports creation, writes, renames and removal, and the whole
+///   content of a new directory. It does not report reads or writes through a memory map. A removed
+///   or moved directory is reported as lost, because of its content, and then as deleted.
+/// - A watch resolves links at the reference and above it once, when it begins. A link below is
+///   reported itself, and its target is reported at its real path within the watched tree. At most
+///   [`WATCHED_DIRECTORIES`] are watched: more are refused with [`Kind::TooLarge`], and more than
+///   the system allows with [`Kind::Unavailable`].
 ///
-/// What the system has in memory of a file is read at once on the worker's thread, everything else
-/// on the blocking pool: a disk that is slow, or hangs, holds up only those who read from it. The
-/// store of the whole machine's files ([`Disk::unconfined`]) reads small files at once in any case.
+/// Bytes in the page cache are read at once on the worker's thread, all others on the blocking
+/// pool. A slow or hung disk therefore delays only its own readers. The store of all files of the
+/// machine ([`Disk::unconfined`]) always reads small files at once.
 ///
-/// A confined store on a local disk of Linux keeps what it read of small files for a second, and
-/// answers it while the file at the path is in the same state (inode, size, mode and times), which
-/// is looked at for each answer: every change is seen at once, but for what a program writes through
-/// a memory map without a new time of change, which is seen after that second. At most 4,096 files and
-/// 16 MiB are kept by each store, and none that was changed less than three seconds before.
+/// A confined store on a local Linux disk caches small files for a second. Each read first checks
+/// that the file at the path is unchanged (inode, size, mode and times), so every change is visible
+/// at once. The exception is a write through a memory map that leaves the times alone, visible
+/// after that second. Each store caches at most 4,096 files and 16 MiB, and no file changed in the
+/// last three seconds.
 pub struct Disk {
     root: Arc<Root>,
     kept: ContentCache,
@@ -222,7 +219,7 @@ impl Store for Disk {
             return Confinement::Missing;
         }
         let Ok(real) = place.path.canonicalize() else { return Confinement::Missing };
-        // A disk that refuses links stays one that does.
+        // A disk that refuses links still refuses them when it is confined further.
         let links = links && self.root.has_links();
         Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
@@ -234,7 +231,7 @@ impl Store for Disk {
     }
 }
 
-/// What was read as content: a directory is the list of the names in it.
+/// The result of a read as content: a directory is the list of its names.
 fn content(root: Arc<Root>, fetched: Fetched, reference: &Reference) -> Answer<Option<Content>> {
     if !matches!(fetched, Fetched::Directory) {
         return Answer::ok(fetched.into_content(reference));

@@ -11,18 +11,18 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::rc::Rc;
 
-/// How long the text of a variable may be, in bytes: what Linux lets a child process have.
+/// Size limit of a variable in bytes: Linux's limit for the environment of a child process.
 const MAX_LENGTH: usize = 128 << 10;
 
 /// The variables of the process environment.
 ///
-/// Changing the environment of a running process is not safe while other threads read it, so
-/// changes are kept beside it: they are what this store answers from then on, and
-/// [`Environment::overlay`] hands them to whoever starts a child process. Clones share them.
+/// Changing the environment of a running process is not safe while other threads read it. Changes
+/// are therefore kept in an overlay, which this store reads from then on. [`Environment::overlay`]
+/// passes it to child processes. Clones share the overlay.
 ///
-/// Reading the root answers the list of all names. Putting nil deletes. A value that is not UTF-8
-/// is answered as bytes. A watch tells of changes that are made through this store and its clones:
-/// the others there could be, made by the process itself, do not happen.
+/// Reading the root returns the list of all names. Putting nil deletes. A value that is not UTF-8
+/// is returned as bytes. A watch reports changes through this store and its clones; the process
+/// makes no others.
 #[derive(Clone, Default)]
 pub struct Environment {
     changes: Rc<RefCell<BTreeMap<String, Option<String>>>>,

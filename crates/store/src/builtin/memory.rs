@@ -16,27 +16,26 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use table::{Entries, MemoryTable};
 
-/// How many names [`Memory::named`] gives content to. What has a name stays until the process ends.
+/// The maximum number of [`Memory::named`] stores. A named store lives until the process ends.
 pub const NAMED_MEMORIES: usize = 4096;
 
 /// Content by path, in memory.
 ///
-/// All flavours keep content at any path, whether or not something lies below it: `hi` and
-/// `hi/answer` can both be there. What is put is kept as it is, with its media type and class;
-/// only streams are read into memory first, up to a limit. Text and bytes without a media type get
-/// the one that the extension of their key stands for. Every change makes a new strong entity
-/// tag (not for lazy content, which can answer something else each time), and a get by a caller
-/// who knows the tag answers [`Body::Empty`].
+/// All flavours hold content at any path, independent of content below it: `hi` and `hi/answer` can
+/// both exist. Content is stored unchanged, with its media type and class; only streams are first
+/// read into memory, up to a limit. Text and bytes without a media type get the type for the
+/// extension of their key. Every change creates a new strong entity tag, except for lazy content,
+/// whose value may vary. A get by a caller who knows the tag returns [`Body::Empty`].
 ///
 /// - Putting nil deletes. Putting empty content stores it.
-/// - A post adds an element to a list and text to text or bytes; where nothing is it makes a list
-///   of the one element. Anything else there is a [`Kind::Conflict`].
-/// - A merge sets the fields of a record (a new one goes to the end) and replaces anything else.
-/// - A delete removes what is at the path and nothing below it.
-/// - A write under a condition ([`Condition`]) looks and writes while no other thread can.
+/// - A post appends an element to a list, and text to text or bytes. Without content at the path,
+///   it creates a list of one element. Any other content is a [`Kind::Conflict`].
+/// - A merge sets the fields of a record (new fields go to the end) and replaces any other content.
+/// - A delete removes the content at the path but not below it.
+/// - A conditional write ([`Condition`]) is atomic for all threads.
 /// - A query runs over a list ([`run_query`]).
-/// - A watch tells of every change in the order in which they happened. References are told as
-///   paths without leading slashes; lazy content that answers something else by itself is not told.
+/// - A watch reports every change, in order. References are paths without leading slashes. A lazy
+///   content that changes its value by itself is not reported.
 pub struct Memory {
     storage: Storage,
     watchers: Watchers,
@@ -59,7 +58,7 @@ enum Flavour {
     Site,
 }
 
-/// What has a name in this process.
+/// The named stores of this process.
 type Named = BTreeMap<Box<str>, (Arc<RwLock<Entries<SharedContent>>>, Watchers)>;
 
 static NAMED: Mutex<Named> = Mutex::new(BTreeMap::new());
@@ -82,9 +81,9 @@ impl Memory {
         Memory { flavour: Flavour::Site, ..Memory::dictionary() }
     }
 
-    /// The dictionary of a name: the same content for all threads of the process, from the first
-    /// use of the name until the process ends. Lazy content is computed when it is put: as plain
-    /// data, or as text where it has a media type of its own, such as a page.
+    /// The store of a name: the same content for all threads of the process, from the first use of
+    /// the name until the process ends. Lazy content is evaluated when it is put: as text if it has
+    /// a media type, such as a page, and otherwise as plain data.
     ///
     /// # Errors
     /// [`Kind::TooLarge`] when [`NAMED_MEMORIES`] others have names.
@@ -108,7 +107,7 @@ impl Memory {
         Ok(Memory { storage, watchers, name: Some(name.into()), ..Memory::dictionary() })
     }
 
-    /// Takes streams of at most so many bytes instead of [`COLLECT_LIMIT`].
+    /// Sets the size limit of streams in bytes; the default is [`COLLECT_LIMIT`].
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
@@ -156,7 +155,7 @@ impl Memory {
         }
     }
 
-    /// Content as plain data where it was lazy, so that it can be joined with what is there.
+    /// Evaluates lazy content to plain data, so that it can be joined with existing content.
     fn settled(&self, content: Content) -> Answer<Content> {
         match &content.body {
             Body::Lazy(lazy) => {
@@ -188,14 +187,14 @@ impl Storage {
     }
 }
 
-/// Looks at what is there while nobody else can write.
+/// Checks the condition against the current content, under the table's lock.
 fn check(only_if: Option<&Condition>, table: &dyn MemoryTable, key: &str) -> Result<()> {
     let Some(condition) = only_if else { return Ok(()) };
     let tag = table.tag(key);
     condition.check(tag.as_ref().map(Option::as_ref))
 }
 
-/// Told while the table is still locked, so that watchers hear of changes in their order.
+/// Publishes under the table's lock, so that watchers receive changes in order.
 fn tell(watchers: &Watchers, table: &dyn MemoryTable, key: &str) {
     if !watchers.is_watched() {
         return;

@@ -3,7 +3,7 @@
 use crate::{Answer, Body, Change, Changes, Content, Context, Entry, Reference, Value};
 use futures_util::{StreamExt, stream};
 
-/// Changes content that was found, unless it is the short answer to a caller who knows it already.
+/// Maps found content, unless it is the short answer to a caller who has it already.
 pub(super) fn when_new(
     found: Answer<Option<Content>>,
     context: &Context,
@@ -17,8 +17,8 @@ pub(super) fn when_new(
     })
 }
 
-/// Changes with their references as the watcher names them. One that has no name there has an
-/// effect that cannot be told: something at the watched reference or below it is lost.
+/// Changes with their references as the watcher names them. A change without a name above is
+/// reported as lost at the watched reference.
 pub(super) fn renamed(
     changes: Answer<Changes>,
     watched: &Reference,
@@ -65,7 +65,7 @@ pub(super) fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// About the bytes that content takes in memory.
+/// The approximate size of content in memory, in bytes.
 pub(super) fn size(content: &Content) -> u64 {
     match &content.body {
         Body::Bytes(bytes) => bytes.len() as u64,

@@ -56,11 +56,11 @@ impl CombinatorParts {
         self.sources.get(at).cloned()
     }
 
-    /// The options as a table reads them. Names that the table lacks are left to the caller: the
-    /// kernel refuses unknown ones, and adds some of its own, such as the contract of a class.
+    /// Reads the options with a table. The caller handles names that the table lacks: the kernel
+    /// refuses unknown ones, and adds some of its own, such as the contract of a class.
     ///
     /// # Errors
-    /// [`Kind::Invalid`]: what a value must be.
+    /// [`Kind::Invalid`]: the requirement that a value violates.
     pub fn read<T: Default>(&self, class: &str, table: &SettingTable<T>) -> Result<T> {
         let mut options = T::default();
         for (name, value) in self.options.as_record().unwrap_or_default() {

@@ -37,9 +37,9 @@ impl<'a> Below<'a> {
 /// Names what lies below as the caller of a layer knows it; `None` where it has no name there.
 pub type PathUp = Box<dyn Fn(&Reference) -> Option<Reference>>;
 
-/// A store around other stores. Every verb goes down to the inner store that [`Layer::below`]
-/// finds, through [`Layer::around`], and references come up again through [`Layer::up`]. A layer
-/// overrides what it changes; everything else reaches the inner store, so no verb is forgotten.
+/// A store around other stores. Every verb passes through [`Layer::around`] to the inner store from
+/// [`Layer::below`], and references return through [`Layer::up`]. A layer overrides only its
+/// differences; all else reaches the inner store, so no verb is forgotten.
 pub trait Layer: Sized + 'static {
     /// The inner store and the path down.
     ///
@@ -53,8 +53,8 @@ pub trait Layer: Sized + 'static {
         None
     }
 
-    /// The same layer around another inner store, which is a confined part of its own. `None`
-    /// where that cannot be: [`Store::confined`] is then [`Confinement::Impossible`].
+    /// The same layer around another inner store, which is a confined part. `None` if that is
+    /// impossible: [`Store::confined`] is then [`Confinement::Impossible`].
     fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>>;
 
     /// What it is, for [`Store::describe`].
@@ -178,9 +178,9 @@ pub trait Layer: Sized + 'static {
         false
     }
 
-    /// [`Store::confined`]: this layer over the confined inner store. A layer that renames, or keeps
-    /// names, is confined at its root alone, and only where that is the root of the inner store: it
-    /// would rename what is below the confined root once more.
+    /// [`Store::confined`]: this layer over the confined inner store. A layer that renames or
+    /// stores names is confined at its root alone, and only if that is the root of the inner store.
+    /// Elsewhere it would rename paths below the confined root twice.
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
         let Ok(below) = self.below(Verb::Get, reference) else { return Confinement::Impossible };
         let are_roots = reference.name().is_none() && below.reference.name().is_none();
@@ -242,7 +242,7 @@ pub trait Layer: Sized + 'static {
         })
     }
 
-    /// [`Store::as_any`]: nothing, because a layer is not what it wraps.
+    /// [`Store::as_any`]: `None`, because a layer is not its source.
     fn layer_any(&self) -> Option<&dyn Any> {
         None
     }

@@ -38,10 +38,10 @@ pub struct Abilities {
     /// A put that is given up does nothing any more. Without, the work may be done elsewhere and
     /// go on.
     pub cancels_at_once: bool,
-    /// Changes are told. Without, a watch is refused.
+    /// Watches report changes. Without this ability, a watch is refused.
     pub watch: bool,
-    /// Every change is told, each for itself, in the order in which they happened. Without, they
-    /// may come in another order, and what was changed twice may be told once.
+    /// Every change is reported separately and in order. Without this ability, the order may
+    /// differ, and two changes of one reference may be reported as one.
     pub watch_in_order: bool,
     /// A watcher that does not listen can be overrun: more changes than wait for one are made in
     /// a moment.

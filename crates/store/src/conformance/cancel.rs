@@ -90,8 +90,8 @@ const WRITES: [(&str, Begin); 5] = [
 async fn writing(subject: &Subject) {
     subject.checking("writing that is given up happened as a whole or not at all");
     let path = "given-up/write";
-    // What an earlier write may still do, of this verb or of one before, where a verb goes on for a
-    // while after it was given up.
+    // Late effects of earlier writes, of this verb or a previous one, where a cancelled verb
+    // continues for a while.
     let mut late = Vec::new();
     for (verb, begin) in WRITES {
         let abilities = subject.abilities;

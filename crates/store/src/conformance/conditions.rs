@@ -87,7 +87,7 @@ async fn presence(subject: &Subject) {
     subject.clean(&["condition"]).await;
 }
 
-/// The tag of what is there.
+/// The tag of the current content.
 async fn tag(subject: &Subject) -> EntityTag {
     match subject.content("condition").await.and_then(|content| content.entity_tag) {
         Some(tag) => tag,
@@ -154,7 +154,7 @@ async fn one_creates(subject: &Subject) {
     subject.clean(&["condition"]).await;
 }
 
-/// A counter that is read, and written where nobody else has written.
+/// A counter under optimistic locking: reads, then writes if it is unchanged.
 async fn nothing_is_lost(subject: &Subject) {
     subject.checking("what many add under the condition that nobody else wrote is all there");
     subject.put_text("condition", "0").await;

@@ -21,8 +21,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// - The wrapper names its source ([`Store::sources`]), and does not pass for it
 ///   ([`Store::as_any`]).
 ///
-/// `exceptions` are the methods that the wrapper answers by itself, each with the reason. One that
-/// reaches the store below or is refused is no exception.
+/// `exceptions` are the methods that the wrapper answers by itself, each with the reason. A method
+/// that reaches the store below or is refused is no exception.
 ///
 /// # Panics
 /// With the method and what is wrong.

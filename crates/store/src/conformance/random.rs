@@ -191,7 +191,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whoever reads again what is told has what the store has.
+    /// A follower that reads every reported reference again ends with the store's content.
     async fn follow(&self, mut following: WatchFollower<'_>) {
         let mut seen = BTreeMap::new();
         for change in following.all("random-end").await {

@@ -69,8 +69,8 @@ impl<'a> WatchFollower<'a> {
         }
     }
 
-    /// All changes so far: up to what is put now at a path, which is removed again. Where changes
-    /// are told in no order, what is told with it may come after it, so there are two rounds.
+    /// All changes so far, up to a marker: a put at `end`, which is removed again. Without a
+    /// guaranteed order, changes may arrive after their marker, so there are two rounds.
     pub(super) async fn all(&mut self, end: &str) -> Vec<Change> {
         let mut all = Vec::new();
         for round in ["first", "second"] {

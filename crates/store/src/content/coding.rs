@@ -19,7 +19,7 @@ pub fn coding_quality(accepted: &str, coding: &str) -> u16 {
     known.or(others).unwrap_or(u16::from(coding == "identity"))
 }
 
-/// The number of a `q=…` parameter, in thousandths. What is malformed counts as not wanted.
+/// The number of a `q=…` parameter, in thousandths. Malformed parameters count as 0.
 fn quality(parameter: &str) -> Option<u16> {
     let (name, value) = parameter.split_once('=')?;
     if !name.trim().eq_ignore_ascii_case("q") {

@@ -101,7 +101,8 @@ impl Content {
         })
     }
 
-    /// As [`Content::read`], of a request: what is collected is charged to it until it ends.
+    /// As [`Content::read`], for a request: the collected bytes count towards its memory until it
+    /// ends.
     ///
     /// # Errors
     /// As [`Content::read`].
@@ -173,7 +174,7 @@ fn encode_text(text: &str, form: Form) -> Bytes {
     out.into()
 }
 
-/// Reads a stream to its end. What is collected counts among what requests hold.
+/// Reads a stream to its end. The bytes count towards the memory of requests.
 async fn collect(
     mut stream: ByteStream,
     length: Option<u64>,

@@ -1,14 +1,13 @@
-//! A part of an open file, for those who have the system send it without reading it themselves.
+//! A range of an open file, which the system can send without a read by the program.
 
 use std::fs::File;
 use std::sync::Arc;
 
-/// Every so many bytes it is looked whether a file is in memory: the system reads ahead, and gives
-/// memory back, in steps of about this size.
+/// Step, in bytes, for checks whether a file is in memory. The system's read-ahead and eviction
+/// work in steps of about this size.
 const STEP: u64 = 64 << 10;
 
-/// So many bytes of an open file from a position on. The file may have another length by the time
-/// it is read.
+/// A byte range of an open file. The file's length may change before the range is read.
 #[derive(Clone, Debug)]
 pub struct FilePart {
     file: Arc<File>,
@@ -37,17 +36,17 @@ impl FilePart {
         self.length
     }
 
-    /// A part of the part, as far as there is any.
+    /// A range of this range, cut to its length.
     pub fn part(&self, from: u64, length: u64) -> FilePart {
         let from = from.min(self.length);
         let length = length.min(self.length - from);
         FilePart { file: self.file.clone(), from: self.from + from, length }
     }
 
-    /// Whether all of it seems to be in the system's memory, so that sending it waits for no disk.
-    /// One byte of each 64 KiB is tried, and the last one: what is between may have been given back
-    /// by the system, which then costs a short wait. False where the system cannot say, and where
-    /// the file has become shorter.
+    /// Whether the whole range seems to be in the page cache, so that sending it does not wait for
+    /// the disk. The check reads one byte of each 64 KiB and the last byte. The system may have
+    /// evicted pages in between, which then costs a short wait. False where the system cannot tell,
+    /// and where the file has become shorter.
     pub fn is_in_memory(&self) -> bool {
         let Some(last) = self.length.checked_sub(1) else { return true };
         let mut tried = (0..last).step_by(STEP as usize).chain([last]);

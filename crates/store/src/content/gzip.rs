@@ -7,10 +7,10 @@ use flate2::write::GzEncoder;
 use futures_util::{StreamExt, stream};
 use std::io::Write;
 
-/// How hard to try: what is packed for one answer is packed often, and the first steps save most.
+/// The compression level: dynamic content is compressed often, and the lowest levels save most.
 const LEVEL: Compression = Compression::new(3);
 
-/// How much is packed in one go: about a millisecond. The rest waits until somebody asks for it.
+/// Input bytes per compression step, about a millisecond; the rest waits for the next poll.
 const STEP: usize = 64 << 10;
 
 /// Bytes as gzip, at once.
@@ -23,8 +23,8 @@ pub fn gzip(bytes: &[u8]) -> Result<Bytes> {
     Ok(encoder.finish().map_err(failed)?.into())
 }
 
-/// A stream as gzip. With `prompt` each piece can be read by the other side as soon as it came,
-/// which costs a few bytes for each.
+/// Compresses a stream as gzip. With `prompt`, each chunk is flushed so that the peer can read it
+/// at once, at a cost of a few bytes.
 pub fn gzip_stream(source: ByteStream, prompt: bool) -> ByteStream {
     let encoder = GzEncoder::new(Vec::new(), LEVEL);
     let packing = Packing { source, rest: Bytes::new(), encoder: Some(encoder), prompt, worked: 0 };
@@ -36,7 +36,7 @@ pub fn gzip_stream(source: ByteStream, prompt: bool) -> ByteStream {
 
 struct Packing {
     source: ByteStream,
-    /// What came and was not packed yet.
+    /// Input not compressed yet.
     rest: Bytes,
     /// Nothing once the end was written.
     encoder: Option<GzEncoder<Vec<u8>>>,
@@ -60,7 +60,7 @@ impl Packing {
                 }
             }
             if self.worked >= STEP {
-                // Others have their turn, also when nothing came out or the reader takes all at once.
+                // Yields to other tasks, even without output or with a fast reader.
                 self.worked = 0;
                 tokio::task::yield_now().await;
             }

@@ -30,11 +30,12 @@ impl Message {
 /// Messages in one direction. The consumer's pace is the producer's.
 pub type Messages = Pin<Box<dyn Stream<Item = Result<Message>>>>;
 
-/// Takes messages and gives messages, for as long as somebody is at the other end.
+/// An endpoint that exchanges messages while its peer is connected.
 pub trait Port {
-    /// Opens it, at most once: takes what comes in, answers what goes out. What comes in ends when
-    /// the other side has said its last. When what goes out ends, the conversation does; an error
-    /// is its last item. Dropping what goes out means that the other side is gone.
+    /// Opens the endpoint, at most once: receives the incoming messages, returns the outgoing ones.
+    /// The incoming stream ends after the peer's last message. The connection ends with the
+    /// outgoing stream, whose last item may be an error. Dropping the outgoing stream means that
+    /// the peer is gone.
     fn open(&self, received: Messages) -> Messages;
 }
 

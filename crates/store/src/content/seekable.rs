@@ -1,4 +1,4 @@
-//! Streams of which a part can be read without reading what is before it.
+//! Streams with random access.
 
 use crate::{FilePart, Result};
 use bytes::Bytes;
@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// A stream of bytes that tells what it is: whoever changes the bytes wraps the stream, and so what
-/// is known about it gets lost by itself.
+/// A byte stream that exposes its concrete type. Code that changes the bytes wraps the stream, and
+/// the wrapper hides that type.
 pub trait Chunks: Stream<Item = Result<Bytes>> {
     /// The stream itself.
     fn as_any(&self) -> &dyn Any;
@@ -24,7 +24,7 @@ impl<S: Stream<Item = Result<Bytes>> + 'static> Chunks for S {
 /// Bytes that come bit by bit.
 pub type ByteStream = Pin<Box<dyn Chunks>>;
 
-/// Opens a part of the content: so many bytes from a position on, both within it.
+/// Opens a range of the content by offset and length, both within it.
 type Open = Rc<dyn Fn(u64, u64) -> ByteStream>;
 
 /// A stream of known length that can also be read in part, as a file can. The parts are parts of
@@ -32,7 +32,7 @@ type Open = Rc<dyn Fn(u64, u64) -> ByteStream>;
 pub struct Seekable {
     length: u64,
     open: Open,
-    /// All of it, once somebody reads that.
+    /// The whole content, opened at the first read.
     whole: Option<ByteStream>,
     /// The part of a file that this is, where it is one.
     file: Option<FilePart>,
@@ -59,7 +59,8 @@ impl Seekable {
         seekable.whole.is_none().then_some(seekable)
     }
 
-    /// So many bytes from a position on, as far as there are any. A part of a file is one again.
+    /// A range by offset and length, cut to the content. A range of a file is again a range of a
+    /// file.
     pub fn part(&self, from: u64, length: u64) -> ByteStream {
         let from = from.min(self.length);
         let length = length.min(self.length - from);

@@ -10,7 +10,7 @@ pub const MAX_DEPTH: usize = 128;
 /// without a bound a short request could keep a worker busy.
 pub const MAX_DIGITS: usize = 100_000;
 
-/// Up to this many fields, looking for a doubled name by comparing each with each is fastest.
+/// Up to this many fields, a pairwise comparison is the fastest search for a repeated name.
 const FEW_FIELDS: usize = 16;
 
 /// Reads one JSON text, with nothing but white space around it.
@@ -38,7 +38,7 @@ pub(super) trait JsonSink {
     /// The digits of an integer beyond 64 bits.
     fn big(&mut self, digits: &str);
     fn text(&mut self, text: Cow<'_, str>);
-    /// A list or a record begins; answers what its end is told.
+    /// A list or a record begins; returns the value that the matching end receives.
     fn begin(&mut self) -> usize;
     fn end_list(&mut self, begin: usize, elements: usize);
     /// The name of a field; its value follows.
@@ -46,7 +46,7 @@ pub(super) trait JsonSink {
     fn end_record(&mut self, begin: usize, fields: usize);
 }
 
-/// Reads a JSON text into a sink. Where a name stands twice in a record, the sink is told of both.
+/// Parses JSON text into a sink. The sink receives both fields when a record repeats a name.
 pub(super) fn parse_into(json: &[u8], sink: &mut impl JsonSink) -> Result<()> {
     let text = match std::str::from_utf8(json) {
         Ok(text) => text,
@@ -419,7 +419,7 @@ fn place(text: &str, at: usize) -> String {
     format!("line {line}, column {column}")
 }
 
-/// Lets a name stand once: the last value at the first place.
+/// Merges fields of the same name: the last value, at the first position.
 fn join_doubled(fields: &mut Vec<(String, Value)>) {
     if fields.len() <= FEW_FIELDS {
         let doubled =

@@ -18,7 +18,7 @@ const BITS: u32 = 30;
 const PAYLOAD: u32 = 60;
 const MASK: u64 = (1 << BITS) - 1;
 
-/// A text that can be a tape has at most so many bytes: 1 GiB.
+/// Size limit of a text on a tape: 1 GiB.
 const MOST_BYTES: usize = 1 << BITS;
 
 /// Integers up to here are exact as floats.
@@ -84,10 +84,10 @@ pub enum Node<'a> {
     Float(f64),
     /// A text, or the name of a field.
     Text(&'a str),
-    /// A list of so many elements.
+    /// A list, with its number of elements.
     List(usize),
-    /// A record of so many fields. A name may stand twice: the last value counts, at the first
-    /// one's place.
+    /// A record, with its number of fields. A name may occur twice: the last value counts, at the
+    /// position of the first.
     Record(usize),
 }
 
@@ -165,12 +165,12 @@ impl Tape {
     }
 }
 
-/// How many names are remembered to tell new ones from those that came before.
+/// How many names the tape remembers to detect repeated ones.
 const KNOWN_NAMES: usize = 256;
 
 struct TapeWriter {
     tape: Tape,
-    /// Where the source lies in memory, to tell texts within it.
+    /// The address of the source in memory, to recognize its slices.
     start: usize,
     known: [u32; KNOWN_NAMES],
 }
@@ -184,7 +184,7 @@ impl TapeWriter {
         self.push(kind, (text.len() as u64) << BITS | offset as u64);
     }
 
-    /// A text of the source, or one that had escapes.
+    /// Adds a text, either borrowed from the source or unescaped.
     fn push_cow(&mut self, text: Cow<'_, str>) {
         match text {
             Cow::Borrowed(text) => self.push_text(TEXT, text, text.as_ptr() as usize - self.start),
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The value that the nodes from a place on stand for, and the place after them.
+    /// The value of the nodes at a position, and the position after them.
     fn value(tape: &Tape, at: usize) -> (Value, usize) {
         let (node, mut at) = tape.node(at);
         let value = match node {

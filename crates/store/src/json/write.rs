@@ -65,8 +65,8 @@ pub fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends bytes that should be UTF-8 as [`write_text`] does; what is not becomes U+FFFD. ASCII, which
-/// is most of what databases hold, is looked at once and copied on the way, eight bytes at a time.
+/// Appends bytes that should be UTF-8 as [`write_text`] does; invalid bytes become U+FFFD. ASCII,
+/// the common case in databases, is validated and copied in one pass, eight bytes per step.
 pub fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.reserve(text.len() + 2);
@@ -134,9 +134,9 @@ fn write_escape(byte: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
-/// How many bytes at the beginning need no escape in a JSON string. Looks at eight at a time: the
-/// usual trick of subtracting and looking at the high bits ("Bit Twiddling Hacks", hasless and
-/// haszero); a borrow can only disturb bytes above the first hit, which is the one taken.
+/// Length of the prefix that needs no escape in a JSON string. Reads eight bytes per step with the
+/// usual test of the high bits after a subtraction ("Bit Twiddling Hacks", hasless and haszero). A
+/// borrow can only disturb bytes above the first hit, and only the first hit is used.
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     let mut chunks = bytes.chunks_exact(8);
     let mut at = 0;
@@ -157,7 +157,7 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = ONES << 7;
 
-/// The high bits of bytes that need an escape; exact up to the lowest one that is set.
+/// The high bits of bytes that need an escape; exact up to the lowest set bit.
 fn special(word: u64) -> u64 {
     let quote = word ^ (ONES * u64::from(b'"'));
     let backslash = word ^ (ONES * u64::from(b'\\'));

@@ -1,12 +1,11 @@
-//! Text as one segment of a path, and back.
+//! Text as one path segment, and back.
 //!
-//! Paths are kept without escapes. Two characters cannot stand in a segment as they are: a slash
-//! would begin the next segment, and a `%` could begin an escape ([`is_escape`]). They are written
-//! `%2F` and `%25`.
+//! Paths are stored unescaped. Two characters need an escape in a segment: a slash would begin the
+//! next segment, and a `%` could begin an escape ([`is_escape`]). They become `%2F` and `%25`.
 
 use std::borrow::Cow;
 
-/// The segment that stands for exactly this text: [`decode_segment`] gives it back.
+/// Encodes text as a segment; [`decode_segment`] restores it.
 pub fn encode_segment(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let special = |at: usize| match bytes[at] {
@@ -28,8 +27,8 @@ pub fn encode_segment(text: &str) -> Cow<'_, str> {
     Cow::Owned(segment)
 }
 
-/// The text that a segment of a path stands for: `%2F`, `%3F` and `%25` are a slash, a question
-/// mark and a percent sign; everything else is as it is.
+/// Decodes a segment: `%2F`, `%3F` and `%25` are a slash, a question mark and a percent sign; all
+/// other characters are literal.
 pub fn decode_segment(segment: &str) -> Cow<'_, str> {
     if !segment.contains('%') {
         return Cow::Borrowed(segment);

@@ -1,8 +1,8 @@
 //! One budget of memory for everything that the requests of this process hold.
 //!
-//! Bodies, values parsed from them and responses count. A request that would exceed the budget is
-//! refused with 503 ([`Kind::Unavailable`]), one that would exceed the share of a single request
-//! with 413 ([`Kind::TooLarge`]): a server refuses work before it runs out of memory.
+//! Bodies, values parsed from them and responses count. A request beyond the budget is refused with
+//! 503 ([`Kind::Unavailable`]), and a request beyond its own share with 413 ([`Kind::TooLarge`]). A
+//! server thus refuses work before it runs out of memory.
 
 use crate::{Error, Kind, Result};
 use std::cell::{Cell, RefCell};
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub const DEFAULT_BUDGET: usize = 512 << 20;
 /// One request may use this part of the budget.
 const SHARES: usize = 2;
-/// What arrives may use this part of it: the rest is for what is made of that, or requests that wait
-/// for each other's memory would all be refused.
+/// The divisor of the budget's share for incoming bodies. The rest is for values made from them;
+/// otherwise requests that wait for each other's memory would all be refused.
 const ARRIVING: usize = 2;
 
 static BUDGET: Budget = Budget::new(DEFAULT_BUDGET);
@@ -43,13 +43,13 @@ impl Budget {
         &BUDGET
     }
 
-    /// From now on what does not fit is refused: a server has started. A program without one has
-    /// nobody to protect but itself.
+    /// Enforces the budget from now on: a server has started. A program without a server has no
+    /// other clients to protect.
     pub fn enforce(&self) {
         self.is_enforced.store(true, Ordering::Relaxed);
     }
 
-    /// Sets the limit, in bytes. What is held already stays.
+    /// Sets the limit, in bytes. Memory already held stays.
     pub fn set_limit(&self, bytes: usize) {
         self.limit.store(bytes, Ordering::Relaxed);
     }
@@ -147,10 +147,10 @@ impl Drop for Held {
     }
 }
 
-/// What one request holds until it ends: its body, and values of the engine made from it.
+/// The memory of one request until it ends: its body, and engine values made from it.
 ///
-/// Memory of the engine is free only after a collection: at the end of the request it becomes
-/// garbage that stays counted until [`collected`] is told.
+/// Engine memory is free only after a collection: at the end of the request it becomes garbage,
+/// which counts until a call of [`collected`].
 #[derive(Debug, Default)]
 pub struct Allowance {
     held: RefCell<Held>,
@@ -178,7 +178,7 @@ impl Allowance {
         Ok(())
     }
 
-    /// What was held already is this request's from now on, until it ends.
+    /// Charges memory already held to this request until it ends.
     pub fn keep(&self, held: Held) {
         self.held.borrow_mut().absorb(held);
     }

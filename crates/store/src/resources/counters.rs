@@ -1,5 +1,5 @@
-//! What stores that talk to databases and other servers count of themselves, for whoever watches
-//! the process: `observe` reads the numbers, and a store need not know of it.
+//! Metrics of stores that talk to databases and other servers. `observe` reads them; the stores do
+//! not depend on it.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ pub const COUNTED_PLACES: usize = 64;
 /// The name under which the places beyond [`COUNTED_PLACES`] are counted.
 pub const OTHER_PLACES: &str = "(other)";
 
-/// The upper bounds of the times that are told apart in [`Waits`], in microseconds.
+/// The upper bounds of the histogram buckets in [`Waits`], in microseconds.
 pub const WAIT_BOUNDS: [u64; 11] =
     [100, 500, 1_000, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 5_000_000, 10_000_000];
 
@@ -25,7 +25,7 @@ pub struct Counters {
     pub place: String,
     counts: [AtomicU64; Count::ALL.len()],
     levels: [AtomicU64; Level::ALL.len()],
-    /// How long those waited who did not get a connection at once.
+    /// The waiting times for connections, excluding immediate ones.
     pub waits: Waits,
 }
 
@@ -36,7 +36,7 @@ pub enum Count {
     Statements,
     /// Rows that statements answered.
     Rows,
-    /// Reads that were answered with what was kept of an earlier one.
+    /// Reads served from the cache.
     Kept,
     /// Transactions that were committed.
     Commits,
@@ -50,16 +50,16 @@ pub enum Count {
     Retries,
     /// Connections that were made.
     Opened,
-    /// Those who were refused because too many waited already.
+    /// Calls refused because the queue was full.
     Refused,
-    /// Those who waited in vain.
+    /// Calls that timed out in the queue.
     Late,
 }
 
 /// What grows and falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// The connections that may be in use at a time.
+    /// The maximum number of connections.
     Slots,
     /// Those that are in use.
     Used,
@@ -150,7 +150,7 @@ impl Counters {
         all
     }
 
-    /// Counts so many more.
+    /// Adds to a counter.
     pub fn add(&self, count: Count, more: u64) {
         self.counts[count as usize].fetch_add(more, Relaxed);
     }

@@ -17,7 +17,7 @@ const QUEUE: usize = 256;
 /// Parsing and hashing of large input.
 pub static DATA_POOL: Pool = Pool::new("large contents", QUEUE);
 
-/// Bytes of text that are parsed at a time: what is made of them meanwhile is several times as large.
+/// Limit of text parsed concurrently, in bytes: the parsed form is several times as large.
 const PARSED: usize = 32 << 20;
 /// Bytes for one permit.
 const PARSED_UNIT: usize = 1 << 10;
@@ -29,11 +29,11 @@ pub struct ParsePermit(
     #[expect(dead_code, reason = "held until it is dropped")] SemaphorePermit<'static>,
 );
 
-/// Waits until a text of so many bytes may be parsed: 32 MiB are at a time in the process. Hold it as long
-/// as the parsed document lies in memory.
+/// Waits until a text of `bytes` bytes may be parsed; the process parses 32 MiB concurrently. Hold
+/// the permit while the parsed document is in memory.
 ///
 /// # Errors
-/// None that a caller meets.
+/// None in practice.
 pub async fn parse_permit(bytes: usize) -> Result<ParsePermit> {
     let units = bytes.min(PARSED).div_ceil(PARSED_UNIT);
     let permit = PARSING.acquire_many(u32::try_from(units).unwrap_or(1)).await;
@@ -53,7 +53,8 @@ pub struct Pool {
 struct QueueSlot(&'static Pool);
 
 impl Pool {
-    /// A pool with a queue of this length. `what` waits there stands in the error of a full queue.
+    /// A pool with a queue of this length. `what` names the waiting work in the error of a full
+    /// queue.
     pub const fn new(what: &'static str, queue: usize) -> Pool {
         Pool { what, queue, waiting: AtomicUsize::new(0), threads: LazyLock::new(threads) }
     }

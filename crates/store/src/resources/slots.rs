@@ -1,4 +1,4 @@
-//! A bounded number of connections that many want: who comes first is served first.
+//! A bounded FIFO pool of connection slots.
 
 use crate::resources::counters::{Count, Counters, Level};
 use crate::{Error, Kind};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many at a time, and how others wait.
+/// The number of slots and the limits of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotLimits {
     /// The slots, at least 1.
@@ -18,8 +18,8 @@ pub struct SlotLimits {
     pub wait: Duration,
 }
 
-/// Slots for connections. They are handed out in the order of asking; who gives up waiting leaves
-/// the line, and nobody passes it. May be shared by threads.
+/// A FIFO pool of connection slots. A caller that gives up leaves the queue, and none overtakes
+/// another. Threads may share it.
 #[derive(Debug)]
 pub struct Slots {
     limits: SlotLimits,
@@ -38,16 +38,16 @@ pub struct Slot {
 /// Why there was no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSlot {
-    /// So many wait already.
+    /// The queue is full, with its length.
     Crowded(usize),
-    /// None of so many became free within this time.
+    /// No slot, of this many, became free within this time.
     Late(usize, Duration),
-    /// None of so many became free before the caller's deadline.
+    /// No slot, of this many, became free before the caller's deadline.
     Deadline(usize),
 }
 
 impl Slots {
-    /// Free slots, which the counters tell of.
+    /// Creates free slots that report to the counters.
     pub fn new(limits: SlotLimits, counters: Arc<Counters>) -> Arc<Self> {
         let slots = limits.slots.clamp(1, Semaphore::MAX_PERMITS);
         counters.rise(Level::Slots, slots as u64);
@@ -70,7 +70,7 @@ impl Slots {
         }
     }
 
-    /// Whether nobody has a slot or waits for one.
+    /// Whether all slots are free and the queue is empty.
     pub fn is_idle(&self) -> bool {
         self.permits.available_permits() == self.limits.slots && self.waiting.load(Relaxed) == 0
     }

@@ -45,7 +45,7 @@ impl<T> Setting<T> {
         }
     }
 
-    /// An option with a reader of its own.
+    /// An option with a custom reader.
     pub const fn custom(
         name: &'static str,
         help: &'static str,
@@ -154,10 +154,11 @@ impl<T: Default> SettingTable<T> {
         }))
     }
 
-    /// Reads a record of options, the others as they are by default. What is no record has none.
+    /// Reads a record of options; absent options keep their defaults. A value that is not a record
+    /// has no options.
     ///
     /// # Errors
-    /// [`Kind::Invalid`]: an unknown option, or what a value must be.
+    /// [`Kind::Invalid`]: an unknown option, or the requirement that a value violates.
     pub fn read(&self, subject: &str, record: &Value) -> Result<T> {
         let mut options = T::default();
         for (name, value) in record.as_record().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Types that an option may have, and how a value of a program becomes one.
+//! Types of options, and the conversion of a program's values to them.
 
 use crate::Value;
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ pub type Wanted = Cow<'static, str>;
 /// The largest whole number that every part of the language can write.
 const MAX_COUNT: f64 = 9_007_199_254_740_992.0;
 
-/// The longest duration of an option without bounds of its own: ten years.
+/// The longest duration of an option without explicit bounds: ten years.
 const MAX_SECONDS: f64 = 315_360_000.0;
 
 /// What a program writes for an option. The language converts its own values by this.
@@ -57,7 +57,7 @@ impl SettingKind {
 /// The least and the largest number, both included.
 pub type Bounds = Option<(f64, f64)>;
 
-/// A type that an option may have.
+/// A type of options.
 pub trait SettingValue {
     /// What a program writes for it.
     fn kind(&self) -> SettingKind;

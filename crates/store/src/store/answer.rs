@@ -34,7 +34,7 @@ impl<T: 'static> Answer<T> {
         }
     }
 
-    /// Goes on with another verb once this one was answered well. Stays ready when both are.
+    /// Runs another verb after a success. Stays ready when both are.
     pub fn and_then<U: 'static>(self, next: impl FnOnce(T) -> Answer<U> + 'static) -> Answer<U> {
         match self {
             Answer::Ready(Ok(value)) => next(value),
@@ -43,7 +43,7 @@ impl<T: 'static> Answer<T> {
         }
     }
 
-    /// Goes on with what came of it, good or not. Stays ready when both are.
+    /// Runs another verb with the result, success or failure. Stays ready when both are.
     pub fn then<U: 'static>(
         self,
         next: impl FnOnce(Result<T>) -> Answer<U> + 'static,

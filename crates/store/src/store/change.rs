@@ -1,36 +1,35 @@
-//! What a store tells of its changes.
+//! Change notifications of stores.
 
 use crate::{Content, Reference, Result};
 use futures_util::Stream;
 use std::pin::Pin;
 
-/// Changes that wait for one watcher. One that is slower loses them and is told so, once, by
-/// [`ChangeKind::Lost`].
+/// The length of a watcher's queue. A slower watcher loses its queued changes and receives one
+/// [`ChangeKind::Lost`] for them.
 pub const WAITING_CHANGES: usize = 1024;
 
-/// The changes that one watcher is told of, in the order in which they happened. Dropping it ends
-/// the watch. An error is the last item; a stream that ends without one means that the store ended.
+/// The stream of changes for one watcher, in order. Dropping it ends the watch. An error is the
+/// last item; a stream that ends without an error means that the store ended.
 pub type Changes = Pin<Box<dyn Stream<Item = Result<Change>>>>;
 
 /// One change of one reference.
 pub struct Change {
     /// Of what kind.
     pub kind: ChangeKind,
-    /// What has changed, as the watched store names it: what a get there would be asked for.
+    /// The changed reference, as the watched store names it for a get.
     pub reference: Reference,
     /// The new content, where the store has it at hand; a get answers it otherwise.
     pub content: Option<Content>,
 }
 
-/// The kinds of change. What was put, posted and merged is the same to a watcher.
+/// The kinds of change. Puts, posts and merges are the same to a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeKind {
     /// There is new content at the reference.
     Changed,
     /// There is nothing at the reference any more.
     Deleted,
-    /// Some changes at the reference or below it could not be told: whoever follows should read
-    /// again.
+    /// Some changes at the reference or below it were missed: the watcher should read again.
     Lost,
 }
 
@@ -56,7 +55,7 @@ impl Change {
         Change { kind: ChangeKind::Deleted, reference, content: None }
     }
 
-    /// Changes at or below the reference that could not be told.
+    /// Unreported changes at or below the reference.
     pub fn lost(reference: Reference) -> Self {
         Change { kind: ChangeKind::Lost, reference, content: None }
     }

@@ -2,17 +2,17 @@
 
 use crate::{EntityTag, Error, Kind, Reference, Result, Verb};
 
-/// What has to be so for a write to happen ([`crate::Context::only_if`]). The store looks and
-/// writes as one step: of several who write under the same condition one succeeds, the others get
-/// [`Kind::Precondition`] and nothing of theirs is written.
+/// A precondition of a write ([`crate::Context::only_if`]). The store checks and writes atomically:
+/// of several writers under the same condition one succeeds. The others get [`Kind::Precondition`]
+/// and change nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing is there: HTTP's `If-None-Match: *`.
+    /// No content exists: HTTP's `If-None-Match: *`.
     Absent,
     /// Something is there: HTTP's `If-Match: *`.
     Present,
-    /// What is there has this tag: HTTP's `If-Match: "tag"`, with the strong comparison of RFC 9110
-    /// section 8.8.3.2, so a weak tag never holds.
+    /// The current content has this tag: HTTP's `If-Match: "tag"`. RFC 9110 section 8.8.3.2
+    /// requires the strong comparison, so a weak tag never matches.
     Tag(EntityTag),
 }
 
@@ -29,7 +29,7 @@ pub enum Conditions {
 }
 
 impl Condition {
-    /// Goes on, or says what is not so. `present` is what is there with its tag, if it has one.
+    /// Checks the condition against `present`: the existing content's tag, if it has one.
     ///
     /// # Errors
     /// [`Kind::Precondition`].
@@ -55,7 +55,7 @@ impl Condition {
 }
 
 impl Conditions {
-    /// Refuses a condition that is not kept here, because to write without looking would be worse.
+    /// Refuses an unsupported condition, because an unconditional write would be worse.
     ///
     /// # Errors
     /// [`Kind::NotAllowed`].

@@ -13,16 +13,16 @@ pub struct Context {
     /// The validator of what the caller has: a store that knows its own cheaply may answer
     /// [`crate::Body::Empty`] with the same tag instead of the content.
     pub known: Option<EntityTag>,
-    /// What has to be so for a put, merge or delete to happen ([`Store::conditions`]). Posts may keep
-    /// or refuse it; reads do not look at it.
+    /// The precondition of a put, merge or delete ([`Store::conditions`]). A post may support or
+    /// refuse it; reads ignore it.
     pub only_if: Option<Condition>,
     /// When the caller stops waiting. Stores that wait for others should stop by then.
     pub deadline: Option<Instant>,
-    /// The HTTP exchange this is part of, for programs that look at requests.
+    /// The HTTP exchange of this call, for programs that read requests.
     pub exchange: Option<Rc<dyn Exchange>>,
     /// The innermost transaction that the caller is in.
     pub transaction: Option<Rc<dyn Transaction>>,
-    /// Set where the content of a write came from a client of a server.
+    /// Set when the content of a write came from a client of a server.
     pub from_client: Option<ClientContent>,
 }
 
@@ -96,8 +96,8 @@ pub trait Exchange {
     fn query(&self, name: &str) -> Option<String>;
     /// A header of the request; several fields of a name are joined by `, `.
     fn header(&self, name: &str) -> Option<String>;
-    /// All headers of the request by their names in small letters, in the order in which the
-    /// names first came; several fields of a name are joined as [`Exchange::header`] does.
+    /// All headers of the request by their lowercase names, in the order of first occurrence.
+    /// Repeated fields are joined as [`Exchange::header`] does.
     fn headers(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -111,7 +111,7 @@ pub trait Exchange {
     /// [`Kind::Invalid`](crate::Kind::Invalid) for a malformed form,
     /// [`Kind::TooLarge`](crate::Kind::TooLarge) for one above the limits of forms.
     fn form(&self, name: &str) -> Result<Option<Value>>;
-    /// The body of the request as it came.
+    /// The unparsed body of the request.
     fn body(&self) -> Option<Text>;
     /// The name of the request that log lines of all servers share, where it has one.
     fn id(&self) -> Option<String> {
@@ -121,12 +121,12 @@ pub trait Exchange {
     fn allowance(&self) -> Option<&Allowance> {
         None
     }
-    /// A program says which of its patterns answers, such as `/item/:id`, for those who count.
+    /// Sets the matched route pattern, such as `/item/:id`, for metrics.
     fn set_route(&self, pattern: &str) {
         let _ = pattern;
     }
-    /// A call to another server begins that is made for this request. `None` where nobody follows
-    /// it. The target has no query and no password.
+    /// Reports the start of a call to another server for this request. `None` without an observer.
+    /// The target has no query and no password.
     fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
         let _ = (method, target);
         None
@@ -135,16 +135,16 @@ pub trait Exchange {
     fn set_status(&self, status: u16);
     /// Sets a header of the answer; an invalid name or value is an error.
     fn set_header(&self, name: &str, value: &str) -> Result<()>;
-    /// Takes back what was set: a header by its name, or the `status`.
+    /// Reverts a setting: a header by its name, or the `status`.
     fn unset(&self, name: &str) {
         let _ = name;
     }
 }
 
-/// A call to another server while it is under way: dropping it says that the call was given up.
+/// A call to another server in progress: dropping it reports a cancellation.
 pub trait Calling {
     /// Headers that the call carries, so that the other server's work belongs to the same trace.
     fn headers(&self) -> Vec<(&'static str, String)>;
-    /// The head of the answer came, with this status, or none will come.
+    /// Reports the status of the response, or the error without a response.
     fn ended(self: Box<Self>, outcome: std::result::Result<u16, &Error>);
 }

@@ -52,8 +52,8 @@ pub enum Kind {
     Failed,
 }
 
-/// Every kind with its name in programs and its status in HTTP (RFC 9110, RFC 6585, RFC 7725). The
-/// first kind of a status is the one that a client reads from it.
+/// Every kind with its name in programs and its HTTP status (RFC 9110, RFC 6585, RFC 7725). A
+/// client maps a status to the first kind with it.
 const KINDS: [(Kind, &str, u16); 19] = [
     (Kind::Invalid, "invalid", 400),
     (Kind::Unauthorized, "unauthorized", 401),
@@ -130,7 +130,7 @@ pub struct FieldProblem {
     pub message: String,
 }
 
-/// What a program says about the HTTP response of an error of its own.
+/// The HTTP response that a program chose for its own error.
 #[derive(Clone, Debug, Default)]
 pub struct ErrorResponse {
     /// The status instead of that of the kind, between 400 and 599.
@@ -150,12 +150,12 @@ pub struct Error {
     pub verb: Option<Verb>,
     /// The reference it failed on, where known.
     pub reference: Option<String>,
-    /// Whether the same call may well succeed a little later: what `retry` looks at.
+    /// Whether the same call may succeed a little later; `retry` repeats such calls.
     pub temporary: bool,
-    /// Raised inside a program by a resource of its own: a server keeps the message to its log.
+    /// Raised inside a program by its own resource: a server logs the message and does not send it.
     pub internal: bool,
-    /// A value in the reference is malformed, and no statement or content of the caller: where it
-    /// came from a client, the request is malformed.
+    /// A value in the reference is malformed, not a statement or content of the caller. If the
+    /// reference came from a client, the request is malformed.
     pub of_reference: bool,
     /// The fields of the content that are wrong, where they are known.
     pub fields: Vec<FieldProblem>,
@@ -257,7 +257,7 @@ fn is_out_of_descriptors(error: &std::io::Error) -> bool {
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.verb, &self.reference) {
-            // The root of a store has no name of its own.
+            // The root of a store has no name.
             (Some(verb), Some(reference)) if reference.is_empty() => {
                 write!(out, "{}: {}", verb.name(), self.message)
             }

@@ -6,9 +6,9 @@ use std::rc::Rc;
 /// Levels below the reference that a recursive listing visits.
 pub const LISTED_DEPTH: usize = 64;
 
-/// The keys below a reference in byte order of the whole key: what [`Store::keys`] answers, or,
-/// where a store has no such listing of its own, a walk over [`Store::list`] that visits only the
-/// collections which can hold keys of the range.
+/// The keys below a reference in byte order of the whole key, from [`Store::keys`]. Without that
+/// listing, a walk over [`Store::list`] visits only the collections that can contain keys of the
+/// range.
 ///
 /// In a walk a collection is no key itself, and a level beyond [`LISTED_DEPTH`] is not visited.
 ///
@@ -24,7 +24,7 @@ pub async fn list_keys(
         return Ok(page);
     }
     let mut page = KeyPage::default();
-    // What is left to visit, the next one last: a collection ends in a slash.
+    // The stack of names to visit: a collection ends in a slash.
     let mut left = vec![String::new()];
     while let Some(path) = left.pop() {
         let is_collection = path.is_empty() || path.ends_with('/');

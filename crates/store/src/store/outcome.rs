@@ -8,8 +8,8 @@ use std::fmt;
 pub struct Outcome {
     /// What happened to what the reference names.
     pub effect: Effect,
-    /// The reference of a created thing, relative to the store, where it is not the one that was
-    /// written to: a post to a collection answers the new member's.
+    /// The reference of a created resource, relative to the store, where it differs from the
+    /// written reference: a post to a collection returns the new member's.
     pub reference: Option<Reference>,
     /// The validator of the content as it is now, where the store knows it at no cost.
     pub entity_tag: Option<EntityTag>,
@@ -23,7 +23,7 @@ pub struct Outcome {
 pub enum Effect {
     /// Something exists that did not exist before.
     Created,
-    /// Something that existed was changed or removed, or the store cannot tell.
+    /// Existing content was changed or removed, or the store cannot tell.
     #[default]
     Changed,
     /// Nothing existed, and nothing was done: a delete of a missing reference.
@@ -57,7 +57,7 @@ impl Outcome {
         Outcome { reference: Some(reference), ..Outcome::created() }
     }
 
-    /// Adds the validator of what is there now.
+    /// Adds the validator of the current content.
     pub fn with_entity_tag(mut self, tag: Option<EntityTag>) -> Self {
         self.entity_tag = tag;
         self

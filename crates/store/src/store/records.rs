@@ -7,8 +7,8 @@ use std::rc::Rc;
 /// costs nothing, and few enough that memory stays flat.
 pub const RECORDS_BATCH: usize = 8192;
 
-/// Records of one shape, produced batch by batch at the consumer's pace. They are never a tree:
-/// the values of all rows of a batch stand in one list.
+/// Records of one shape, produced in batches at the consumer's pace. They are never a tree: the
+/// values of all rows of a batch are in one list.
 pub trait Records {
     /// The names of the fields, the same for each record.
     fn fields(&self) -> Rc<[String]>;

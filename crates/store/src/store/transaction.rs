@@ -4,9 +4,9 @@ use crate::Answer;
 use std::any::Any;
 use std::rc::Rc;
 
-/// A transaction under way, made by [`crate::Tables::begin`]. Verbs whose [`crate::Context`] carries
-/// it are part of it when they reach the store that made it; all other stores pay no attention to
-/// it. Dropping it rolls back.
+/// An open transaction, created by [`crate::Tables::begin`]. A verb whose [`crate::Context`]
+/// carries it joins it in the store that created it; all other stores ignore it. Dropping it rolls
+/// back.
 pub trait Transaction {
     /// Makes everything in it happen: durable, and seen by others, when it answers well. An error
     /// means that nothing of it happened.

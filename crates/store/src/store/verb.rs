@@ -19,7 +19,7 @@ pub enum Verb {
     Query,
     /// Make a collection of a shape.
     Define,
-    /// Tell of changes.
+    /// Stream changes.
     Watch,
     /// Begin a transaction.
     Begin,

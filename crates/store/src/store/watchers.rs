@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-/// Where a store tells of its changes and watchers hear of them. Clones are the same place, and
-/// may be used from other threads: a database's writer publishes, workers watch.
+/// A publisher of changes: a store publishes, watchers subscribe. Clones share the subscriptions
+/// and may be used from other threads: a database's writer publishes, workers watch.
 ///
-/// - A change reaches those who watch its reference or something above it. References are compared
-///   by the parts of their paths; schemes, queries and doubled slashes make no difference.
-/// - Each watcher has a queue of [`WAITING_CHANGES`]. When it is full, all that waits is given up
-///   for one [`ChangeKind::Lost`] at the watched reference, and what comes after that waits behind
-///   it. Several changes of one reference in a row wait as one, the last.
-/// - Publishing costs one look at a counter while nobody watches, and otherwise one search for each
-///   part of the path: watchers beside it cost nothing and are not woken.
-/// - Changes carry no content, which could not cross threads: a get answers it.
-/// - When the last clone is dropped the watchers' streams end.
+/// - A change reaches the watchers of its reference and of every path above it. References are
+///   compared by path segments; schemes, queries and doubled slashes make no difference.
+/// - Each watcher has a queue of [`WAITING_CHANGES`]. On overflow, one [`ChangeKind::Lost`] at the
+///   watched reference replaces the queued changes, and later changes follow it. Consecutive
+///   changes of one reference are merged into the last.
+/// - Publishing reads one counter if there are no watchers, and otherwise does one lookup per path
+///   segment. Watchers of other paths cost nothing and are not woken.
+/// - Changes carry no content, which cannot cross threads: a get returns it.
+/// - The watchers' streams end when the last clone is dropped.
 #[derive(Clone, Default)]
 pub struct Watchers {
     shared: Arc<WatcherList>,
@@ -28,7 +28,7 @@ pub struct Watchers {
 
 #[derive(Default)]
 struct WatcherList {
-    /// How many watch: read before anything else, so that nobody pays who is not watched.
+    /// The number of watchers, read first so that publishing is free without any.
     watching: AtomicUsize,
     /// By the path that they watch, its parts joined by single slashes.
     queues: Mutex<BTreeMap<Box<str>, Vec<Arc<ChangeQueue>>>>,
@@ -36,7 +36,7 @@ struct WatcherList {
 
 /// What waits for one watcher.
 struct ChangeQueue {
-    /// What it watches, in its own words.
+    /// The watched reference, as the watcher wrote it.
     reference: Reference,
     waiting: Mutex<WaitingChange>,
 }
@@ -46,22 +46,23 @@ struct WaitingChange {
     changes: VecDeque<(ChangeKind, Reference)>,
     waker: Option<Waker>,
     ended: bool,
-    /// Why it ended, where that is an error: told once.
+    /// The error that ended the watch, reported once.
     fault: Option<(Kind, String)>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these locks is whole at each moment; a panic elsewhere takes nothing from it.
+    // The data behind these locks is always consistent, so a panic elsewhere does not invalidate
+    // it.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Watchers {
-    /// A place that nobody watches yet.
+    /// A publisher without watchers.
     pub fn new() -> Self {
         Watchers::default()
     }
 
-    /// Whether anybody watches anything: for stores that would have to work to tell.
+    /// Whether there is any watcher, for stores with a cost of reporting.
     pub fn is_watched(&self) -> bool {
         self.shared.watching.load(Ordering::Acquire) > 0
     }
@@ -78,23 +79,23 @@ impl Watchers {
         Box::pin(ChangeWatcher { queue, path, shared: Arc::downgrade(&self.shared) })
     }
 
-    /// Tells that there is new content at a reference.
+    /// Publishes new content at a reference.
     pub fn changed(&self, reference: &Reference) {
         self.publish(ChangeKind::Changed, reference);
     }
 
-    /// Tells that there is nothing at a reference any more.
+    /// Publishes the deletion of a reference.
     pub fn deleted(&self, reference: &Reference) {
         self.publish(ChangeKind::Deleted, reference);
     }
 
-    /// Tells that something at the reference or below it has changed that cannot be named. Those
-    /// who watch something below it are told, too, each at its own reference.
+    /// Reports an unspecified change at the reference or below it. Watchers below it receive it
+    /// too, each at its own reference.
     pub fn lost(&self, reference: &Reference) {
         self.publish(ChangeKind::Lost, reference);
     }
 
-    /// Tells of a change of any kind.
+    /// Publishes a change of any kind.
     pub fn publish(&self, kind: ChangeKind, reference: &Reference) {
         if !self.is_watched() {
             return;
@@ -145,12 +146,12 @@ impl Drop for WatcherList {
 }
 
 impl ChangeQueue {
-    /// Lets a change wait; answers who waits for it.
+    /// Queues a change and returns the watcher's waker.
     fn push(&self, kind: ChangeKind, reference: &Reference) -> Option<Waker> {
         let mut waiting = locked(&self.waiting);
         let full = waiting.changes.len() == WAITING_CHANGES;
         match waiting.changes.back_mut() {
-            // What is lost is lost whatever happened before; a change after a loss is told.
+            // A queued loss absorbs further losses; a change after a loss is queued.
             Some((last, on)) if on == reference && (*last != ChangeKind::Lost || kind == *last) => {
                 *last = kind;
             }
@@ -225,7 +226,7 @@ fn at_and_above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::once(path).chain(above).chain(root)
 }
 
-/// Those who watch something below a path.
+/// The watchers below a path.
 fn below<'a>(
     queues: &'a BTreeMap<Box<str>, Vec<Arc<ChangeQueue>>>,
     path: &str,

@@ -1,10 +1,10 @@
-//! The methods that a store leaves out, spelled out.
+//! A macro that implements the methods that a store does not support.
 
-/// Writes the named methods of [`crate::Store`] or [`crate::Tables`] as those of a store that does not have them: verbs
-/// are refused with [`crate::Kind::NotAllowed`], everything else answers nothing; `links` stands for
-/// a store that is [`crate::Confinement::Inherent`], `escapes` for one that cannot be confined. Every
-/// implementation of the trait names what it leaves out, so no method is forgotten in silence
-/// (`clippy::missing_trait_methods`).
+/// Implements the named methods of [`crate::Store`] or [`crate::Tables`] for a store without them.
+/// Verbs are refused with [`crate::Kind::NotAllowed`]; all other methods return nothing. `links`
+/// stands for a store that is [`crate::Confinement::Inherent`], `escapes` for a store that cannot be
+/// confined. Every implementation of the trait names the methods it omits, so none is forgotten
+/// silently (`clippy::missing_trait_methods`).
 ///
 /// ```text
 /// impl Store for Clock {

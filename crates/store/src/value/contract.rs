@@ -265,8 +265,7 @@ pub fn unprocessable(fields: Vec<FieldProblem>) -> Error {
 }
 
 impl Contract {
-    /// The contract of a table: what its class says, with the key that it gives out by itself, if it
-    /// does, as a field that clients do not set.
+    /// The contract of a table: its class, with a generated key as a readonly field.
     pub fn of_table(shape: &Shape, generated: Option<&str>) -> Self {
         let field = |field: &crate::Field| ContractField {
             name: field.name.clone(),
@@ -357,7 +356,7 @@ impl Contract {
         if purpose == RecordUse::Change {
             return;
         }
-        // A client cannot give what is readonly.
+        // A client cannot set readonly fields.
         for field in class.fields.iter().filter(|field| field.required && !field.readonly) {
             let given = fields.iter().any(|(name, _)| *name == field.name);
             if !given {

@@ -18,7 +18,7 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// The format of content by its media type; nothing where it is no text, or of another type.
+    /// The format of content by its media type; `None` for content that is not a table as text.
     pub fn of(content: &Content) -> Option<TableFormat> {
         if !matches!(content.body, Body::Bytes(_) | Body::Text(_) | Body::Stream(..)) {
             return None;
@@ -31,18 +31,18 @@ impl TableFormat {
     }
 }
 
-/// Text that comes in pieces, given in parts that end with a record.
+/// Splits streamed text into parts that end with a record.
 pub struct TableText {
     stream: ByteStream,
     format: TableFormat,
     held: BytesMut,
-    /// How far it was looked through, and whether that ends within quotes.
+    /// The end of the scanned text, and whether it is within quotes.
     scanned: usize,
     quoted: bool,
     /// The last end of a record up to there.
     end: Option<usize>,
     ended: bool,
-    /// The line at which what is held begins.
+    /// The line of the first buffered byte.
     line: u64,
 }
 
@@ -70,8 +70,9 @@ impl TableText {
         })
     }
 
-    /// The next records, and the line, counted from 1, at which they begin: at least so many bytes,
-    /// where there are as many, to the end of a record. Nothing at the end of the text.
+    /// The next complete records and the line, counted from 1, of the first. Returns at least
+    /// `least` bytes if the text has them, up to the end of a record; `None` at the end of the
+    /// text.
     ///
     /// # Errors
     /// Those of the stream; [`Kind::TooLarge`] for a record longer than [`TABLE_RECORD`].
@@ -117,7 +118,7 @@ impl TableText {
         Ok(())
     }
 
-    /// The end of the first record after at least so many bytes.
+    /// The end of the first record after at least `least` bytes.
     fn end_of_record(&mut self, least: usize) -> Option<usize> {
         if self.end.is_some_and(|end| end >= least) {
             return self.end;
@@ -137,7 +138,7 @@ impl TableText {
         self.end.filter(|end| *end >= least)
     }
 
-    /// What is held up to an end, with its line.
+    /// The buffered text up to an end, with its line.
     fn split(&mut self, end: usize) -> (u64, Bytes) {
         self.scanned = self.scanned.saturating_sub(end);
         self.end = None;
@@ -207,7 +208,7 @@ mod tests {
             let all = parts(streamed(json, piece), TableFormat::JsonLines, 1).unwrap();
             let expected = [of(1, "{\"a\":\"\\\"\"}\n"), of(2, "\n"), of(3, "{\"a\":\"\\\"\"}")];
             assert_eq!(all, expected, "pieces of {piece}");
-            // More at a time: to the end of the record that reaches so far.
+            // A larger minimum extends to the end of the record that contains it.
             let all = parts(streamed(csv, piece), TableFormat::Csv, 6).unwrap();
             assert_eq!(all, [of(1, &csv[..csv.len() - 3]), of(5, "3,4")], "pieces of {piece}");
         }

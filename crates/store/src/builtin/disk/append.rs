@@ -9,11 +9,11 @@ const LOCKS: usize = 64;
 
 static FILES: [RwLock<()>; LOCKS] = [const { RwLock::new(()) }; LOCKS];
 
-/// The system lets a reader see a part of what is appended, page by page. While this is held no
-/// reader of this process looks at the file; it must not be held while the disk is waited for.
+/// RAII guard of an append, which excludes readers of this process: the system would show them a
+/// partial append, page by page. It must not be held during a flush.
 pub(super) struct Appending(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
 
-/// While this is held nobody of this process appends to the file.
+/// RAII guard that excludes appends by this process to the file.
 pub(super) struct Reading(#[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>);
 
 impl Appending {

@@ -2,7 +2,7 @@
 
 use crate::{Error, Kind, Result};
 
-/// Runs on the blocking pool; where there is no runtime, at once.
+/// Runs on the blocking pool, or at once without a runtime.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {

@@ -40,8 +40,8 @@ impl Drop for Buffer {
     }
 }
 
-/// Fills a buffer with so many bytes, at most [`PIECE`]. What `fill` does not write is what another
-/// reader left there, so it has to fill all of it, or fail.
+/// Fills a buffer of `length` bytes, at most [`PIECE`]. `fill` must write every byte or fail,
+/// because the buffer still holds bytes of an earlier read.
 pub(super) fn filled<E>(
     length: usize,
     fill: impl FnOnce(&mut [u8]) -> Result<(), E>,

@@ -1,4 +1,4 @@
-//! Who changes a file at the moment, among the threads of this process.
+//! Write locks of files, shared by the threads of this process.
 
 use super::place::DiskFault;
 use super::read;
@@ -13,9 +13,9 @@ const LOCKS: usize = 64;
 
 static FILES: [Mutex<()>; LOCKS] = [const { Mutex::new(()) }; LOCKS];
 
-/// While this is held nobody else of this process puts, appends to or deletes the file, so that
-/// what a condition was checked against is what is replaced. What is large is written before, and
-/// the disk is waited for afterwards.
+/// RAII guard that excludes puts, appends and deletes of the file by other tasks of this process,
+/// so that a condition still holds at the write. Large content is written before the lock, and the
+/// flush follows it.
 pub(super) struct Changing(#[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 impl Changing {
@@ -26,7 +26,7 @@ impl Changing {
         Changing(lock.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks at what is there now.
+    /// Checks the condition against the current file.
     pub(super) fn check(&self, path: &Path, only_if: Option<&Condition>) -> Result<(), DiskFault> {
         let Some(condition) = only_if else { return Ok(()) };
         // What a link leads to is what a reader sees.

@@ -15,10 +15,9 @@ const FILES: usize = 4 << 10;
 /// that is read at once, so that it has 64 KiB at most.
 const BYTES: usize = 16 << 20;
 
-/// How long contents are kept. A file that is asked for often is read once in this time, and one
-/// that is not asked for so often is read each time. This bounds, too, how long something stays
-/// unnoticed that leaves no trace in a file's state, which is what is written through a memory map
-/// into pages that were changed already.
+/// How long an entry is valid. A frequently requested file is read once in this time, a rarer one
+/// each time. The limit also bounds how long a change without a trace in the file's state stays
+/// unseen: a write through a memory map into pages that were dirty already.
 const TRUSTED: Duration = Duration::from_secs(1);
 
 /// How long a file must have been left alone before it is read, so that a later change is sure to
@@ -64,8 +63,8 @@ impl ReadMoment {
     }
 }
 
-/// Small files by their paths. What is kept is answered only while the file at the path is in the
-/// very state in which it was read, which is looked at each time: one system call in place of four.
+/// Cache of small files by path. An entry is valid only while the file at the path has the identity
+/// it had when it was read. Each hit verifies this, with one system call instead of four.
 pub(super) struct ContentCache {
     files: RefCell<HashMap<Box<str>, File>>,
     bytes: Cell<usize>,
@@ -92,8 +91,8 @@ impl Default for ContentCache {
 }
 
 impl ContentCache {
-    /// The content of a path below the root that is looked at; without its bytes for a reader who
-    /// has it already. Nothing where the file has to be read.
+    /// The cached content of a path below the root, verified; without its bytes for a reader who
+    /// has them already. `None` means that the file has to be read.
     pub(super) fn get(
         &self,
         quick: &Quick,
@@ -115,8 +114,8 @@ impl ContentCache {
         }
     }
 
-    /// Keeps all of a file that was found at a path without following a link. `began` is before the
-    /// file was looked at.
+    /// Caches a whole file that was found without following a link. `began` is the time before the
+    /// lookup.
     pub(super) fn put(
         &self,
         path: &str,

@@ -48,15 +48,15 @@ pub(super) struct Root {
     confines: Option<PathBuf>,
     /// Whether symbolic links are followed at all.
     links: bool,
-    /// How files are looked at on the worker's thread.
+    /// How the worker's thread reads files.
     pub(super) quick: Quick,
 }
 
 /// A place in the file system.
 pub(super) struct ResolvedPath {
-    /// Its path, without links as far as it exists.
+    /// The path, with links resolved in its existing part.
     pub(super) path: PathBuf,
-    /// What is there.
+    /// The target at the path.
     pub(super) found: PathTarget,
     /// Whether the reference ends in a slash.
     pub(super) slash: bool,
@@ -132,7 +132,7 @@ impl Root {
         (self.quick.look(&path), root.join(path))
     }
 
-    /// The directories above a real path, as far as they are within the root, the uppermost first.
+    /// The directories above a real path and within the root, the uppermost first.
     pub(super) fn above(&self, real: &Path) -> Vec<PathBuf> {
         let above = real.ancestors().skip(1).filter(|above| self.holds(above));
         let mut above: Vec<_> = above.map(Path::to_path_buf).collect();
@@ -178,8 +178,8 @@ impl Root {
         Ok(ResolvedPath { path, found, slash, root })
     }
 
-    /// What is at a path whose parts above are real. Follows a link and changes the path to where
-    /// it leads; a link that leads nowhere counts as nothing at its end and as an obstacle above.
+    /// The target at a path whose parents are real. Follows a link and replaces the path with its
+    /// target. A dangling link counts as missing at the end of a path and as an obstacle above.
     fn look(&self, path: &mut PathBuf, follow: bool) -> Result<Option<PathTarget>, DiskFault> {
         let metadata = match path.symlink_metadata() {
             Ok(metadata) if metadata.is_symlink() && !follow => return Ok(Some(PathTarget::Link)),

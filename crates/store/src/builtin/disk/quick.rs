@@ -1,12 +1,12 @@
-//! Looking at files without ever waiting for the disk they are on.
+//! Nonblocking lookups and reads of files.
 //!
-//! A worker serves many, so it must not wait for a disk that is slow or gone. The system can be
-//! asked for what it has in memory alone (`RESOLVE_CACHED` and `RWF_NOWAIT`, Linux 5.12); all else is
-//! for the blocking pool. On other systems local disks are simply read.
+//! A worker serves many clients, so it must not wait for a slow or hung disk. Linux 5.12 can answer
+//! from memory alone (`RESOLVE_CACHED` and `RWF_NOWAIT`); all other reads use the blocking pool.
+//! Other systems read local disks directly.
 
 use std::fs::{File, Metadata};
 
-/// How the files of a root are looked at on the worker's thread.
+/// How the worker's thread reads the files of a root.
 pub(super) enum Quick {
     /// As on the blocking pool: the whole machine's files, and systems that cannot say what they
     /// have in memory.
@@ -14,7 +14,7 @@ pub(super) enum Quick {
     /// Not at all: the disk is on the other side of a network or of a process.
     #[cfg(target_os = "linux")]
     Never,
-    /// Below this directory, as far as it is in memory.
+    /// Opens files below this directory, if they are in memory.
     #[cfg(target_os = "linux")]
     Memory(std::os::fd::OwnedFd),
 }
@@ -29,13 +29,13 @@ pub(super) enum Seen {
     Unknown,
 }
 
-/// What tells one state of a file from another. Whoever changes the content, the name or the rights
-/// of a file changes its `ctime` too, which no program can set.
+/// Identifies one state of a file. Every change of content, name or permissions updates `ctime`,
+/// which no program can set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) device: u64,
     pub(super) inode: u64,
-    /// The kind of file and who may read it.
+    /// The type of file and its permissions.
     pub(super) mode: u32,
     pub(super) length: u64,
     /// `mtime` in seconds and nanoseconds.
@@ -91,14 +91,14 @@ mod system {
             if !kind.is_ok_and(|kind| LOCAL.contains(&kind)) {
                 return Quick::Never;
             }
-            // A system that does not know the call, or forbids it, says so now.
+            // Detect here whether the system lacks or forbids the call.
             match rustix::fs::openat2(&root, ".", OPEN, Mode::empty(), ResolveFlags::BENEATH) {
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => Quick::Plainly,
                 _ => Quick::Memory(root),
             }
         }
 
-        /// What is at a path below the root, whose parts have no dots.
+        /// Looks up a path without dots below the root.
         pub(crate) fn look(&self, path: &str) -> Seen {
             let Quick::Memory(root) = self else { return Seen::Unknown };
             let file = match rustix::fs::openat2(root, path, OPEN, Mode::empty(), WITHIN) {
@@ -114,12 +114,12 @@ mod system {
             }
         }
 
-        /// The state of what is at a path below the root, whose parts have no dots. Nothing where
-        /// this cannot be said without waiting, or not by these means.
+        /// The identity of the file at a path without dots below the root. `None` if it would have
+        /// to wait, or the method does not apply.
         ///
-        /// A name in the root itself was in memory a moment ago, and there is no way on which a link
-        /// or another file system could be: one call is enough, which does not follow the name
-        /// itself either, and asks no other file system that may have been put on it.
+        /// A name in the root itself was in memory a moment ago, and its path has no room for a
+        /// link or a mount. One call is enough there: it does not follow the name itself, nor ask a
+        /// file system mounted on it.
         pub(crate) fn identity(&self, path: &str) -> Option<Identity> {
             let Quick::Memory(root) = self else { return None };
             let asked = StatxFlags::BASIC_STATS;
@@ -146,7 +146,7 @@ mod system {
         }
     }
 
-    /// So many bytes from a position on, at most a piece, if all of them are in memory.
+    /// Reads `length` bytes at an offset, at most a piece, if all of them are in memory.
     pub(crate) fn in_memory(file: &File, at: u64, length: usize) -> Option<Bytes> {
         let fill = |bytes: &mut [u8]| {
             let into = &mut [IoSliceMut::new(bytes)];
@@ -158,14 +158,14 @@ mod system {
         buffer::filled(length, fill).ok()
     }
 
-    /// All of a small file on a local disk that says how long it is. Nothing where that would mean
-    /// to wait, or is not so.
+    /// The whole of a small file of known length on a local disk. `None` if it would have to wait,
+    /// or the length is wrong.
     pub(crate) fn whole(file: &File, length: usize) -> Option<Bytes> {
         // One more than there should be, to see whether there is.
         let mut bytes = vec![0; length + 1];
         let into = &mut [IoSliceMut::new(&mut bytes)];
         let read = match rustix::io::preadv2(file, into, 0, ReadWriteFlags::NOWAIT) {
-            // This file system does not say what it has in memory.
+            // This file system does not support nonblocking reads.
             Err(Errno::OPNOTSUPP) => rustix::io::pread(file, &mut bytes[..], 0),
             read => read,
         };
@@ -242,7 +242,7 @@ mod tests {
         for other in ["link", "out/passwd", "../x", "/etc/passwd"] {
             assert!(matches!(quick.look(other), Seen::Unknown), "{other}");
         }
-        // Whether a name is missing is known once somebody has looked.
+        // The kernel knows that a name is missing only after a first lookup.
         assert!(matches!(quick.look("missing"), Seen::Missing | Seen::Unknown));
     }
 }

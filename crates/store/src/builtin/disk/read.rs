@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Files of up to this many bytes are read at once; larger ones in pieces.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// How many names a directory may have: listing is not streamed.
+/// The maximum number of names in a directory: listings are not streamed.
 const MAX_ENTRIES: usize = 1_000_000;
 
 /// What a read found, on its way to the worker's thread.
@@ -56,7 +56,7 @@ impl Fetched {
     }
 }
 
-/// Content with what is known of its file.
+/// Content with the metadata of its file.
 pub(super) fn described(metadata: &Metadata, body: Body, reference: &Reference) -> Content {
     let honest = match &body {
         Body::Bytes(bytes) => bytes.len() as u64 == metadata.len(),
@@ -71,7 +71,7 @@ pub(super) fn described(metadata: &Metadata, body: Body, reference: &Reference) 
     }
 }
 
-/// Reads without waiting. Nothing where that cannot be done.
+/// Reads without waiting; `None` where that is impossible.
 pub(super) fn quickly(
     root: &Root,
     reference: &Reference,
@@ -94,7 +94,7 @@ pub(super) fn quickly(
         return Some(Ok(Fetched::Large(metadata, file)));
     }
     let _whole = Reading::begin(&path);
-    // Somebody may have appended to it in between.
+    // Another process may have appended to it in between.
     let bytes = quick::whole(&file, length as usize)?;
     Some(Ok(Fetched::Whole(metadata, bytes)))
 }
@@ -117,7 +117,7 @@ pub(super) fn fetched(
     }
     let _whole = Reading::begin(&place.path);
     let opened = open(&place.path, OpenOptions::new().read(true))?;
-    // What was opened counts, should the file have been replaced in between.
+    // The opened file counts, even if it has been replaced since the lookup.
     let Some((mut file, metadata)) = opened else { return Ok(Fetched::Missing) };
     let length = metadata.len();
     if length > CHUNK as u64 {
@@ -133,8 +133,8 @@ pub(super) fn fetched(
     Ok(Fetched::Whole(metadata, bytes.into()))
 }
 
-/// Opens a file without following a link and without waiting, should it have become one or a FIFO
-/// since it was looked at. Nothing when it is gone.
+/// Opens a file without following a link and without waiting, since it may have become a link or a
+/// FIFO after the lookup. `None` when it is gone.
 pub(super) fn open(
     path: &Path,
     options: &mut OpenOptions,
@@ -190,7 +190,7 @@ fn piece(file: &File, at: u64, length: usize) -> Result<Bytes, DiskFault> {
     })
 }
 
-/// What is in a directory, by name; nothing where there is no directory.
+/// The entries of a directory by name; `None` without a directory.
 pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<Entry>>, DiskFault> {
     let place = root.place(reference, true)?;
     if !place.is_directory() {

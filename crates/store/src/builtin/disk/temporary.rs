@@ -1,4 +1,4 @@
-//! Temporary files of puts under way, and those that a killed process has left behind.
+//! Temporary files of puts under way, and the leftovers of killed processes.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ pub(super) fn remove_forgotten(file: &fs::DirEntry) {
     }
 }
 
-/// Whether a name is one of those that puts under way give to their files.
+/// Whether a name is that of a put's temporary file.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }

@@ -1,4 +1,4 @@
-//! The directories that the system watches, and what it tells of them.
+//! The watched directories, and the events that the system reports for them.
 
 use super::place::DiskFault;
 use super::temporary::is_temporary;
@@ -15,8 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
-/// Events of the system that wait for this thread. When there are more, what they would have told
-/// is told as lost.
+/// Queue length for the system's events. On overflow, the missed events are reported as lost.
 const WAITING_EVENTS: usize = 16 << 10;
 
 /// How often a directory may be exchanged for another while it is about to be watched.
@@ -29,15 +28,16 @@ pub(super) enum WatchRequest {
     Watch { base: PathBuf, above: Vec<PathBuf>, answer: Sender<Result<(), DiskFault>> },
     /// A place is not watched any more.
     Release(PathBuf),
-    /// Nothing is watched any more.
+    /// The last watch has ended.
     Stop,
 }
 
-/// What is watched on one disk.
+/// The watches on one disk.
 ///
-/// Directories are watched one by one, not by the library's recursion, which could miss what is
-/// made in a new directory before it is watched: here a directory is watched first and read then.
-/// Directories above a watched place are watched, too, because the place may appear, go or move
+/// Directories are watched one by one, not by the library's recursion, which could miss files in a
+/// new directory before its watch begins. Here the watch begins before the directory is read. The
+/// directories above a watched path are watched too, because it may appear, vanish or move with
+/// them.
 /// with them.
 pub(super) struct Tree {
     system: RecommendedWatcher,
@@ -45,7 +45,7 @@ pub(super) struct Tree {
     watchers: Watchers,
     /// The watched places: how often, and the directories above them.
     bases: BTreeMap<PathBuf, (usize, Vec<PathBuf>)>,
-    /// The directories that are watched, with what tells each from another in its place.
+    /// The watched directories with their identities, which detect replacement.
     directories: BTreeMap<PathBuf, Identity>,
 }
 
@@ -78,7 +78,7 @@ impl Tree {
         Ok(Tree { system, queue, watchers, bases: BTreeMap::new(), directories: BTreeMap::new() })
     }
 
-    /// Works until it is told to stop.
+    /// Runs until a message stops it.
     pub(super) fn run(mut self, messages: Receiver<WatchRequest>) {
         for message in messages {
             if self.queue.lost.swap(false, Ordering::AcqRel) {
@@ -93,7 +93,7 @@ impl Tree {
                 }
                 WatchRequest::Watch { base, above, answer } => {
                     let watched = self.watch(base, above);
-                    // Whoever asked may have gone; its release comes next.
+                    // The caller may have gone; its release message comes next.
                     let _ = answer.send(watched);
                 }
                 WatchRequest::Release(base) => self.release(&base),
@@ -147,7 +147,7 @@ impl Tree {
         }
     }
 
-    /// Watches a directory and those below it, and tells of what is in them where it is new.
+    /// Watches a directory and its subdirectories, and reports their content if it is new.
     fn cover(&mut self, directory: &Path, tell: bool) -> Result<(), DiskFault> {
         let mut left = vec![directory.to_path_buf()];
         while let Some(directory) = left.pop() {
@@ -155,7 +155,7 @@ impl Tree {
             if tell {
                 self.tell(&directory, Watchers::changed);
             }
-            // It may have gone meanwhile, or may not be read, which then is true of what is in it.
+            // It may have gone, or be unreadable, and then so is its content.
             let Ok(entries) = directory.read_dir() else { continue };
             for entry in entries.flatten() {
                 let Ok(kind) = entry.file_type() else { continue };
@@ -177,13 +177,13 @@ impl Tree {
             let message = "there are too many directories to watch; watch a smaller part";
             return Err(DiskFault::Refused(Kind::TooLarge, message));
         }
-        // What is watched is what was there before and after; should it be exchanged ever again,
-        // what it was exchanged for is told by the directory above.
+        // The same identity before and after the call proves that the watch is on this directory. A
+        // later exchange is reported by the watch on the directory above.
         for _ in 0..EXCHANGES {
             let Some(before) = identity(directory) else { return Ok(()) };
             match self.system.watch(directory, RecursiveMode::NonRecursive) {
                 Ok(()) => {}
-                // Gone, or not to be read by us: then there is nothing that could be told.
+                // Gone or unreadable, so there is nothing to report.
                 Err(error) if is_out_of_reach(&error) => return Ok(()),
                 Err(error) => return Err(fault(error)),
             }
@@ -208,8 +208,8 @@ impl Tree {
         !below.is_empty()
     }
 
-    /// Finds out what has happened to a path and tells of it. What counts is what is there now:
-    /// events may be late.
+    /// Determines what happened to a path and reports it. The current state decides, since events
+    /// may be late.
     fn look(&mut self, path: &Path, kind: &EventKind) {
         let temporary = path.file_name().and_then(|name| name.to_str()).is_none_or(is_temporary);
         if temporary || !self.is_concerned(path) {
@@ -217,7 +217,7 @@ impl Tree {
         }
         match path.symlink_metadata() {
             Err(error) if is_missing(error.kind()) => {
-                // What was in it may have gone with it, or have come and gone unheard.
+                // Its content may be gone with it, or have changed unseen.
                 let was_directory = matches!(
                     kind,
                     EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder)
@@ -235,13 +235,13 @@ impl Tree {
                 );
                 match self.directories.get(path) {
                     None => self.find(path),
-                    // One that has gone may have left its number to its successor, and the library
-                    // ends what it watches by this name.
+                    // A removed directory may have passed its inode to its successor, and the
+                    // library ends watches by name.
                     Some(known) if *known == identity_of(&metadata) && !removed => {}
                     Some(_) => {
                         self.forget(path);
                         self.find(path);
-                        // What was done in between was not heard.
+                        // Changes in between were missed.
                         self.tell(path, Watchers::lost);
                     }
                 }
@@ -274,7 +274,7 @@ impl Tree {
         }
     }
 
-    /// After events were lost: what is there is watched, and everything may have changed.
+    /// Recovers from lost events: watches the current directories and reports all of them as lost.
     fn begin_again(&mut self) {
         let bases: Vec<_> = self.bases.keys().cloned().collect();
         for directory in std::mem::take(&mut self.directories).into_keys() {
@@ -288,7 +288,7 @@ impl Tree {
         }
     }
 
-    /// Not everything can be told any more, so nobody is left to believe it is.
+    /// Ends all watchers with an error, because changes can be missed from now on.
     fn give_up(&self, fault: DiskFault) {
         let error = fault.into_error(crate::Verb::Watch, &Reference::default());
         self.watchers.fail(error.kind, &error.message);
@@ -332,7 +332,7 @@ fn fault(error: notify::Error) -> DiskFault {
             "the system watches as many directories as it may; raise fs.inotify.max_user_watches, \
              or watch a smaller part",
         ),
-        // What the system says when a user has as many instances of inotify as it may have.
+        // The system's error when a user has reached the limit of inotify instances.
         notify::ErrorKind::Io(error) if error.raw_os_error() == Some(libc::EMFILE) => {
             DiskFault::Refused(
                 Kind::Unavailable,

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// What is watched on one disk: made for the first watcher, and gone with the last.
+/// The watches on one disk, created with the first watcher and dropped with the last.
 #[derive(Clone, Default)]
 pub(super) struct Notifiers(Arc<Mutex<Weak<Notifier>>>);
 
-/// The other end of a thread that hears from the system.
+/// The handle of the thread that receives the system's events.
 struct Notifier {
     thread: Mutex<Sender<WatchRequest>>,
     /// Of real paths.
@@ -106,7 +106,7 @@ fn begin(root: &Root, notifiers: &Notifiers, reference: &Reference) -> Result<Wa
     Ok(watched)
 }
 
-/// The path without links as far as it exists.
+/// Resolves links in the existing part of the path.
 fn real(path: &Path) -> Result<PathBuf, DiskFault> {
     let path = std::path::absolute(path)?;
     for above in path.ancestors() {

@@ -115,7 +115,7 @@ struct Temporary(PathBuf);
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Nothing is left to be done when even this fails; listings do not show the file.
+        // A failure here leaves nothing to do; listings hide the file.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -132,7 +132,7 @@ impl Draft {
             PathTarget::Blocked => return Err(blocked()),
             PathTarget::Missing(above) => (above, None),
             PathTarget::File(metadata) => {
-                // Who may read and write stays; what made the old content special does not.
+                // Permissions are preserved; special bits of the old content are not.
                 let mode = metadata.permissions().mode() & 0o777;
                 (above(&place.path), Some(Permissions::from_mode(mode)))
             }
@@ -175,7 +175,7 @@ impl Draft {
             _ => fs::rename(&self.temporary.0, &self.target)?,
         }
         drop(changing);
-        // Whoever gives up now need not wait for the disk.
+        // A caller that gives up from here on need not wait for the disk.
         drop(given_up);
         flush_directory(above(&self.target))?;
         Ok(created)
@@ -183,7 +183,7 @@ impl Draft {
 }
 
 impl Draft {
-    /// A link is only made where nothing is, whichever process puts it there.
+    /// Creates a link only if the path is free, whichever process may create it first.
     fn put_in_empty_place(&self) -> Result<(), DiskFault> {
         match fs::hard_link(&self.temporary.0, &self.target) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -222,9 +222,9 @@ fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     match File::open(directory) {
         Ok(directory) => Ok(directory.sync_all()?),
-        // One that may be written to and not read cannot be flushed by itself.
+        // A write-only file cannot be flushed by itself.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
-        // Removed by somebody else since: then there is nothing to keep.
+        // Removed by another process since, so there is nothing to flush.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error.into()),
     }

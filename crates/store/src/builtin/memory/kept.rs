@@ -1,4 +1,4 @@
-//! How content is kept: as it came, or in a form that all threads can read.
+//! The stored form of content: unchanged, or in a form that all threads can read.
 
 use crate::{Answer, Body, Content, EntityTag, Form, Metadata, Value};
 use bytes::Bytes;
@@ -9,13 +9,13 @@ use std::time::SystemTime;
 
 /// Content in a table. It is never a stream: those are read before.
 pub(super) trait StoredContent: Default {
-    /// Keeps content that has been read and computed as far as needed.
+    /// Stores content that has been read and evaluated as required.
     fn keep(content: Content) -> Self;
     /// Content again, without a copy.
     fn into_content(self) -> Content;
     /// A second handle on the content.
     fn share(&self) -> Content;
-    /// What is known about it, without the body.
+    /// The metadata, without the body.
     fn without_body(&self) -> Content;
     /// Its validator.
     fn entity_tag(&self) -> Option<&EntityTag>;
@@ -125,9 +125,8 @@ impl StoredContent for SharedContent {
     }
 }
 
-/// Content that can be kept for all threads: read where it was a stream, and computed where it was
-/// lazy, as the text it is where it has a media type of its own as text (a page), and as plain data
-/// otherwise.
+/// Content in a form for all threads. Streams are read, and lazy content is evaluated: as text if
+/// its media type is text (a page), and otherwise as plain data.
 pub(super) fn for_all_threads(content: Content, limit: usize) -> Answer<Content> {
     let Body::Lazy(lazy) = &content.body else { return content.collected(limit) };
     let Some(media_type) = lazy.media_type(Form::Text) else {

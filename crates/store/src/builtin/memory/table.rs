@@ -16,10 +16,10 @@ pub(super) type Entries<K> = BTreeMap<Box<str>, K>;
 
 /// Content by path, however it is kept.
 pub(super) trait MemoryTable {
-    /// What is there; without the body for a caller who knows the tag.
+    /// The content, without its body for a caller who knows the tag.
     fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content>;
     fn has(&self, key: &str) -> bool;
-    /// What is there as far as conditions look at it.
+    /// Whether there is content and its tag, for the check of conditions.
     fn tag(&self, key: &str) -> Option<Option<EntityTag>>;
     fn put(&mut self, key: &str, content: Content) -> Result<Outcome>;
     fn post(&mut self, key: &str, content: Content) -> Result<Outcome>;
@@ -54,7 +54,7 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
         if content.media_type.is_none() && matches!(content.body, Body::Text(_) | Body::Bytes(_)) {
             content.media_type = mime_guess::from_path(key).first_raw().map(Into::into);
         }
-        // Lazy content can answer something else each time, so no tag can stand for it.
+        // Lazy content may vary with each read, so it has no tag.
         content.entity_tag = (!matches!(content.body, Body::Lazy(_))).then(next_tag);
         let tag = content.entity_tag.clone();
         let outcome = match self.get_mut(key) {
@@ -156,7 +156,7 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
     }
 }
 
-/// Changes what is kept and gives it a new tag. A change that fails leaves it as it is.
+/// Changes an entry and gives it a new tag. A failed change leaves it as it is.
 fn change<K: StoredContent, T>(
     place: &mut K,
     change: impl FnOnce(&mut Content) -> Result<T>,

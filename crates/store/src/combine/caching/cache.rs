@@ -91,7 +91,7 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
     let options = parts.read("a Cache", &SETTINGS)?;
     let read_only = options.read_only_source;
     let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
-    // What is written above a source that is only read must not be evicted.
+    // Writes above a read-only source must not be evicted.
     let held = |name| !read_only || parts.has(name);
     let mut cache = Cache::new(kept.clone(), parts.source()?)
         .with_size(if held("maxSize") { options.max_size } else { u64::MAX })
@@ -116,74 +116,72 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
 
 /// Answers reads from a cache and fills it from a source.
 ///
-/// - Writes go to the source. Before that the cache forgets the reference and everything above it
-///   (a listing or a collection may show what is written), after a put or a delete also everything
-///   below, so that the next read asks the source: what the source makes of what was put is what
-///   counts. With [`Cache::write_through`] what was put is kept as well.
-/// - While a write is under way, and when one came in between, what is read is handed on without
-///   being kept: a slow read never brings back what a write replaced. A transaction counts as one
-///   long write, and reads within it go to the source.
-/// - Of those who miss the same reference at the same time one asks the source, and all have its
-///   answer.
-/// - At most [`CACHED_BYTES`] (about: what the structure of values costs is estimated) and
-///   [`CACHED_ENTRIES`] are held, and those used least recently leave.
-/// - Lazy content that is not settled ([`crate::Lazy::is_settled`]), streams of unknown length and
-///   contents beyond [`COLLECT_LIMIT`] are not kept, and neither are listings, queries and the
-///   answer that something is missing. Make lazy content bytes first ([`super::Json`]) to have it
-///   kept. The size of what is lazy is not known: it counts as an entry alone.
-/// - References with queries are kept apart. Schemes, doubled slashes and those at the end make no
+/// - Writes go to the source. Each write first invalidates the reference and everything above it,
+///   because a listing or a collection may show it. A put or a delete also invalidates everything
+///   below. The next read asks the source, which may have changed the content on the way. With
+///   [`Cache::write_through`] a put also fills the cache.
+/// - A read that overlaps a write is passed on but not cached: a slow read never restores replaced
+///   content. A transaction counts as one long write, and reads within it bypass the cache.
+/// - Single-flight: concurrent misses of one reference share one read of the source.
+/// - The cache holds at most [`CACHED_BYTES`] (the overhead of values is estimated) and
+///   [`CACHED_ENTRIES`], and evicts the least recently used entries.
+/// - Not cached are lazy content that is not settled ([`crate::Lazy::is_settled`]), streams of
+///   unknown length, and contents beyond [`COLLECT_LIMIT`]. Neither are listings, queries and
+///   misses. Convert lazy content to bytes first ([`super::Json`]) to have it cached. The size of
+///   lazy content is unknown: it counts as an entry only.
+/// - References with queries are cached separately. Schemes, doubled and trailing slashes make no
 ///   difference, as in [`Memory::site`].
-/// - A cache that fails to answer counts as empty. One that fails to forget fails the write,
-///   before the source has seen it.
-/// - What another program changes in the source is seen after [`Cache::invalidate`], after the age
-///   of [`Cache::with_age`], when a watch of this store tells of it, or at once with
-///   [`Cache::watching`].
+/// - A failed cache read counts as a miss. A failed invalidation fails the write, before the source
+///   sees it.
+/// - Changes in the source by other programs are visible after [`Cache::invalidate`], after the age
+///   of [`Cache::with_age`], or when a watch of this store reports them. With [`Cache::watching`]
+///   they are visible at once.
 ///
-/// What is kept carries the entity tag of the cache, so a write cannot have a tag as its condition.
+/// Cached content has the cache's entity tag, so a tag cannot be the condition of a write.
 pub struct Cache {
     shared: Rc<CacheState>,
 }
 
 impl Cache {
-    /// Keeps in `cache` what is read from `source`. The cache should keep content at any path and
-    /// nothing else, as [`Memory::site`] does. What is in it already is answered, too.
+    /// Caches reads of `source` in `cache`. The cache should hold content at any path and nothing
+    /// else, as [`Memory::site`] does. Existing content of the cache is served too.
     pub fn new(cache: Rc<dyn Store>, source: Rc<dyn Store>) -> Self {
         Cache { shared: Rc::new(CacheState::new(cache, source)) }
     }
 
-    /// Keeps in memory what is read from `source`.
+    /// Caches reads of `source` in memory.
     pub fn in_memory(source: Rc<dyn Store>) -> Self {
         Cache::new(Rc::new(Memory::site()), source)
     }
 
-    /// Holds about so many bytes at most. What is larger is not kept.
+    /// Sets the approximate size limit in bytes. Larger content is not cached.
     pub fn with_size(self, bytes: u64) -> Self {
         self.shared.settings.update(|old| fill::Settings { bytes, ..old });
         self
     }
 
-    /// Holds so many contents at most.
+    /// Sets the maximum number of entries.
     pub fn with_entries(self, entries: usize) -> Self {
         self.shared.settings.update(|old| fill::Settings { entries, ..old });
         self
     }
 
-    /// Asks the source again for what was kept so long ago, by tokio's clock. What the cache had
-    /// before it was this store's cache counts as old.
+    /// Sets the TTL of entries, by tokio's clock. Entries from before this store's use of the cache
+    /// count as expired.
     pub fn with_age(self, age: Duration) -> Self {
         self.shared.settings.update(|old| fill::Settings { age: Some(age), ..old });
         self
     }
 
-    /// Keeps what is put as well, once the source has it: for sources that answer what was put.
+    /// Caches puts as well, once the source has them: for sources that return content unchanged.
     pub fn write_through(self) -> Self {
         self.shared.settings.update(|old| fill::Settings { write_through: true, ..old });
         self
     }
 
-    /// Forgets what the source tells to have changed, by whomever. Until the source watches, and
-    /// while it does not (after an error it is asked again each second), nothing is kept; neither is
-    /// what was in the cache before.
+    /// Invalidates entries when the source reports a change, by any writer. Nothing is cached
+    /// before the watch begins or while it is down; after an error it is retried each second.
+    /// Earlier content of the cache is not served.
     pub fn watching(self) -> Self {
         self.shared.settings.update(|old| fill::Settings { known_only: true, ..old });
         *self.shared.following.borrow_mut() = Some(following::SourceFollower::new());
@@ -259,8 +257,8 @@ impl Layer for Cache {
         Ok(Below::same(&self.shared.source, reference))
     }
 
-    /// A cache of its own that only reads, and forgets what this one forgets: what this one holds
-    /// may come from outside of the confined part.
+    /// A separate read-only cache that shares the invalidations of this one, whose entries may come
+    /// from outside the confined part.
     fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         let part = Rc::new(CacheState::new(Rc::new(Memory::site()), inner));
         part.settings.set(self.shared.settings.get());
@@ -429,7 +427,7 @@ impl Layer for Cache {
     }
 }
 
-/// A transaction of the source, during which nothing is kept.
+/// A transaction of the source, during which nothing is cached.
 struct Pending {
     inner: Rc<dyn Transaction>,
     _writing: Writing,
@@ -437,7 +435,7 @@ struct Pending {
 }
 
 impl Transaction for Pending {
-    /// Forgets what was kept before the transaction. Nothing was kept since.
+    /// Invalidates entries from before the transaction; nothing was cached since.
     fn commit(&self) -> Answer<()> {
         let shared = self.shared.clone();
         self.inner.commit().and_then(move |()| {

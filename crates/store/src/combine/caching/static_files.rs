@@ -17,7 +17,7 @@ use std::rc::Rc;
 /// What a site of files does beside answering files.
 #[derive(Clone, Debug)]
 pub struct StaticOptions {
-    /// The file that stands for a directory. Default `index.html`; empty for none.
+    /// The index file of a directory. Default `index.html`; empty for none.
     pub index: String,
     /// Whether a directory without such a file is listed. Default off.
     pub listing: bool,
@@ -28,19 +28,19 @@ pub struct StaticOptions {
     pub links: Links,
     /// The `Cache-Control` of every file.
     pub cache_control: Option<String>,
-    /// Patterns of paths such as `assets/*` whose content never changes under its name: they may
-    /// be kept for a year without asking. `*` stands for anything, `?` for one character.
+    /// Patterns of paths such as `assets/*` with immutable content, which clients may cache for a
+    /// year without revalidation. `*` matches any characters, `?` one.
     pub immutable: Vec<String>,
-    /// The file that answers paths at which nothing is, where the last part of the path has no dot:
-    /// for applications that look at the path themselves.
+    /// The file for missing paths whose last part has no dot: for applications with client-side
+    /// routing.
     pub fallback: Option<String>,
     /// The page that comes with 404.
     pub not_found: Option<String>,
-    /// Whether `a.css.br`, `a.css.zst` and `a.css.gz` are sent for `a.css` to who takes them, where
-    /// they are not older. Default on.
+    /// Whether `a.css.br`, `a.css.zst` and `a.css.gz` are sent for `a.css` to clients that accept
+    /// them, unless they are older. Default on.
     pub precompressed: bool,
-    /// Whether small files are kept in memory until the store below tells of a change there; a store
-    /// that cannot tell is asked each time. Default off: each file is looked at for each answer.
+    /// Caches small files in memory until the store below reports a change; without change
+    /// notifications, every request reads the store. Default off: every request checks the file.
     pub cached: bool,
 }
 
@@ -149,16 +149,16 @@ const PACKED: [(&str, &str); 3] = [("br", ".br"), ("zstd", ".zst"), ("gzip", ".g
 /// The `Cache-Control` of what never changes under its name.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
-/// Files as a web server shows them: any store, read only, with the manners of a site.
+/// Serves files like a web server: any store, read only, with HTTP semantics.
 ///
-/// - A path that ends in a slash is a directory: its index file is answered, or its listing, where
-///   that is wanted. Without the slash a client is sent to the form with it (308), so that the
-///   page's own links are right.
-/// - Hidden names, links out of the site, FIFOs and devices are missing like everything that is not
-///   there; no answer tells the difference.
-/// - What is said beside the content (`Cache-Control`, `Vary`, `Content-Encoding`, the status) goes
-///   to the exchange of the context. Without one, files are read plainly and directories answer
-///   their index file.
+/// - A path that ends in a slash is a directory: the answer is its index file, or its listing if
+///   enabled. Without the slash the client is redirected to the path with it (308), so that
+///   relative links of the page resolve.
+/// - Hidden names, links out of the site, FIFOs and devices look like missing files; no answer
+///   reveals the difference.
+/// - The response headers (`Cache-Control`, `Vary`, `Content-Encoding`) and the status are set on
+///   the exchange of the context. Without an exchange, files are read plainly and directories
+///   return their index file.
 pub struct StaticFiles {
     site: Rc<ServedFiles>,
 }
@@ -249,8 +249,8 @@ impl ServedFiles {
         Some(confined)
     }
 
-    /// What is at a path. What may not be seen is missing. `guessed` says that nobody named the
-    /// path, so that it is worth remembering that nothing is there.
+    /// Reads the content at a path. Hidden content is missing. `guessed` marks a path that no
+    /// client named, whose absence is worth caching.
     fn read(
         self: &Rc<Self>,
         path: &str,
@@ -268,7 +268,7 @@ impl ServedFiles {
             return Answer::ok(found);
         }
         let (site, path, ticket) = (self.clone(), path.to_string(), kept.ticket());
-        // What is kept is the content and not the short answer to somebody who has it.
+        // The cache needs the content, not the short answer for a client that has it already.
         let context = Context { known: None, ..context.clone() };
         seen(store.get(&reference, &context)).map(move |found| {
             if let Some(kept) = &site.kept {
@@ -347,7 +347,7 @@ impl ServedFiles {
         })
     }
 
-    /// A file with what is said about it.
+    /// A file with its response headers.
     fn file(
         self: &Rc<Self>,
         visit: Visit,
@@ -386,7 +386,7 @@ impl ServedFiles {
         content: Content,
         mut wanted: Vec<(&'static str, &'static str)>,
     ) -> Answer<Option<Content>> {
-        // A client that has the plain file is told so.
+        // A client that already has the plain file gets the short answer.
         let known = visit.context.knows(&content);
         let Some((coding, ending)) = wanted.pop().filter(|_| !known) else {
             return Answer::ok(Some(content));
@@ -404,7 +404,7 @@ impl ServedFiles {
         })
     }
 
-    /// Nothing is there, or nothing that may be seen.
+    /// Answers for a missing or hidden path.
     fn missing(self: &Rc<Self>, visit: Visit, may_fall_back: bool) -> Answer<Option<Content>> {
         let Some(exchange) = visit.exchange().cloned() else { return Answer::ok(None) };
         let name = visit.path().rsplit('/').next().unwrap_or_default();

@@ -55,30 +55,30 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     },
 };
 
-/// Answers puts and deletes at once and does them in the source a little later, several of the same
-/// reference as one.
+/// Answers puts and deletes at once and performs them in the source later, with several writes of
+/// one reference combined.
 ///
-/// **A write that was answered is not durable.** It is in memory only until it was flushed: when the
-/// process ends before that, it is lost. Call [`WriteBack::flush`], or [`flush_all`] when the process
-/// stops, where that matters.
+/// **An answered write is not durable.** It is only in memory until the flush: a process that ends
+/// earlier loses it. Call [`WriteBack::flush`], or [`flush_all`] on shutdown, where that matters.
 ///
-/// - Gets see what is pending; everything else (lists, queries, posts, transactions and so on)
-///   flushes first and then goes to the source, so that it sees what was written before it.
-/// - Writes are done one after the other in the order in which their references were first written.
-///   What is written while its reference is being flushed becomes a new write at the end.
-/// - A temporary error is tried again as by [`super::Retry`], from 100 ms up to 10 s, so many times
-///   as the options say; another error is not. A write that failed for good is lost: it is logged,
-///   and the next flush answers its error. Only a program that flushes learns of it.
-/// - A write under a condition, nil, what is larger than the bytes of the options, and a reference
-///   that is pending in another spelling (slashes, scheme, query) flush first and are written
-///   through.
-/// - A watch tells of writes when they were done, not when they were answered.
+/// - Gets see pending writes. All other verbs (lists, queries, posts, transactions and so on) flush
+///   first and then use the source, so that they see earlier writes.
+/// - Pending writes are flushed sequentially, in the order of the first write of each reference. A
+///   write during the flush of its reference becomes a new write at the end.
+/// - A temporary error is retried as by [`super::Retry`], with pauses from 100 ms up to 10 s and
+///   the number of retries in the options; another error is not. A permanently failed write is
+///   lost: it is logged, and the next flush returns its error. Only a program that flushes sees the
+///   error.
+/// - Some writes flush first and are written through: conditional writes, nil, content larger than
+///   the options allow, and a reference that is pending in another spelling (slashes, scheme,
+///   query).
+/// - A watch reports writes when they reach the source, not when they are answered.
 ///
-/// Pending writes are done by a task of its own: it must be used within a
-/// [`tokio::task::LocalSet`] or a [`tokio::runtime::LocalRuntime`].
+/// A task flushes the pending writes: use the store within a [`tokio::task::LocalSet`] or a
+/// [`tokio::runtime::LocalRuntime`].
 pub struct WriteBack {
     pending: Rc<PendingWrites>,
-    /// What is read where nothing is pending: the source, or a confined part of it.
+    /// The source, or a confined part of it, for reads without a pending write.
     source: Rc<dyn Store>,
 }
 
@@ -115,8 +115,7 @@ impl WriteBack {
         WriteBack { pending, source }
     }
 
-    /// Does what is pending now and waits for it. Answers the error of the first write that was
-    /// lost since the last flush.
+    /// Flushes the pending writes. Returns the error of the first write lost since the last flush.
     pub fn flush(&self) -> Answer<()> {
         if self.pending.is_clean() {
             return Answer::ok(());
@@ -125,7 +124,7 @@ impl WriteBack {
         Answer::later(async move { pending.flush().await })
     }
 
-    /// Lets a write wait, or does it after all others.
+    /// Queues a write, or performs it after all others.
     fn write(
         &self,
         reference: &Reference,
@@ -166,7 +165,7 @@ impl WriteBack {
     }
 }
 
-/// Lets a write wait once its content is at hand and there is room for it.
+/// Queues a write once its content is read and the queue has room.
 async fn write_when_possible(
     pending: Rc<PendingWrites>,
     on: Reference,
@@ -214,7 +213,7 @@ impl Layer for WriteBack {
         Ok(Below::same(&self.source, reference))
     }
 
-    /// Reads see what is pending; writes are refused, because they would leave the confined part.
+    /// Reads see pending writes; writes are refused, because they would leave the confined part.
     fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         let confined = WriteBack { pending: self.pending.clone(), source: inner };
         Some(Rc::new(ReadOnly::new(Rc::new(confined))))

@@ -38,8 +38,8 @@ pub(super) const TEXT: Combinator = Combinator {
 pub struct Csv;
 
 impl Csv {
-    /// CSV for the users of a store of values: what is read leaves as a table with a header, what
-    /// is written is parsed. Content that is CSV by its media type is read as it is.
+    /// CSV for the users of a store of values: reads return a table with a header, writes are
+    /// parsed. Content with the media type of CSV passes unchanged on reads.
     pub fn up(source: Rc<dyn Store>) -> Map {
         let map = Map::new(source, "csv up");
         map.reading(|_, content| to_csv(content)).writing(|_, content| from_csv(content))
@@ -48,23 +48,23 @@ impl Csv {
     /// Values for the users of a store of CSV text: lists of records whose fields are text, or nil
     /// where a cell is empty.
     ///
-    /// Texts come back as they were, whatever is in them, and so do decimals and dates, which are
-    /// text. CSV cannot tell a number, a boolean, a list or a record from its JSON text, nor bytes
-    /// from their base64 text; empty bytes and what is no number (NaN, infinities) from nil; a field
-    /// that is missing from one that is nil; and, where a table has one column, nil from empty text.
-    /// A byte order mark at the start of the first name is lost.
+    /// Texts round-trip exactly, and so do decimals and dates, which are text. CSV does not
+    /// distinguish a number, a boolean, a list or a record from its JSON text, nor bytes from their
+    /// base64 text. Empty bytes, NaN and infinities become nil, and so does a missing field. In a
+    /// table with one column, so does empty text. A byte order mark at the start of the first name
+    /// is lost.
     pub fn down(source: Rc<dyn Store>) -> Map {
         let map = Map::new(source, "csv down");
         map.reading(|_, content| from_csv(content)).writing(|_, content| to_csv(content))
     }
 }
 
-/// Values as what a person reads ([`Form::Text`]), and text for what is read.
+/// Values in their readable form ([`Form::Text`]), and text on reads.
 pub struct TextCodec;
 
 impl TextCodec {
-    /// Text for the users of a store of bytes: what is read is text, or [`crate::Kind::Invalid`]
-    /// where it is not UTF-8, and what is written is plain text. Lists and records are JSON.
+    /// Text for the users of a store of bytes. Reads return text, or [`crate::Kind::Invalid`] if it
+    /// is not UTF-8; writes store plain text. Lists and records are JSON.
     pub fn down(source: Rc<dyn Store>) -> Map {
         let map = Map::new(source, "text down");
         map.reading(|_, content| to_text(content)).writing(|_, content| {

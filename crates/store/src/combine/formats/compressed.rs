@@ -17,12 +17,12 @@ use std::rc::Rc;
 /// be terabytes.
 pub const EXPANDED_BYTES: u64 = 16 << 30;
 
-/// What is compressed in one go, and what may come out of expanding in one go: some milliseconds.
-/// Larger content becomes a stream.
+/// Size limit of input to compress, and of output to expand, in one step: some milliseconds. Larger
+/// content becomes a stream.
 const AT_ONCE: usize = 64 << 10;
 
-/// How much goes into the coder at a time: a byte of gzip stands for about a thousand at most, so
-/// what comes out stays within a few megabytes.
+/// Input bytes per step of the decoder. A byte of gzip expands to about a thousand at most, so the
+/// output of a step stays within a few megabytes.
 const STEP: usize = 4 << 10;
 
 struct CompressedOptions {
@@ -55,12 +55,11 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 
 /// Content compressed in its store and plain for its users.
 ///
-/// - What is larger than 64 KiB is compressed and expanded piece by piece, as it is read.
-/// - Values and lazy content are kept as text ([`Form::Text`]). The media type is kept and tells of
-///   the plain content. Nil and empty content pass.
-/// - What is read has to be gzip: anything else is [`Kind::Invalid`], and so is gzip that is broken
-///   or cut off, where the stream comes to it. Several members after each other count as one, so a
-///   post that appends works.
+/// - Content larger than 64 KiB is compressed and expanded as a stream, on demand.
+/// - Values and lazy content are stored as text ([`Form::Text`]). The media type is preserved and
+///   describes the plain content. Nil and empty content pass.
+/// - Reads require gzip: other content is [`Kind::Invalid`], and so is corrupt or truncated gzip,
+///   at that point of the stream. Concatenated members count as one, so a post that appends works.
 /// - More than [`EXPANDED_BYTES`] are [`Kind::TooLarge`].
 pub struct Compressed;
 
@@ -70,7 +69,7 @@ impl Compressed {
         Compressed::gzip_up_to(source, EXPANDED_BYTES)
     }
 
-    /// The same with another limit to what is read, in bytes.
+    /// The same with another size limit of reads, in bytes.
     pub fn gzip_up_to(source: Rc<dyn Store>, limit: u64) -> Map {
         let map = Map::new(source, "gzip");
         map.reading(move |_, content| expanded(content, limit))
@@ -101,7 +100,7 @@ fn expanded(content: Content, limit: u64) -> Answer<Content> {
 #[derive(Clone, Copy)]
 enum Direction {
     Pack,
-    /// To so many bytes at most.
+    /// Expands, with a limit in bytes.
     Expand(u64),
 }
 
@@ -164,7 +163,7 @@ struct Recoder {
     coder: Coder,
     input: Bytes,
     ended: bool,
-    /// Bytes that went in and came out since others had their turn.
+    /// Input and output bytes since the last yield to other tasks.
     worked: usize,
 }
 
@@ -217,7 +216,7 @@ impl Coder {
         }
     }
 
-    /// What has come out and was not taken yet.
+    /// Output that the reader has not taken yet.
     fn out(&mut self) -> &mut Vec<u8> {
         match self {
             Coder::Pack(inner) => inner.get_mut(),

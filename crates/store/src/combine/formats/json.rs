@@ -38,7 +38,7 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
         Some(class) => converter.with_class(class),
         None => converter,
     };
-    // The kernel adds what it knows of the class and of those that it refers to.
+    // The kernel adds the class and the classes it refers to.
     let contract = parts.options.get("contract").and_then(Value::as_list);
     Ok(match contract {
         Some(classes) => converter.with_contract(Contract::read(classes)).into(),
@@ -46,20 +46,19 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
     })
 }
 
-/// Turns what passes between a store and its users into JSON text and back.
+/// Converts the content between a store and its users to JSON text and back.
 ///
-/// [`Json::up`] gives a store of values to a side that speaks JSON, such as an HTTP server: what is
-/// read leaves as JSON bytes, what is written is parsed. [`Json::down`] is the inverse: it gives
-/// values to a program whose store keeps JSON text, such as a directory.
+/// [`Json::up`] serves a store of values to a side that speaks JSON, such as an HTTP server: reads
+/// are serialized, writes are parsed. [`Json::down`] is the inverse: it gives values to a program
+/// whose store holds JSON text, such as a directory.
 ///
-/// - JSON of more than [`AT_ONCE`] bytes is parsed on a thread of the [`DATA_POOL`], and passed on as a
-///   [`json::Document`] unless it has to obey a class.
-/// - Parsing fails with [`crate::Kind::Invalid`] at a line and column. Values that are written
-///   through `up`, and JSON that is read through it, are what they should be and pass unchanged;
-///   likewise in the other direction.
-/// - Entity tags, times and the class pass; listing and deleting are not touched.
-/// - Changes are told without content: a get answers it as it should be.
-/// - A merge through `down` hands the JSON text on: its store has to know what that means.
+/// - JSON of more than [`AT_ONCE`] bytes is parsed on a thread of the [`DATA_POOL`], and passed on
+///   as a [`json::Document`] unless it has to obey a class.
+/// - Parse errors are [`crate::Kind::Invalid`] with a line and column. Values written through `up`,
+///   and JSON read through it, pass unchanged, and likewise for `down`.
+/// - Entity tags, times and the class pass; listing and deleting are not affected.
+/// - Changes carry no content: a get returns it converted.
+/// - A merge through `down` passes the JSON text on, and its store has to support that.
 pub struct Json {
     source: Rc<dyn Store>,
     direction: Direction,
@@ -85,20 +84,20 @@ impl Json {
         Json { direction: Direction::Down, ..Json::up(source) }
     }
 
-    /// Says which class the parsed records stand for.
+    /// Sets the class of the parsed records.
     pub fn with_class(mut self, name: impl Into<Rc<str>>) -> Self {
         self.class = Some(name.into());
         self
     }
 
-    /// Refuses what is written unless it obeys a class: [`crate::Kind::Unprocessable`]. A post
+    /// Validates writes against a class: violations are [`crate::Kind::Unprocessable`]. A post
     /// without content is nil.
     pub fn with_contract(mut self, contract: Contract) -> Self {
         self.contract = Some(Arc::new(contract));
         self
     }
 
-    /// Parses at most so many bytes instead of [`COLLECT_LIMIT`].
+    /// Sets the parser's size limit in bytes; the default is [`COLLECT_LIMIT`].
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
@@ -276,7 +275,7 @@ impl Layer for Json {
     }
 }
 
-/// A page or a document: written in a form of its own, whose text is no data.
+/// A page or a document: serialized in its own format, whose text is not data.
 fn is_document(content: &Content) -> bool {
     let own = content.media_type.as_deref().unwrap_or_default();
     let own = own.split(';').next().unwrap_or_default().trim();
@@ -349,7 +348,7 @@ fn parsed(text: Bytes, duty: Option<Duty>) -> Answer<Body> {
     })
 }
 
-/// What is posted as a value: nothing at all is nil, because an action needs no content.
+/// The posted value: empty content is nil, because an action needs no content.
 fn posted_value(content: Content, parsing: Parsing) -> Answer<Content> {
     if !matches!(content.body, Body::Stream(..)) {
         let empty = match &content.body {
@@ -370,7 +369,7 @@ fn posted_value(content: Content, parsing: Parsing) -> Answer<Content> {
     })
 }
 
-/// Whether a value obeys the class, where there is one.
+/// Validates a value against the class, if any.
 fn check(value: &Value, duty: Option<&Duty>) -> Result<()> {
     let Some((contract, verb)) = duty else { return Ok(()) };
     let purpose = match verb {

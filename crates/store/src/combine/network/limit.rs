@@ -1,4 +1,4 @@
-//! At most so many calls a second, and so many at once.
+//! Rate and concurrency limits.
 
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
@@ -10,17 +10,17 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// The slowest rate: one call in about eleven days. What is slower, or no number, is this.
+/// The minimum rate: one call in about eleven days. A lower rate, or NaN, becomes this one.
 const SLOWEST: f64 = 1e-6;
 
-/// How much a [`Limit`] lets through.
+/// The limits of a [`Limit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LimitOptions {
     /// Calls a second, in the long run; any number when absent.
     pub rate: Option<f64>,
     /// Calls that may come at once after a quiet time, at least 1.
     pub burst: u32,
-    /// Calls that may be under way at the same time, at least 1; any number when absent.
+    /// The maximum number of concurrent calls, at least 1; unlimited when absent.
     pub max_concurrent: Option<usize>,
     /// Calls that may wait for their turn. Those beyond fail at once.
     pub max_waiting: usize,
@@ -69,12 +69,11 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     },
 };
 
-/// Lets calls through to a source at a rate (a token bucket) and so many at once. Others wait for
-/// their turn in the order in which they came, until their deadline; where too many wait already
-/// the answer is [`Kind::Unavailable`], at once.
+/// Limits the rate (a token bucket) and the concurrency of calls to a source. Excess calls wait in
+/// FIFO order until their deadline. A full queue is refused at once with [`Kind::Unavailable`].
 ///
-/// A call that is given up while it waits has taken nothing. One is under way until it is answered:
-/// a stream that is answered, and a watch, does not count any longer.
+/// A cancelled waiting call uses no capacity. A call holds its permit until it is answered: a
+/// returned stream or watch no longer counts.
 pub struct Limit {
     source: Rc<dyn Store>,
     gate: Rc<Gate>,
@@ -83,13 +82,13 @@ pub struct Limit {
 struct Gate {
     options: LimitOptions,
     bucket: Option<Bucket>,
-    /// Whose turn it is: only the first of those who wait looks at the bucket and the slots.
+    /// Only the first waiting call, which holds this permit, uses the bucket and the slots.
     turn: Semaphore,
     slots: Option<Arc<Semaphore>>,
     waiting: Cell<usize>,
 }
 
-/// Tokens that come back with time.
+/// A token bucket, refilled over time.
 struct Bucket {
     per_second: f64,
     full: f64,
@@ -97,11 +96,11 @@ struct Bucket {
     counted: Cell<Instant>,
 }
 
-/// A slot among those that may be under way, until it is dropped.
+/// RAII guard of a slot.
 type CallPermit = Option<OwnedSemaphorePermit>;
 
 impl Limit {
-    /// Lets calls through to `source` as the options say.
+    /// Limits the calls to `source` by the options.
     pub fn new(source: Rc<dyn Store>, options: LimitOptions) -> Self {
         let full = f64::from(options.burst.max(1));
         let bucket = options.rate.map(|rate| Bucket {
@@ -136,7 +135,7 @@ impl Bucket {
 }
 
 impl Gate {
-    /// Passes at once where nobody waits and nothing is used up.
+    /// Takes a permit at once if the queue is empty and capacity is left.
     fn try_pass(&self) -> Option<CallPermit> {
         let _turn = self.turn.try_acquire().ok()?;
         let slot = match &self.slots {
@@ -146,14 +145,14 @@ impl Gate {
         self.bucket.as_ref().is_none_or(|bucket| bucket.take().is_ok()).then_some(slot)
     }
 
-    /// Waits for its turn, which semaphores hand on in the order of asking.
+    /// Waits in FIFO order, which semaphores provide.
     async fn pass(&self) -> Option<CallPermit> {
         let _turn = self.turn.acquire().await.ok()?;
         let slot = match &self.slots {
             Some(slots) => Some(slots.clone().acquire_owned().await.ok()?),
             None => None,
         };
-        // Last, because a token could not be given back by who is cancelled.
+        // Taken last, because a cancelled call cannot return a token.
         while let Some(Err(pause)) = self.bucket.as_ref().map(Bucket::take) {
             sleep(pause).await;
         }

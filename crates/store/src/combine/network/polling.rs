@@ -1,4 +1,4 @@
-//! Telling of the changes of a store that cannot tell.
+//! A combinator that polls for changes.
 
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
@@ -15,17 +15,17 @@ use std::hash::{Hash, Hasher};
 use std::rc::{Rc, Weak};
 use std::time::{Duration, Instant};
 
-/// How many references one watch looks at.
+/// The maximum number of references in one watch.
 pub const POLLED_REFERENCES: usize = 10_000;
 
-/// How many levels below the watched reference are looked at.
+/// The maximum number of levels below the watched reference.
 pub const POLLED_DEPTH: usize = 64;
 
 /// How much is read, in bytes, of content that has neither an entity tag nor a time of its last
 /// change. What follows counts only by its length.
 pub const POLLED_CONTENT: usize = 1 << 20;
 
-/// How long one look at everything may take.
+/// The timeout of a round.
 const ROUND: Duration = Duration::from_secs(60);
 
 struct PollingOptions {
@@ -56,30 +56,30 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     },
 };
 
-/// Lists a store again and again and tells what is different: for stores that cannot tell of their
-/// changes, where asking is affordable.
+/// Polls a store and reports the differences: for stores without change notifications, where
+/// polling is affordable.
 ///
-/// - A round gets every reference at and below the watched one and compares entity tags; where there
-///   are none, times and lengths; and the content itself where there are neither. A source that
-///   cannot list is looked at at the reference alone.
-/// - Rounds begin `every` so often after the last one has ended, so they never overlap, and those
-///   who watch the same reference share them. While nobody watches, or no watcher asks for the next
-///   change, nothing is asked.
-/// - What changed and changed back between two rounds is not told, and of one round, what is gone is
-///   told first and then the rest in the order of their paths. More than [`WAITING_CHANGES`] of them are told as lost.
-/// - A round that fails with a temporary error is left out; another error ends the watch. So does
-///   finding more than [`POLLED_REFERENCES`] or more than [`POLLED_DEPTH`] levels.
+/// - A round gets every reference at and below the watched one and compares entity tags. Without
+///   tags it compares times and lengths, and without those the content. In a source that cannot
+///   list, it polls the reference alone.
+/// - A round begins `every` after the previous one ended, so rounds never overlap; watchers of one
+///   reference share them. Polling stops while there are no watchers, or none of them requests the
+///   next change.
+/// - A change that is reverted between two rounds is not reported. A round reports deletions first
+///   and then the rest, in path order. More than [`WAITING_CHANGES`] of them are reported as lost.
+/// - A temporary error skips the round; any other error ends the watch. So does exceeding
+///   [`POLLED_REFERENCES`] or [`POLLED_DEPTH`] levels.
 /// - All other verbs pass. The time is tokio's: watching needs its runtime.
 pub struct Polling {
     source: Rc<dyn Store>,
     every: Duration,
-    /// By path, what is watched now.
+    /// The watched references, by path.
     places: PolledReferences,
 }
 
 type PolledReferences = Rc<RefCell<BTreeMap<Box<str>, Weak<PolledReference>>>>;
 
-/// A reference that somebody watches.
+/// A reference with at least one watcher.
 struct PolledReference {
     source: Rc<dyn Store>,
     reference: Reference,
@@ -90,14 +90,14 @@ struct PolledReference {
 
 type Round = LocalBoxFuture<'static, Result<Rc<Snapshot>>>;
 
-/// What there was, each path with a hash of what tells its content from another.
+/// The state after a round: each path with a hash of the data that identifies its content.
 struct Snapshot {
     number: u64,
     found: BTreeMap<String, u64>,
 }
 
 impl Polling {
-    /// Looks at what is watched of `source` every so often. Less than a millisecond counts as one.
+    /// Polls the watched references of `source` every `every`, at least a millisecond.
     pub fn new(source: Rc<dyn Store>, every: Duration) -> Self {
         let every = every.max(Duration::from_millis(1));
         Polling { source, every, places: PolledReferences::default() }
@@ -287,7 +287,7 @@ impl Layer for Polling {
             let latest = RefCell::new(Rc::new(Snapshot { number: 0, found }));
             let next = RefCell::new(None);
             let place = Rc::new(PolledReference { source, reference: on, every, latest, next });
-            // Of two that begin at the same time the later one is found by those who follow.
+            // Of two watches that begin at the same time, later watchers find the second.
             let name = place.reference.to_string().into();
             places.borrow_mut().insert(name, Rc::downgrade(&place));
             Ok(changes(place))

@@ -71,19 +71,19 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     make: |parts| Ok(Retry::new(parts.source()?, parts.read("a Retry", &SETTINGS)?).into()),
 };
 
-/// Repeats verbs whose error is temporary ([`crate::Error::temporary`]), after pauses.
+/// Retries verbs that fail with a temporary error ([`crate::Error::temporary`]), with backoff.
 ///
-/// - A pause has a random length between nothing and a bound that doubles each time: "exponential
-///   backoff and full jitter" (M. Brooker, AWS Architecture Blog, 2015), so that many callers do
-///   not come back all at once. No try begins after the caller's deadline.
-/// - Repeated is what does the same when done twice: get, list, query, put, delete, and beginning a
-///   watch or a transaction. A repeated put or delete answers for the last try: what was created by
-///   a try whose answer got lost counts as having been there.
-/// - Posts and merges are repeated with [`RetryOptions::retry_posts`] only. Insertions, statements and
-///   migrations are not, nor is anything within a transaction, which may have ended with the error,
-///   nor a write under a condition, which a try whose answer got lost may have made untrue.
-/// - A put of a stream is not repeated, because it can be read only once; neither is a stream that
-///   breaks after it was answered.
+/// - The pause is random between zero and a bound that doubles each time: "exponential backoff and
+///   full jitter" (M. Brooker, AWS Architecture Blog, 2015). Callers thus do not retry in step. No
+///   attempt begins after the caller's deadline.
+/// - Idempotent verbs are retried: get, list, query, put, delete, and beginning a watch or a
+///   transaction. A retried put or delete answers for the last attempt: content from an attempt
+///   with a lost answer counts as existing before.
+/// - Posts and merges are retried with [`RetryOptions::retry_posts`] only. Insertions, statements
+///   and migrations are not retried. Neither is a verb within a transaction, which the error may
+///   have ended, nor a conditional write, whose condition a lost attempt may have invalidated.
+/// - A put of a stream is not retried, because it can be read only once. Neither is a stream that
+///   fails after it was answered.
 pub struct Retry {
     source: Rc<dyn Store>,
     options: RetryOptions,
@@ -150,7 +150,7 @@ impl Retry {
 }
 
 impl RetryOptions {
-    /// The pause after so many repetitions, from random bits.
+    /// The pause after `tried` attempts, with jitter from random bits.
     fn pause(&self, tried: u32, random: u64) -> Duration {
         let doubled =
             self.initial_delay.saturating_mul(1_u32.checked_shl(tried).unwrap_or(u32::MAX));

@@ -40,10 +40,9 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 
 /// Gives up on a source that does not answer a verb in time, with [`Kind::Timeout`].
 ///
-/// The source is told of the deadline by its context, where the caller's own is not earlier, and
-/// its work is dropped when the time is over. Whether a write that timed out happened is not known.
-/// What counts is the time to the answer: a stream may then take as long as it wants, and a watch
-/// lasts.
+/// The context passes the deadline to the source, unless the caller's own is earlier. At the
+/// deadline the call is dropped; a write that timed out may or may not have happened. The timeout
+/// covers the time to the answer, not a returned stream or watch.
 pub struct Timeout {
     source: Rc<dyn Store>,
     time: Duration,

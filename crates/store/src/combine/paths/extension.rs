@@ -31,19 +31,19 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     },
 };
 
-/// Adds an ending to the last part of a path on the way down: `tasks/1` here is `tasks/1.json`
+/// Appends an extension to the last path segment for the source: `tasks/1` here is `tasks/1.json`
 /// there.
 ///
-/// Listings show what has the ending, without it, and all collections. Collections and the root
-/// keep their names, so a listing and what begins, defines or runs statements is asked for as it is
-/// written. A change of something else is told as lost at its place: it may be a collection.
+/// Listings show the names with the extension, without it, and all collections. Collections and the
+/// root keep their names, so listings, transactions, definitions and statements use the reference
+/// unchanged. A change of any other name may be of a collection, so it is reported as lost there.
 pub struct Extension {
     source: Rc<dyn Store>,
     ending: Rc<str>,
 }
 
 impl Extension {
-    /// Adds `extension`, with or without its dot, to what is asked of `source`.
+    /// Appends `extension`, with or without its dot, to the references for `source`.
     pub fn new(source: Rc<dyn Store>, extension: &str) -> Self {
         let extension = extension.trim_start_matches('.');
         let ending = if extension.is_empty() { String::new() } else { format!(".{extension}") };

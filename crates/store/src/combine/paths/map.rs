@@ -13,15 +13,15 @@ use std::rc::Rc;
 type OfReference = Rc<dyn Fn(&Reference) -> Result<Reference>>;
 type OfContent = Rc<dyn Fn(&Reference, Content) -> Answer<Content>>;
 
-/// Changes references on their way to a store and back, and content on its way from and to it.
-/// What no function is given for passes unchanged.
+/// Maps references to a store and back, and content in both directions. Without a function, they
+/// pass unchanged.
 ///
-/// Content keeps its entity tag through a function that leaves it there: one whose answer depends
-/// on more than the content should take the tag away. Functions see the reference as the caller
-/// wrote it.
+/// Content keeps its entity tag through a function that leaves it there. A function whose result
+/// depends on more than the content should remove the tag. Functions receive the reference as the
+/// caller wrote it.
 ///
-/// A change whose reference `up` has no answer for is told as lost at the watched reference, and
-/// changes carry no content where there is a function for reading.
+/// A change whose reference `up` cannot map is reported as lost at the watched reference. Changes
+/// carry no content if there is a function for reading.
 pub struct Map {
     source: Rc<dyn Store>,
     name: String,
@@ -37,8 +37,8 @@ impl Map {
         Map { source, name: name.into(), down: None, up: None, reading: None, writing: None }
     }
 
-    /// Changes references: `down` from the caller's to the store's, `up` back again, for listings
-    /// and for what was posted. An error is the answer of the verb.
+    /// Maps references: `down` from the caller's to the store's, `up` back again, for listings and
+    /// the results of posts. An error is the answer of the verb.
     pub fn references(
         mut self,
         down: impl Fn(&Reference) -> Result<Reference> + 'static,
@@ -55,7 +55,7 @@ impl Map {
         self
     }
 
-    /// Changes what is put, posted and merged.
+    /// Maps the content of puts, posts and merges.
     pub fn writing(mut self, f: impl Fn(&Reference, Content) -> Answer<Content> + 'static) -> Self {
         self.writing = Some(Rc::new(f));
         self

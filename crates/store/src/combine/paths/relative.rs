@@ -81,7 +81,7 @@ impl Layer for Relative {
     }
 
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
-        // What is below the base is confined by the source itself.
+        // The source itself confines paths below the base.
         match self.joined(reference) {
             Ok(below) => self.source.confined(&below, links),
             Err(_) => Confinement::Impossible,

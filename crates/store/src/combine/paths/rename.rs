@@ -10,7 +10,7 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     aliases: &["NameRemappingStore", "MPWNameRemappingStore"],
     help: "renames path segments",
     settings: &NO_SETTINGS,
-    // Pairs of names: each name stands for the option of the same number.
+    // Pairs of names: each name belongs to the option of the same number.
     make: |parts| {
         let below = |at: usize| parts.text(&at.to_string()).unwrap_or_default().to_string();
         let pairs = parts.names.iter().enumerate().map(|(at, above)| (above.clone(), below(at)));
@@ -22,9 +22,9 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 pub struct Rename;
 
 impl Rename {
-    /// What is `a/x` here is `b/x` in `source`, for each pair `(a, b)`; of several that fit, the
-    /// longest counts. Paths that no pair is for keep their name, also those that another has
-    /// there: `b/x` above is the same as `a/x`, and is told as `a/x`.
+    /// Maps `a/x` here to `b/x` in `source`, for each pair `(a, b)`; the longest match wins. Other
+    /// paths keep their name, even the target of a pair: `b/x` here is the same as `a/x`, and its
+    /// changes are reported as `a/x`.
     pub fn prefixes<N: Into<String>>(
         source: Rc<dyn Store>,
         names: impl IntoIterator<Item = (N, N)>,

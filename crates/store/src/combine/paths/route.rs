@@ -37,17 +37,17 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     },
 };
 
-/// Chooses a store by name, and another one where no name fits.
+/// Dispatches to a store by name, with an optional default.
 ///
-/// By segment, `a/b/c` is `b/c` in the store that is mounted at `a`, and listing the root names
-/// the stores. By scheme, `a:b/c` is the same reference in the store of the scheme `a`.
+/// By segment, `a/b/c` is `b/c` in the store mounted at `a`, and listing the root lists the stores.
+/// By scheme, `a:b/c` is the same reference in the store of the scheme `a`.
 ///
-/// Where no store fits nothing is there: reading answers that it is missing, and writing is
-/// [`Kind::NotAllowed`]. Stores can be mounted and taken away at any time.
+/// Without a matching store, a read finds nothing and a write is [`Kind::NotAllowed`]. Stores can
+/// be mounted and unmounted at any time.
 ///
-/// Watching the root, by segment, watches all stores, and needs all of them to tell. A watch ends
-/// with a temporary error when a store that it is about is mounted or taken away: whoever follows
-/// should read and watch again.
+/// By segment, watching the root watches all stores, and requires every store to support it.
+/// Mounting or unmounting a watched store ends the watch with a temporary error: the watcher should
+/// then read and watch again.
 pub struct Route {
     by: By,
     mounts: Rc<Mounts>,
@@ -59,7 +59,7 @@ pub struct Route {
 struct Confining {
     /// Whether links within a store are followed.
     links: bool,
-    /// By name, each store with what it was confined to; without a name, the store of the others.
+    /// Each mounted store with its confined store, by name; without a name, the default store.
     latest: RefCell<ConfinedMounts>,
 }
 
@@ -85,12 +85,12 @@ impl Confining {
     }
 }
 
-/// What is mounted, shared by a route and its confined copies.
+/// The mounts, shared by a route and its confined copies.
 #[derive(Default)]
 struct Mounts {
     stores: RefCell<BTreeMap<Box<str>, Rc<dyn Store>>>,
     otherwise: RefCell<Option<Rc<dyn Store>>>,
-    /// Hears what is mounted and taken away.
+    /// Publishes mounts and unmounts.
     watchers: Watchers,
 }
 
@@ -111,7 +111,7 @@ impl Route {
         Route { by: By::Scheme, ..Route::by_segment() }
     }
 
-    /// Mounts a store under a name, in place of the one that was there, which is answered.
+    /// Mounts a store under a name and returns the store it replaces.
     pub fn mount(&self, name: &str, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         let before = self.mounts.stores.borrow_mut().insert(name.into(), store);
         self.mounts.watchers.lost(&Reference::from_path(name));
@@ -329,9 +329,9 @@ impl Layer for Route {
         self.choose(reference).map_or(reading, |(store, below)| store.verbs(&below))
     }
 
-    /// At its root a route by path over confined stores, which follows what is mounted later;
-    /// elsewhere the confined store of the name. A store without links may be replaced by one with
-    /// links, so it is seen through a confined route as well.
+    /// At its root, a route by path over confined stores, which follows later mounts; elsewhere the
+    /// confined store of the name. A store without links may be replaced by a store with links, so
+    /// a confined route wraps it as well.
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
         let links = links && self.confined.as_ref().is_none_or(|own| own.links);
         if !self.is_root(reference) {

@@ -19,26 +19,26 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     make: |parts| Ok(Sequence::new(parts.sources.clone()).into()),
 };
 
-/// Reads from the first of several stores that has something at the reference; the others lie
-/// under it, as defaults do under settings. Everything is written to the first store alone, so
-/// what a lower one has can be covered but not deleted. A listing has the names of all; a query
-/// runs where it is not [`Kind::NotFound`].
+/// Reads from the first of several stores that has the reference; the others are fallbacks, like
+/// defaults under settings. All writes reach the first store alone, so content of a lower store can
+/// be covered but not deleted. A listing merges the names of all stores; a query runs in the first
+/// store that does not answer [`Kind::NotFound`].
 ///
-/// A watch needs all of the stores to tell. A change in a lower store is told unless an upper one
-/// covers it, and what is deleted above something has changed to that; each of the two costs a look
-/// at the other stores.
+/// A watch requires every store to support it. A change in a lower store is reported unless an
+/// upper store covers it. A deletion above a lower store's content is reported as a change to that
+/// content. Both cases cost a lookup in the other stores.
 pub struct Sequence {
     stores: Vec<Rc<dyn Store>>,
 }
 
 impl Sequence {
-    /// The first store is the uppermost, and the one that is written to.
+    /// The first store is the uppermost and receives all writes.
     pub fn new(stores: Vec<Rc<dyn Store>>) -> Self {
         Sequence { stores }
     }
 
-    /// Whether something is there is said by all stores, and the first alone is written to, so a
-    /// condition can only be kept where there is one.
+    /// Existence depends on all stores, and writes reach the first alone. A condition is therefore
+    /// supported only with a single store.
     fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
         let condition = context.only_if.as_ref();
         self.conditions(reference).admit(condition, verb, reference)
@@ -104,7 +104,7 @@ impl Layer for Sequence {
         all.map(|all| all.map(in_order))
     }
 
-    /// No listing of its own: a walk merges those of the stores.
+    /// Without its own listing, a walk merges those of the stores.
     fn layer_keys(&self, _: &Reference, _: &KeyRange, _: &Context) -> Answer<Option<KeyPage>> {
         Answer::ok(None)
     }
@@ -214,14 +214,14 @@ async fn seen(stores: &[Rc<dyn Store>], level: usize, change: Change) -> Option<
     Some(change)
 }
 
-/// Whether a store has something at a reference. One that fails to answer counts as empty, so that
-/// the change is told rather than not.
+/// Whether a store has content at a reference. An error counts as empty, so that the change is
+/// reported.
 async fn has(store: &Rc<dyn Store>, reference: &Reference) -> bool {
     matches!(store.get(reference, &Context::default()).await, Ok(Some(_)))
 }
 
-/// Asks one store after the other as long as it is missing there; the last answer counts. `None`
-/// where there is no store.
+/// Asks the stores in order until one has the reference; the last answer counts. `None` without a
+/// store.
 fn search<T: 'static>(
     stores: &[Rc<dyn Store>],
     ask: impl Fn(&dyn Store) -> Answer<T> + 'static,

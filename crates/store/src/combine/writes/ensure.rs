@@ -1,4 +1,4 @@
-//! What is missing is an error.
+//! A combinator that turns missing content into an error.
 
 use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer};
@@ -13,8 +13,8 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     make: |parts| Ok(Ensure::new(parts.source()?).into()),
 };
 
-/// Answers [`Kind::NotFound`] where a get or a list of the source answers that nothing is there.
-/// Deleting what is missing stays no error.
+/// Answers [`Kind::NotFound`] to a get or a list of missing content. Deleting missing content is
+/// not an error.
 pub struct Ensure {
     source: Rc<dyn Store>,
 }

@@ -1,4 +1,4 @@
-//! Telling of what is written.
+//! A combinator that reports verbs to a function.
 
 use crate::combine::layer::{Below, Layer};
 use crate::{Answer, Content, Context, Reference, Result, Store, Value, Verb};
@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 type Tell = Rc<dyn Fn(Verb, &Reference)>;
 
-/// Calls a function after each verb that was answered well: after every write, and, where that is
-/// asked for, after every get, list, query, watch and begin of a transaction too. Failed verbs are
-/// not told. An insertion of many is one post, a migration one define, and a statement a query.
+/// Calls a function after each successful verb: after every write and, on request, after every get,
+/// list, query, watch and begin of a transaction. Failed verbs are not reported. A bulk insertion
+/// counts as one post, a migration as one define, and a statement as a query.
 ///
-/// What is written within a transaction is told when it was answered, not when it is committed.
+/// A write within a transaction is reported when it is answered, not when it is committed.
 ///
-/// The function is called before the caller has the answer. It may use the store itself.
+/// The function runs before the caller has the answer. It may use the store itself.
 pub struct Log {
     source: Rc<dyn Store>,
     tell: Tell,
@@ -20,12 +20,12 @@ pub struct Log {
 }
 
 impl Log {
-    /// Tells of what is written to `source`.
+    /// Reports writes to `source`.
     pub fn new(source: Rc<dyn Store>, tell: impl Fn(Verb, &Reference) + 'static) -> Self {
         Log { source, tell: Rc::new(tell), reads: false }
     }
 
-    /// Tells of what is read as well.
+    /// Reports reads as well.
     pub fn with_reads(mut self) -> Self {
         self.reads = true;
         self

@@ -1,4 +1,4 @@
-//! What is put is added to what is there.
+//! A combinator whose puts append to the existing content.
 
 use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer};
@@ -21,13 +21,12 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     make: |parts| Ok(Merge::new(parts.source()?).into()),
 };
 
-/// Adds what is put to what the source has there: the elements of a list to a list, text to text,
-/// bytes to bytes. Where nothing is, and where the two are not of one kind, what is put replaces
-/// what is there: nil deletes, as it does in the source.
+/// Appends a put to the content in the source: the elements of a list to a list, text to text,
+/// bytes to bytes. Without content there, or with content of another kind, the put replaces it. A
+/// nil deletes, as in the source.
 ///
-/// Puts of one reference through this store happen one after the other, so that none is lost; a
-/// program that writes to the source itself in between is not waited for. Both contents together
-/// may have [`COLLECT_LIMIT`] bytes.
+/// Puts of one reference through this store are serialized, so that none is lost; writes by others
+/// directly to the source are not. The combined content may have [`COLLECT_LIMIT`] bytes.
 pub struct Merge {
     source: Rc<dyn Store>,
     puts: Rc<Puts>,
@@ -37,13 +36,13 @@ pub struct Merge {
 type Puts = RefCell<HashMap<Reference, Rc<(Mutex<()>, Cell<usize>)>>>;
 
 impl Merge {
-    /// Adds to what is in `source`.
+    /// Appends puts to the content of `source`.
     pub fn new(source: Rc<dyn Store>) -> Self {
         Merge { source, puts: Rc::default() }
     }
 }
 
-/// A put under way, or one that waits for it.
+/// A put under way, or a put in the queue for the lock.
 struct Putting {
     puts: Rc<Puts>,
     on: Reference,
@@ -91,7 +90,7 @@ impl Layer for Merge {
         let context = context.clone();
         let reading = Context { known: None, ..context.clone() };
         let mut put = Box::pin(async move {
-            // Read before the lock is taken: a slow upload keeps nobody else waiting.
+            // Read before the lock is taken, so that a slow upload does not block other puts.
             let content = content.collected(COLLECT_LIMIT).await?;
             let _turn = putting.lock.0.lock().await;
             let content = match source.get(&on, &reading).await? {
@@ -154,7 +153,7 @@ fn length(body: &Body) -> usize {
         Body::Bytes(bytes) => bytes.len(),
         Body::Text(text) => text.len(),
         Body::Value(Value::Text(text)) => text.len(),
-        // As many as two limits on values let in.
+        // Other values have limits of their own, so a merge holds at most twice those.
         _ => 0,
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept of files is what is there: every way to change a file, or the way to it, is seen.
+//! The cache never serves stale files: it detects every kind of change to a file or its path.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -190,7 +190,7 @@ fn a_file_that_may_not_be_read_any_more_is_not_answered() {
 fn a_file_that_becomes_a_link_is_resolved() {
     for path in ["a", "dir/a", "dir/sub/a"] {
         let Some(site) = Site::keeping(path) else { return };
-        // Even to the same file, which somebody moved away.
+        // Even to the same file after it was moved away.
         let moved = site.folder.path().join("outside/a");
         fs::rename(site.at(path), &moved).unwrap();
         symlink(&moved, site.at(path)).unwrap();
@@ -350,8 +350,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 impl Step {
-    /// `length` is one that no file had before, so that a change is told from the one before it
-    /// although both have the same time.
+    /// `length` is unique per file, so that two changes with the same time remain distinct.
     fn take(&self, site: &Site, length: usize) {
         let _ = match self {
             Step::Write(path) => fs::write(site.at(path), "x".repeat(length)),
@@ -369,7 +368,7 @@ impl Step {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is done to a folder, a store that keeps answers like one that does not.
+    /// A store with the cache and one without it answer alike, after any sequence of changes.
     #[test]
     fn keeping_makes_no_difference(steps in steps()) {
         let Some(site) = Site::new() else { return Ok(()) };

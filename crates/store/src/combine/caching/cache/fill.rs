@@ -30,7 +30,7 @@ pub(super) struct CacheState {
     pub(super) writes_under_way: Cell<u32>,
     pub(super) writes_begun: Cell<u64>,
     held: RefCell<Recency>,
-    /// What is forgotten and still has to be removed from a cache that does not answer at once.
+    /// Invalidated entries that a slow cache still has to remove.
     leftover: RefCell<Vec<Rc<str>>>,
     flights: Flights,
     /// The confined copies of this cache, which forget with it.
@@ -43,14 +43,14 @@ pub(super) struct Settings {
     pub(super) entries: usize,
     pub(super) age: Option<Duration>,
     pub(super) write_through: bool,
-    /// What is in the cache counts only where it is known to be held.
+    /// Serves only entries that this store knows the cache to hold.
     pub(super) known_only: bool,
 }
 
-/// A write under way, until it is answered or given up.
+/// RAII guard of a write.
 pub(super) struct Writing {
     shared: Rc<CacheState>,
-    /// Under way in the confined copies as well.
+    /// The same guards for the confined copies.
     _parts: Vec<Writing>,
 }
 
@@ -67,12 +67,12 @@ impl Writing {
 impl Drop for Writing {
     fn drop(&mut self) {
         self.shared.writes_under_way.set(self.shared.writes_under_way.get() - 1);
-        // Reads that began during the write may have what it replaced.
+        // Reads that began during the write may have the old content.
         self.shared.flights.close();
     }
 }
 
-/// The name of a reference in the cache; none where it has no name of its own.
+/// The cache key of a reference; `None` if it has none.
 pub(super) fn name(reference: &Reference) -> Option<Cow<'_, str>> {
     let path = reference.relative_path();
     if path.contains('?') {
@@ -90,7 +90,7 @@ fn normal(reference: &Reference) -> String {
     reference.segments().collect::<Vec<_>>().join("/")
 }
 
-/// Where the cache keeps what has a name.
+/// The reference of a cache key in the cache.
 pub(super) fn place<'a>(reference: &'a Reference, name: &str) -> Cow<'a, Reference> {
     if reference.query().is_none() && reference.relative_path() == name {
         return Cow::Borrowed(reference);
@@ -104,7 +104,7 @@ pub(super) fn can_be_kept(content: &Content) -> bool {
         Body::Bytes(bytes) => bytes.len() <= COLLECT_LIMIT,
         Body::Text(text) => text.len() <= COLLECT_LIMIT,
         Body::Stream(_, length) => length.is_some_and(|length| length <= COLLECT_LIMIT as u64),
-        // Nil is what is put to delete.
+        // Putting nil deletes.
         Body::Value(value) => !value.is_nil(),
         Body::Lazy(lazy) => lazy.is_settled(),
         Body::Empty => true,
@@ -145,7 +145,7 @@ impl CacheState {
         self.parts.borrow().iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Hears what was changed since the last time.
+    /// Applies the changes since the last call.
     pub(super) fn follow(&self) {
         let mut following = self.following.borrow_mut();
         let Some(following) = &mut *following else { return };
@@ -154,7 +154,7 @@ impl CacheState {
         }
     }
 
-    /// Forgets what somebody else has changed, without waiting for the cache.
+    /// Invalidates after a change by another program, without waiting for the cache.
     pub(super) fn changed(&self, reference: &Reference, extent: Extent) {
         for part in self.parts() {
             part.changed(reference, extent);
@@ -165,7 +165,7 @@ impl CacheState {
             let gone = self.cache.delete(&Reference::from_path(&*name), &Context::default());
             if !matches!(gone, Answer::Ready(Ok(_))) {
                 let mut leftover = self.leftover.borrow_mut();
-                // Beyond that it stays in the cache, where nobody finds it, until it is replaced.
+                // Beyond that it stays in the cache, unreachable, until it is replaced.
                 if leftover.len() < CACHED_ENTRIES {
                     leftover.push(name);
                 }
@@ -242,7 +242,7 @@ impl CacheState {
         Answer::ok(())
     }
 
-    /// Asks the source, or waits for somebody who does.
+    /// Reads from the source, or joins a read under way.
     pub(super) async fn miss(
         self: Rc<Self>,
         name: String,
@@ -294,8 +294,8 @@ impl CacheState {
         Ok(Some(content))
     }
 
-    /// Puts content into the cache, and takes out what has to make room for it. Answers whether the
-    /// cache has it: not where something was written meanwhile.
+    /// Puts content into the cache and evicts entries to make room. Returns whether the cache has
+    /// it: not after a write in between.
     pub(super) async fn keep(
         &self,
         reference: &Reference,

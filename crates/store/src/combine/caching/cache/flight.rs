@@ -1,4 +1,4 @@
-//! One question to the source for all who ask at the same time.
+//! Single-flight: concurrent reads of one reference share one read of the source.
 
 use crate::{Content, Kind, Result};
 use std::cell::RefCell;
@@ -21,13 +21,13 @@ enum FlightOutcome {
     Shared(Result<Option<Content>>),
     /// Content that cannot be shared: each asks for itself.
     Alone,
-    /// The one who asked has gone away: somebody else asks.
+    /// The leader was cancelled: another caller takes over.
     GivenUp,
 }
 
-/// What one who asks has to do.
+/// The role of a caller in a single-flight read.
 pub(super) enum Boarding<'a> {
-    /// Ask, and tell the others by [`Lead::land`].
+    /// Read the source, and share the result by [`Lead::land`].
     Lead(Lead<'a>),
     /// Nothing: another has brought the answer.
     Brought(Result<Option<Content>>),
@@ -35,7 +35,8 @@ pub(super) enum Boarding<'a> {
     Alone,
 }
 
-/// Somebody's read for all who want the same. Dropped without an answer, the next one asks.
+/// The leader of a single-flight read. If it is dropped without a result, the next caller takes
+/// over.
 pub(super) struct Lead<'a> {
     flights: &'a Flights,
     name: &'a str,
@@ -52,7 +53,7 @@ impl Flights {
                 self.0.borrow_mut().insert(name.into(), flight.clone());
                 return Boarding::Lead(Lead { flights: self, name, flight });
             };
-            // Nothing else runs between the look and the wait, so nobody lands unseen.
+            // No other task runs between the check and the wait, so no result is missed.
             if flight.outcome.borrow().is_none() {
                 flight.landed.notified().await;
             }
@@ -71,21 +72,21 @@ impl Flights {
         }
     }
 
-    /// Lets nobody join the reads under way any more: what they bring may be old.
+    /// Closes the reads under way to new callers, because their results may be stale.
     pub(super) fn close(&self) {
         self.0.borrow_mut().clear();
     }
 }
 
 impl Lead<'_> {
-    /// Tells those who wait.
+    /// Wakes the waiting callers.
     pub(super) fn land(self, result: &Result<Option<Content>>, complete: bool) {
         let outcome = match result {
             Ok(None) => FlightOutcome::Shared(Ok(None)),
             Ok(Some(content)) if complete => content
                 .share()
                 .map_or(FlightOutcome::Alone, |content| FlightOutcome::Shared(Ok(Some(content)))),
-            // The time was this one's; others may have more.
+            // This caller ran out of time; others may have more.
             Err(error) if !matches!(error.kind, Kind::Timeout | Kind::Cancelled) => {
                 FlightOutcome::Shared(Err(error.clone()))
             }

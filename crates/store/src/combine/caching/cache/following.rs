@@ -1,4 +1,4 @@
-//! A cache hears of what others change in its source.
+//! A cache's watch of its source.
 
 use crate::{ChangeKind, Changes, Context, Kind, Reference, Result, Store};
 use std::future::Future;
@@ -17,7 +17,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    /// Of a change that was told.
+    /// The extent of a reported change.
     pub(super) fn of(kind: ChangeKind) -> Self {
         match kind {
             ChangeKind::Changed => Extent::AndAbove,
@@ -29,16 +29,16 @@ impl Extent {
 /// How long after a watch has ended the next one begins.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A watch of the whole source, looked at whenever the cache is used: no task runs for it, what is
-/// told waits in the watch, and a read that finds nothing waiting costs one look.
+/// A watch of the whole source, polled on each use of the cache. It needs no task: changes are
+/// queued in the watch, and a read without changes costs one poll.
 pub(super) enum SourceFollower {
     /// No watch until then.
     From(Instant),
     /// The source has not answered yet.
     Starting(Pin<Box<dyn Future<Output = Result<Changes>>>>),
-    /// Each change is told.
+    /// The source reports every change.
     On(Changes),
-    /// The source cannot tell.
+    /// The source does not report changes.
     Never,
 }
 
@@ -47,16 +47,15 @@ impl SourceFollower {
         SourceFollower::From(Instant::now())
     }
 
-    /// Whether changes are told, so that something can be kept.
+    /// Whether the source reports changes, so that caching is safe.
     pub(super) fn is_on(&self) -> bool {
         matches!(self, SourceFollower::On(_))
     }
 
-    /// What was changed since the last look, one thing at a time: everything, where a watch has
-    /// begun or ended.
+    /// The next change since the last call; a change of everything after a watch began or ended.
     pub(super) fn next(&mut self, source: &dyn Store) -> Option<(Reference, Extent)> {
         let everything = Some((Reference::default(), Extent::AndBelow));
-        // Nobody is woken: the next use of the cache looks again.
+        // No waker is needed: the next use of the cache polls again.
         let mut step = Step::from_waker(Waker::noop());
         loop {
             match self {

@@ -1,4 +1,4 @@
-//! Small files in memory, until the store below tells of a change.
+//! In-memory cache of small files, invalidated by changes in the store below.
 
 use crate::{Answer, Body, Changes, Content, Context, Reference, Store};
 use std::cell::{Cell, RefCell};
@@ -15,9 +15,9 @@ const FILES: usize = 16 << 10;
 /// How many bytes are kept; beyond that all are forgotten.
 const BYTES: usize = 64 << 20;
 
-/// What is known of a store that tells of its changes. Every change forgets everything: changes are
-/// rare where this pays. The changes are looked at before each read, so that no task has to wait
-/// for them.
+/// Cached content of a store with change notifications. Every change clears the cache: changes are
+/// rare where caching pays. Each read polls the changes first, so that no task has to wait for
+/// them.
 #[derive(Default)]
 pub(super) struct SiteCache {
     files: RefCell<HashMap<String, Option<Content>>>,
@@ -33,7 +33,7 @@ enum SiteWatch {
     Not,
     Beginning(Answer<Changes>),
     Running(Changes),
-    /// The store cannot tell: nothing is kept.
+    /// The store does not report changes, so nothing is cached.
     Refused,
 }
 
@@ -41,7 +41,7 @@ enum SiteWatch {
 pub(super) struct Ticket(u64);
 
 impl SiteCache {
-    /// What is kept of a path: nothing, or what is there.
+    /// The cached content of a path, or its cached absence; `None` on a miss.
     pub(super) fn get(&self, store: &Rc<dyn Store>, path: &str) -> Option<Option<Content>> {
         if !self.is_current(store) {
             return None;
@@ -56,8 +56,8 @@ impl SiteCache {
         Ticket(self.forgotten.get())
     }
 
-    /// Keeps what a read found, unless something has changed since it began. That nothing is there
-    /// is kept only of paths that nobody but this store can name: there are not many.
+    /// Caches the result of a read unless something changed since it began. Absence is cached only
+    /// for paths that this store alone can name, of which there are few.
     pub(super) fn put(
         &self,
         store: &Rc<dyn Store>,
@@ -93,7 +93,7 @@ impl SiteCache {
         self.forgotten.set(self.forgotten.get() + 1);
     }
 
-    /// Hears of changes. Whether what is kept is what is there.
+    /// Polls the changes. Returns whether the cache is current.
     fn is_current(&self, store: &Rc<dyn Store>) -> bool {
         let mut task = Task::from_waker(Waker::noop());
         let mut watch = self.watch.borrow_mut();
@@ -116,7 +116,7 @@ impl SiteCache {
                 Poll::Pending => return true,
                 Poll::Ready(Some(Ok(_))) => self.forget(),
                 Poll::Ready(_) => {
-                    // It may be able to tell again.
+                    // The store may support watches again.
                     self.forget();
                     *watch = SiteWatch::Not;
                     return false;

@@ -9,11 +9,11 @@ pub(super) fn is_hidden(path: &str) -> bool {
     parts.any(|(at, part)| part.starts_with('.') && !(at == 0 && part == ".well-known"))
 }
 
-/// Whether a path fits a pattern: `*` stands for any characters, `?` for one.
+/// Whether a path matches a pattern: `*` matches any characters, `?` one.
 pub(super) fn fits(pattern: &str, path: &str) -> bool {
     let (pattern, path) = (pattern.trim_start_matches('/').as_bytes(), path.as_bytes());
     let (mut at, mut on) = (0, 0);
-    // Where the last star was, and what it has taken so far.
+    // The position of the last star, and the length of its match.
     let mut star: Option<(usize, usize)> = None;
     while on < path.len() {
         match pattern.get(at) {
@@ -35,7 +35,7 @@ pub(super) fn fits(pattern: &str, path: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// Whether packed forms of a file of this type are worth looking for.
+/// Whether files of this type may have precompressed variants.
 pub(super) fn is_packable(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     match essence.split_once('/') {
@@ -72,7 +72,7 @@ pub(super) fn with_charset(content: Content) -> Content {
     Content { media_type: Some(media_type), ..content }
 }
 
-/// A name as it stands in a reference (RFC 3986): everything is escaped that means anything there.
+/// A name escaped for a reference (RFC 3986): every reserved character is escaped.
 pub(super) fn escaped(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {

@@ -11,12 +11,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// How a [`crate::WriteBack`] waits and what it holds.
+/// The delay and the limits of a [`crate::WriteBack`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteBackOptions {
     /// How long a write waits for others of the same reference before it is done.
     pub delay: Duration,
-    /// References that may have pending writes, at least 1. Beyond, the writer waits.
+    /// The maximum number of references with pending writes, at least 1. Beyond it, the writer
+    /// waits.
     pub max_pending: usize,
     /// Bytes of pending contents, about. Beyond, the writer waits.
     pub max_size: u64,
@@ -52,7 +53,7 @@ pub(super) struct PendingWrites {
     state: RefCell<PendingState>,
     /// A write was done or lost.
     moved: Notify,
-    /// Somebody waits for all of them.
+    /// Wakes the task early when a caller waits for the flush.
     hurry: Notify,
 }
 
@@ -72,7 +73,7 @@ struct PendingState {
     lost: Option<Error>,
 }
 
-/// The last that is to be written at a reference: content, or nothing where it is deleted.
+/// The latest write of a reference: content, or `None` for a deletion.
 struct WaitingWrite {
     reference: Reference,
     content: Option<Content>,
@@ -83,7 +84,7 @@ struct WaitingWrite {
     from_client: Option<ClientContent>,
 }
 
-/// What is pending at a reference.
+/// The pending state of a reference.
 pub(super) enum PendingRead {
     Nothing,
     /// Content, or none where it was deleted.
@@ -128,7 +129,7 @@ impl PendingWrites {
         self.state.borrow().len() == 0
     }
 
-    /// Whether a flush has nothing to do and nothing to tell.
+    /// Whether a flush would have nothing to do or report.
     pub(super) fn is_clean(&self) -> bool {
         self.is_empty() && self.state.borrow().lost.is_none()
     }
@@ -170,7 +171,7 @@ impl PendingWrites {
         room && state.bytes + size(content) <= self.options.max_size
     }
 
-    /// Lets a write wait. Answers as a put or a delete does, as far as that is known.
+    /// Queues a write. Returns whether a put creates or a delete removes content, if that is known.
     pub(super) fn add(
         self: &Rc<Self>,
         reference: &Reference,
@@ -206,7 +207,7 @@ impl PendingWrites {
         answer
     }
 
-    /// Does what is pending until there is no more.
+    /// Performs pending writes until the queue is empty.
     async fn work(self: Rc<Self>) {
         while let Some(due) = self.next_due() {
             if self.state.borrow().waiting == 0 {
@@ -276,14 +277,14 @@ impl PendingWrites {
         Ok(())
     }
 
-    /// The same, and tells of what was lost.
+    /// Drains the queue and returns the error of a lost write.
     pub(super) async fn flush(&self) -> Result<()> {
         self.drained().await?;
         self.state.borrow_mut().lost.take().map_or(Ok(()), Err)
     }
 }
 
-/// Somebody who waits, so that writes are done without delay.
+/// RAII guard of a waiting caller, during which writes are not delayed.
 struct Hurry<'a>(&'a PendingWrites);
 
 impl<'a> Hurry<'a> {
