@@ -1,12 +1,10 @@
 //! The rules. Each looks at the whole project and answers what breaks it.
 
 mod banned;
-#[allow(dead_code)]
 mod circles;
 mod contents;
 mod dependencies;
 mod guides;
-#[allow(dead_code)]
 mod house;
 mod kernel;
 mod links;
@@ -22,7 +20,7 @@ use crate::{Finding, Tree};
 /// A rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 14] = [
     dependencies::check,
     purity::check,
     unsafe_code::check,
@@ -34,6 +32,8 @@ const RULES: [Rule; 12] = [
     kernel::check,
     links::check,
     proofs::check,
+    circles::check,
+    house::check,
     guides::check,
 ];
 

@@ -67,7 +67,7 @@ pub fn run_http_cases(
 }
 
 /// What a case saw.
-struct Outcome {
+struct CaseOutcome {
     /// Final responses, and those with 1xx.
     responses: Vec<RawResponse>,
     interim: Vec<RawResponse>,
@@ -90,7 +90,7 @@ fn run_case(address: SocketAddr, case: &Value, is_strict: bool) -> Vec<String> {
     }
 }
 
-fn exchange(address: SocketAddr, case: &Value, expect: &Value) -> Result<Outcome, String> {
+fn exchange(address: SocketAddr, case: &Value, expect: &Value) -> Result<CaseOutcome, String> {
     let mut connection = RawConnection::open(address)?;
     let (mut variables, mut notes) = (HashMap::new(), Vec::new());
     let mut since = Instant::now();
@@ -125,7 +125,7 @@ fn exchange(address: SocketAddr, case: &Value, expect: &Value) -> Result<Outcome
     }
     let (responses, interim) = response::split(&connection.received, is_head, connection.closed);
     let RawConnection { received, closed, .. } = connection;
-    Ok(Outcome { responses, interim, closed, received, first_after, notes })
+    Ok(CaseOutcome { responses, interim, closed, received, first_after, notes })
 }
 
 /// A request of its own, whose response headers later steps name as `{{header}}`.

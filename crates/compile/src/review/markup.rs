@@ -35,7 +35,7 @@ pub(super) fn is_chosen(program: &Program) -> bool {
         if let ExpressionKind::Object { class, pairs: Some(pairs), .. } = &expression.kind {
             chosen |= class.text == "HTTPServer"
                 && pairs.iter().any(
-                    |pair| matches!(&pair.key.kind, ExpressionKind::Symbol(key) if key == "text"),
+                    |pair| matches!(&pair.key.kind, ExpressionKind::Symbol(key) if key == "textType"),
                 );
         }
     });

@@ -27,7 +27,8 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 /// The message for a write from a page of another origin.
-const FOREIGN_WRITE: &str = "a page of another origin may not write here, unless the option allowedOrigins: names its origin";
+const FOREIGN_WRITE: &str = "a page of another origin may not write here, unless the option allowedOrigins: names its \
+     origin";
 
 /// The request handler of one connection.
 pub(crate) struct RequestService {

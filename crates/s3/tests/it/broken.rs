@@ -105,7 +105,7 @@ fn what_is_no_s3_is_an_error() {
         let (endpoint, _) = server(Says { answers: vec![noise], closes: true }).await;
         for error in all_fail(&store(&endpoint)).await {
             assert_eq!((error.kind, error.temporary), (Kind::Failed, false));
-            assert!(error.message.contains("something else than HTTP"), "{error}");
+            assert!(error.message.contains("does not speak HTTP"), "{error}");
         }
         let page = answer("200 OK", "", "<html><body>Welcome</body></html>");
         let (endpoint, _) = server(Says { answers: vec![page], closes: false }).await;

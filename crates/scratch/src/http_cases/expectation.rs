@@ -1,13 +1,13 @@
 //! The expectations of a case, compared with what came.
 
 use super::response::{RawResponse, find};
-use super::{Outcome, milliseconds};
+use super::{CaseOutcome, milliseconds};
 use regex::Regex;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// Everything that a case did not find as it expects it.
-pub(super) fn failures(outcome: &Outcome, strict: &Value, expect: &Value) -> Vec<String> {
+pub(super) fn failures(outcome: &CaseOutcome, strict: &Value, expect: &Value) -> Vec<String> {
     let mut failures = outcome.notes.clone();
     let Some(first) = outcome.responses.first() else {
         if expect["no_response_ok"] != true || !outcome.closed {
@@ -34,7 +34,7 @@ pub(super) fn failures(outcome: &Outcome, strict: &Value, expect: &Value) -> Vec
 }
 
 struct Seen<'a> {
-    outcome: &'a Outcome,
+    outcome: &'a CaseOutcome,
     first: &'a RawResponse,
     expect: &'a Value,
     is_allowed: bool,
@@ -77,19 +77,7 @@ impl Seen<'_> {
                 let has_body = outcome.responses.len() == 1 && outcome.received.len() > end;
                 failed(has_body, "a response to HEAD has a body".into())
             }
-            "body_len" => {
-                let length = first.body.len() as u64;
-                failed(value.as_u64() != Some(length), format!("{length} bytes of body"))
-            }
-            "body_contains" => texts(value)
-                .find(|part| self.is_allowed && find(&first.body, part.as_bytes()).is_none())
-                .map(|part| format!("the body lacks `{part}`")),
-            "body_not_contains" => texts(value)
-                .find(|part| find(&first.body, part.as_bytes()).is_some())
-                .map(|part| format!("the body contains `{part}`")),
-            "body_json" | "body_json_if_200" => self.json(value, |body| body),
-            "body_json_headers" => self.json(value, |body| &body["headers"]),
-            "body_json_headers_absent" => self.leaked(value),
+            name if name.starts_with("body_") => self.body_failure(name, value),
             "version" => {
                 failed(*value != first.version.as_str(), format!("version {}", first.version))
             }
@@ -117,6 +105,26 @@ impl Seen<'_> {
                 let is_silent = !outcome.closed && !connection.contains("keep-alive");
                 failed(is_silent, "open without Connection: keep-alive".into())
             }
+            other => Some(format!("this runner does not know the expectation {other}")),
+        }
+    }
+
+    fn body_failure(&self, name: &str, value: &Value) -> Option<String> {
+        let first = self.first;
+        match name {
+            "body_len" => {
+                let length = first.body.len() as u64;
+                (value.as_u64() != Some(length)).then(|| format!("{length} bytes of body"))
+            }
+            "body_contains" => texts(value)
+                .find(|part| self.is_allowed && find(&first.body, part.as_bytes()).is_none())
+                .map(|part| format!("the body lacks `{part}`")),
+            "body_not_contains" => texts(value)
+                .find(|part| find(&first.body, part.as_bytes()).is_some())
+                .map(|part| format!("the body contains `{part}`")),
+            "body_json" | "body_json_if_200" => self.json(value, |body| body),
+            "body_json_headers" => self.json(value, |body| &body["headers"]),
+            "body_json_headers_absent" => self.leaked(value),
             other => Some(format!("this runner does not know the expectation {other}")),
         }
     }
