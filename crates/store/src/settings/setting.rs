@@ -293,7 +293,8 @@ mod tests {
             (
                 "zzzzzzz",
                 Value::Nil,
-                "an oven has no option `zzzzzzz`; it has temperature, bakingTime, fan, program, mode",
+                "an oven has no option `zzzzzzz`; it has temperature, bakingTime, fan, program, mode, \
+                 pin",
             ),
         ] {
             assert_eq!(wrong(name, value), message);
