@@ -14,7 +14,7 @@ help: ## list these targets
 build: ## build the command with all optimisations: target/release/runnel
 	$(CARGO) build --release
 
-run: ## build quickly and run the tasks application on http://127.0.0.1:51001, with its data in tasks.db
+run: ## build without optimisation and run the tasks application on http://127.0.0.1:51001, with its data in tasks.db
 	$(CARGO) run --profile quick -- examples/tasks.st sqlite:$(DATABASE)
 
 dist: build ## the optimised command and a Debian package in dist/, ready for packaging/Containerfile
