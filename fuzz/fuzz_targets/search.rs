@@ -10,14 +10,14 @@ mod made;
 use libfuzzer_sys::fuzz_target;
 use made::*;
 use runnel_search::{
-    Answer, Collection, Definition, Filter, Highlighter, Id, Index, MAX_WORK, Markers, Request,
+    SearchAnswer, Collection, CollectionDefinition, SearchFilter, Highlighter, Id, SearchIndex, MAX_WORK, Markers, Request,
     Search, SearchConfig, SharedIndex,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
 
 /// All documents that pass a filter, whatever the configuration of the search is.
-fn passing(search: &Search, filter: &Filter) -> usize {
+fn passing(search: &Search, filter: &SearchFilter) -> usize {
     let indexes = search.indexes().to_vec();
     let search = Search::new(indexes, SearchConfig::new()).expect("different indexes");
     let request = Request::new().ids(i64::MAX).filter(filter).flat(true).separate(true);
@@ -27,7 +27,7 @@ fn passing(search: &Search, filter: &Filter) -> usize {
 }
 
 /// A filter and its negation share all documents.
-fn negate(search: &Search, text: &str, filter: &Filter) {
+fn negate(search: &Search, text: &str, filter: &SearchFilter) {
     let all: usize =
         search.indexes().iter().map(|index| index.read().expect("no panic").len()).sum();
     let passed = passing(search, filter);
@@ -37,7 +37,7 @@ fn negate(search: &Search, text: &str, filter: &Filter) {
 }
 
 /// Matches are within texts, and marking them changes nothing else.
-fn highlight(search: &Search, query: &str, answer: &Answer, bytes: &mut Bytes<'_>) {
+fn highlight(search: &Search, query: &str, answer: &SearchAnswer, bytes: &mut Bytes<'_>) {
     let nothing = Markers { before: String::new(), after: String::new(), html: false };
     let field = NAMES[usize::from(bytes.below(6))];
     let text = bytes.text();
@@ -59,7 +59,7 @@ fn highlight(search: &Search, query: &str, answer: &Answer, bytes: &mut Bytes<'_
     }
 }
 
-fn ask(search: &Search, bytes: &mut Bytes<'_>, answer: &mut Answer) {
+fn ask(search: &Search, bytes: &mut Bytes<'_>, answer: &mut SearchAnswer) {
     let query = bytes.text();
     let (ids, offset) = (i64::from(bytes.number()), i64::from(bytes.number()));
     let asked = bytes.byte();
@@ -134,11 +134,11 @@ fn record(bytes: &mut Bytes<'_>) -> Vec<u8> {
     let names = NAMES.into_iter().chain(ATTRIBUTES.iter().map(|(name, _)| *name));
     let member = |name: &str| {
         let value = match document.field(name)? {
-            runnel_search::Field::Text(text) => match text.parse::<f64>() {
+            runnel_search::DocumentField::Text(text) => match text.parse::<f64>() {
                 Ok(number) => serde_json::json!(number),
                 Err(_) => serde_json::json!(text),
             },
-            runnel_search::Field::Texts(texts) | runnel_search::Field::Words(texts) => {
+            runnel_search::DocumentField::Texts(texts) | runnel_search::DocumentField::Words(texts) => {
                 serde_json::json!(texts)
             }
         };
@@ -151,12 +151,12 @@ fn record(bytes: &mut Bytes<'_>) -> Vec<u8> {
 /// The same of documents that are kept beside their index.
 fn collect(bytes: &mut Bytes<'_>) {
     let config = index_config(bytes, "one");
-    let mut definition = Definition::new(config);
+    let mut definition = CollectionDefinition::new(config);
     definition.search = preferences(bytes);
     definition.stored = bytes.below(4) > 0;
     let stored = definition.stored;
     let collection = Collection::open(definition).expect("different names, at least one");
-    let mut answer = Answer::new();
+    let mut answer = SearchAnswer::new();
     // By what the collection calls them, which has one text for one document.
     let mut known: BTreeMap<String, (Id, Vec<u8>)> = BTreeMap::new();
     for _ in 0..MOST_STEPS {
@@ -213,14 +213,14 @@ fuzz_target!(|bytes: &[u8]| {
 /// Searches over one index or two that change.
 fn search(bytes: &mut Bytes<'_>) {
     let shared = |config| -> SharedIndex {
-        Arc::new(RwLock::new(Index::new(config).expect("different names, at least one")))
+        Arc::new(RwLock::new(SearchIndex::new(config).expect("different names, at least one")))
     };
     let mut indexes = vec![shared(index_config(bytes, "one"))];
     if bytes.below(4) == 0 {
         indexes.push(shared(index_config(bytes, "two")));
     }
     let search = Search::new(indexes, preferences(bytes)).expect("different indexes");
-    let mut answer = Answer::new();
+    let mut answer = SearchAnswer::new();
     let count = search.indexes().len();
     for _ in 0..MOST_STEPS {
         if bytes.is_empty() {
