@@ -10,8 +10,8 @@ mod made;
 use libfuzzer_sys::fuzz_target;
 use made::*;
 use runnel_search::{
-    SearchAnswer, Collection, CollectionDefinition, SearchFilter, Highlighter, Id, SearchIndex, MAX_WORK, Markers, Request,
-    Search, SearchConfig, SharedIndex,
+    Collection, CollectionDefinition, Highlighter, Id, MAX_WORK, Markers, Request, Search,
+    SearchAnswer, SearchConfig, SearchFilter, SearchIndex, SharedIndex,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, RwLock};
@@ -138,7 +138,8 @@ fn record(bytes: &mut Bytes<'_>) -> Vec<u8> {
                 Ok(number) => serde_json::json!(number),
                 Err(_) => serde_json::json!(text),
             },
-            runnel_search::DocumentField::Texts(texts) | runnel_search::DocumentField::Words(texts) => {
+            runnel_search::DocumentField::Texts(texts)
+            | runnel_search::DocumentField::Words(texts) => {
                 serde_json::json!(texts)
             }
         };

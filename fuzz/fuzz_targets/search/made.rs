@@ -244,7 +244,9 @@ pub fn category(bytes: &mut Bytes<'_>, name: &str) -> Category {
     match bytes.below(6) {
         0 => category.from(NAMES[usize::from(bytes.below(6))]),
         1 => category.qualifiers([NAMES[usize::from(bytes.below(6))], "q"]),
-        2 => category.tokenizer(Tokenizer::new().stems(Stemmer::named("english").expect("a known language"))),
+        2 => category.tokenizer(
+            Tokenizer::new().stems(Stemmer::named("english").expect("a known language")),
+        ),
         3 => category.tokenizer(bytes.language().indexing()),
         _ => category,
     }
