@@ -56,7 +56,6 @@ pub use resources::counters::{
 };
 pub use resources::pool::{AT_ONCE, DATA_POOL, ParsePermit, Pool, parse_permit};
 pub use resources::slots::{NoSlot, Slot, SlotLimits, Slots};
-pub use runnel_text::moment::{date_of_day, day_of_date};
 pub use settings::setting::{Setting, SettingInfo, SettingList, SettingTable, unknown_setting};
 pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;

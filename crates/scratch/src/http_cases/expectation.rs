@@ -1,4 +1,4 @@
-//! The expectations of a case, compared with what came.
+//! Comparison of the expectations of a case with the responses.
 
 use super::response::{RawResponse, find};
 use super::{CaseOutcome, milliseconds};

@@ -211,7 +211,7 @@ fn pass_on(
 ) -> SqlResult<()> {
     let Err(mpsc::error::TrySendError::Full(chunk)) = sender.try_send(chunk) else {
         return match sender.is_closed() {
-            true => Err(SqlFault::new(Kind::Cancelled, "nobody reads the result any more")),
+            true => Err(SqlFault::new(Kind::Cancelled, "the reader of the result is gone")),
             false => Ok(()),
         };
     };
@@ -219,7 +219,7 @@ fn pass_on(
         timer.block_on(async { tokio::time::timeout(STREAM_PATIENCE, sender.send(chunk)).await });
     match sent {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(SqlFault::new(Kind::Cancelled, "nobody reads the result any more")),
+        Ok(Err(_)) => Err(SqlFault::new(Kind::Cancelled, "the reader of the result is gone")),
         Err(_) => Err(SqlFault::new(Kind::Timeout, "the result was not read on for too long")),
     }
 }
