@@ -5,6 +5,7 @@ use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::{Observer, RequestWatch};
 use crate::server::options::{AccessPolicy, Limits};
+use crate::server::own_files;
 use crate::server::registry::ConnectionRegistration;
 use crate::server::request::body::RequestBody;
 use crate::server::request::exchange::HttpExchange;
@@ -130,8 +131,12 @@ impl RequestService {
         if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
             return about_the_server(state).into();
         }
+        let (root, reference) = match own_files::find(exchange.uri.path()) {
+            Some(own) => own,
+            None => (self.root.borrow().clone(), reference),
+        };
         let cycle = RequestCycle {
-            root: self.root.borrow().clone(),
+            root,
             reference,
             exchange,
             head,

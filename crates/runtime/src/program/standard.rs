@@ -19,11 +19,12 @@ macro_rules! files {
 }
 
 /// The files of `std/`.
-const FILES: [(&str, &str); 9] = files![
+const FILES: [(&str, &str); 10] = files![
     "design/base.css",
     "design/parts.css",
     "pages.st",
     "admin.js",
+    "live.min.js",
     "watch.js",
     "search/search.st",
     "search/search.js",

@@ -96,6 +96,10 @@ impl ScriptStore {
                 }
                 given => given.push(isolate, stack),
             }
+            if verb == Verb::Get && call.exchange.as_ref().is_some_and(|one| one.is_live()) {
+                stack.push_boolean(true);
+                return 6;
+            }
             5
         };
         let mut fiber = Fiber::new(isolate, call.clone(), push, take);

@@ -117,6 +117,10 @@ pub trait Exchange {
     fn id(&self) -> Option<String> {
         None
     }
+    /// Whether the client asks for the session of a live page at this address, instead of its text.
+    fn is_live(&self) -> bool {
+        false
+    }
     /// What this request may hold of the memory of all requests, where it is counted.
     fn allowance(&self) -> Option<&Allowance> {
         None

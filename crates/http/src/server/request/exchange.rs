@@ -1,8 +1,8 @@
 //! The exchange of one request with a program: the request as the program reads it, and its
 //! overrides of the response.
 
-use crate::protocol::form;
 use crate::protocol::multipart::FormPart;
+use crate::protocol::{form, live};
 use crate::server::observer::{self, ObservedRequest};
 use crate::server::request::forwarded::DisplayedPeer;
 use bytes::Bytes;
@@ -178,6 +178,10 @@ impl Exchange for HttpExchange {
 
     fn query(&self, name: &str) -> Option<String> {
         runnel_text::form::field(self.uri.query()?.as_bytes(), name).map(Cow::into_owned)
+    }
+
+    fn is_live(&self) -> bool {
+        live::is_offered(&self.headers)
     }
 
     fn header(&self, name: &str) -> Option<String> {
