@@ -11,6 +11,7 @@ mod tables;
 mod tasks;
 mod values;
 mod watch;
+mod windows;
 
 pub(crate) use values::secrets::seed;
 
@@ -24,7 +25,7 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 17] = [
+    let rooms: [&[(&str, Native)]; 18] = [
         &stores::NATIVES,
         &combine::NATIVES,
         &tables::query::NATIVES,
@@ -42,6 +43,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &watch::NATIVES,
         &serving::live::NATIVES,
         &copy::NATIVES,
+        &windows::NATIVES,
     ];
     rooms.concat()
 });
