@@ -16,7 +16,7 @@ fn connector(_: &Isolate, arguments: Arguments) -> Reply {
     let (left, right) = texts.split_at(5);
     let parts = match join(&end(left), &end(right)) {
         Ok(connector) => vec![Value::Text(connector.name().into())],
-        Err(error) => vec![Value::Text(error.message.into()), Value::Text(error.hint.into())],
+        Err(error) => vec![Value::Text(error.message), Value::Text(error.hint.into())],
     };
     Reply::Now(Given::Value(Value::List(parts)))
 }
