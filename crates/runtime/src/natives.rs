@@ -3,6 +3,7 @@
 
 pub(crate) mod call;
 mod combine;
+mod connect;
 mod copy;
 mod serving;
 mod stores;
@@ -24,9 +25,10 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 17] = [
+    let rooms: [&[(&str, Native)]; 18] = [
         &stores::NATIVES,
         &combine::NATIVES,
+        &connect::NATIVES,
         &tables::query::NATIVES,
         &tables::define::NATIVES,
         &tables::insert::NATIVES,
