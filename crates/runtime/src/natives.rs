@@ -3,6 +3,7 @@
 
 pub(crate) mod call;
 mod combine;
+mod connect;
 mod copy;
 mod serving;
 mod stores;
@@ -28,6 +29,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
     let rooms: [&[(&str, Native)]; 18] = [
         &stores::NATIVES,
         &combine::NATIVES,
+        &connect::NATIVES,
         &tables::query::NATIVES,
         &tables::define::NATIVES,
         &tables::insert::NATIVES,
