@@ -26,7 +26,7 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 18] = [
+    let rooms: [&[(&str, Native)]; 19] = [
         &stores::NATIVES,
         &combine::NATIVES,
         &connect::NATIVES,
