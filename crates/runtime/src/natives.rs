@@ -12,6 +12,7 @@ mod tables;
 mod tasks;
 mod values;
 mod watch;
+mod windows;
 
 pub(crate) use values::secrets::seed;
 
@@ -25,7 +26,7 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 18] = [
+    let rooms: [&[(&str, Native)]; 19] = [
         &stores::NATIVES,
         &combine::NATIVES,
         &connect::NATIVES,
@@ -44,6 +45,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &watch::NATIVES,
         &serving::live::NATIVES,
         &copy::NATIVES,
+        &windows::NATIVES,
     ];
     rooms.concat()
 });
