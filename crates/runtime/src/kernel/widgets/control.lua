@@ -13,8 +13,7 @@ local MOST_EVENTS = 64
 local Control = K.widgetClass("Control", K.classes.Widget, "Label", {
   theAction = { "handler" }, target = { "handler" }, change = { "handler" }, input = { "handler" }, click = { "handler" },
 }, { "NSControl" })
-rawset(Control._methods, "_isControl", true)
-K.method(K.classes.Object, "_isControl", false)
+K.method(Control, "_isControl", true)
 
 -- A block, the name of a message for `target`, or a reference that is written.
 local function call(self, handler, value)
@@ -51,13 +50,20 @@ local function fire(self, event, value)
   end
 end
 
+-- The window whose event is handled: where another one opens.
+local eventRoot
+function K.eventRoot() return eventRoot end
+
 -- What the user did: the value that the control has from then on, then its handlers.
 function K.userEvent(self, event, value)
   if not self:enabled() then
     throw("notAllowed", K.nameOf(self) .. " is disabled", { i_hint = "`enabled: true` allows events" })
   end
   self:_taken(event, value)
-  fire(self, event, self:_eventValue(event, value))
+  eventRoot = K.rootWidget(self)
+  local ok, failure = K.try(fire, self, event, self:_eventValue(event, value))
+  eventRoot = nil
+  if not ok then error(failure, 0) end
   K.refreshWidgets(self)
 end
 

@@ -92,7 +92,9 @@ K.method(Scroll, "_inside", function(self)
   return view == nil and {} or widgets(self, { view })
 end)
 
-local Window = K.widgetClass("Window", Container, "Window", { title = { "text", "" }, menu = { "menu" } }, { "NSWindow" })
+local Window = K.widgetClass("Window", Container, "Window", {
+  title = { "text", "" }, menu = { "menu" }, dialogs = { "list" }, closed = { "handler" },
+}, { "NSWindow" })
 K.propertyAlias(Window, "views", "children")
 K.propertyAlias(Window, "view", "children")
 
