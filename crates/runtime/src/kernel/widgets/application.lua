@@ -28,7 +28,7 @@ local function besides(window)
   return root ~= window and root or nil
 end
 
-function K.windowClosed(window)
+local function windowClosed(window)
   for i, one in ipairs(app._windows) do
     if one == window then
       table.remove(app._windows, i)
@@ -82,7 +82,7 @@ local function run(view)
   rawset(window, "_wasShown", true)
   app._windows[1] = window
   if K.predefined.servePort ~= nil then return serve(window) end
-  local ok, session = K.try(K.openNative, window)
+  local ok, session = K.try(K.openNative, window, windowClosed)
   if not ok then
     if type(session) == "table" and session.i_kind == "unsupported" then return serve(window, session.i_message) end
     error(session, 0)
@@ -116,7 +116,7 @@ K.methods(Widget, {
 K.methods(Window, {
   ["open"] = function(self) return open(self) end,
   ["close"] = function(self)
-    if app._session then K.closeInSession(app._session, self) else K.windowClosed(self) end
+    if app._session then K.closeInSession(app._session, self) else windowClosed(self) end
     return self
   end,
 })

@@ -61,7 +61,7 @@ function K.userEvent(self, event, value)
   end
   self:_taken(event, value)
   eventRoot = K.rootWidget(self)
-  local ok, failure = K.try(fire, self, event, self:_eventValue(event, value))
+  local ok, failure = K.try(function() fire(self, event, self:_eventValue(event, value)) end)
   eventRoot = nil
   if not ok then error(failure, 0) end
   K.refreshWidgets(self)

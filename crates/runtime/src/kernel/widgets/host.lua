@@ -34,7 +34,6 @@ local function bytesOf(data)
   local bytes = type(data) == "table" and data._isData and K.bytesOf(data, "data") or K.str(data)
   return classes.String._methods.base64(bytes)
 end
-K.imageBytes = bytesOf
 
 -- The value of a property as the host gets it.
 local function wired(widget, name)
@@ -240,7 +239,7 @@ local function closed(self, id)
       break
     end
   end
-  K.windowClosed(window)
+  self.closed(window)
 end
 
 local function handle(self, message)
@@ -296,9 +295,11 @@ local function open(self, window)
   self.host = native.windowOpen(K.json(node))
 end
 
--- A process with native windows, which shows this one; raises `unsupported` where there are none.
-function K.openNative(window)
+-- A process with native windows, which shows this one; raises `unsupported` where there are none. `whenClosed` gets
+-- each window that is closed.
+function K.openNative(window, whenClosed)
   local self = newSession()
+  self.closed = whenClosed
   open(self, window)
   return self
 end

@@ -10,14 +10,14 @@ local function view(self)
 end
 K.method(Widget, "asHtml", view)
 -- What a server answers for a widget: a window is a page of its own, others stand in one.
-function K.pageOfWidget(self)
+K.method(Widget, "_page", function(self)
   if not K.isKind(self, classes.Window) then
     local window = classes.Window:new()
     K.putProperty(window, "children", K.array { self })
     self = window
   end
   return K.standard("widgets.st")._views:at_("page")(self)
-end
+end)
 
 -- Where all views of a container have frames, they are placed by them.
 local function isPlaced(self)
@@ -76,21 +76,20 @@ K.methods(Widget, {
 -- Properties that follow ------------------------------------------------------------------------------
 
 -- The property as a reference, perhaps through a block that makes another value of it.
+local isFollowing = K["liveMarkup"] ~= nil -- whether elements follow references
 local function live(self, name, block)
   local reference = K.propertyReference(self, name)
-  if not block then return K.isFollowing and reference or reference:value() end
+  if not block then return isFollowing and reference or reference:value() end
   local arity = K.blockArity(block)
   local function get()
     if arity == 0 then return block() end
     return block(K.readProperty(self, name))
   end
-  if not K.isFollowing then return get() end
+  if not isFollowing then return get() end
   return setmetatable({
     _scheme = "var", _path = name, _get = get, _observe = rawget(reference, "_observe"),
   }, classes.Reference._methods)
 end
--- Whether elements follow references.
-K.isFollowing = K.liveMarkup ~= nil
 
 K.methods(Widget, {
   ["live:"] = function(self, name) return live(self, name) end,

@@ -75,7 +75,6 @@ local function cell(one, item)
   if value == nil then return "" end
   return K.str(value)
 end
-K.cellText = cell
 
 -- The texts of rows: from the first, that many. More than this are not sent at once.
 local MOST_ROWS = 1000
