@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Folders that hold no part of the project, by their path from the root.
+/// What holds no part of the project, by its path from the root. `.git` is a file in a linked work tree.
 const OUTSIDE: [&str; 7] = [
     ".git",
     "target",
@@ -66,10 +66,11 @@ impl Tree {
                 let path =
                     if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
                 let kind = entry.file_type()?;
+                if OUTSIDE.contains(&path.as_str()) {
+                    continue;
+                }
                 if kind.is_dir() {
-                    let outside = OUTSIDE.contains(&path.as_str())
-                        || OUTSIDE_ANYWHERE.contains(&name.as_str());
-                    if !outside {
+                    if !OUTSIDE_ANYWHERE.contains(&name.as_str()) {
                         folders.push(path);
                     }
                 } else if kind.is_file()

@@ -8,6 +8,7 @@ pub(crate) mod schemes;
 pub(crate) mod search_pages;
 pub(crate) mod server_options;
 pub(crate) mod standard;
+pub(crate) mod windows;
 
 use crate::console::Console;
 use crate::process::handover;
@@ -16,7 +17,7 @@ use crate::process::workers::{self, WorkerIndex};
 use crate::world::schemes::{SCHEMES, Schemes};
 use futures_util::future::join_all;
 use observing::WatchedServer;
-use runnel_runtime::{Host, Isolate, Output, RunningServer};
+use runnel_runtime::{Host, Isolate, NativeWindow, Output, RunningServer};
 use runnel_store::{Answer, Environment, Error, Kind, SettingInfo, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -194,6 +195,13 @@ impl Host for World {
             servers.push(Rc::downgrade(&server));
             Ok(Rc::new(HttpServer(server)) as Rc<dyn RunningServer>)
         })
+    }
+
+    fn open_window(&self, tree: &str) -> Answer<Rc<dyn NativeWindow>> {
+        if self.silent || !self.place.is_first() {
+            return Answer::ok(Rc::new(windows::SilentWindow));
+        }
+        windows::open(tree, &self.environment)
     }
 
     fn write(&self, output: Output, bytes: &[u8]) {

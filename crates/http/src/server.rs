@@ -9,7 +9,6 @@ pub(crate) mod listener;
 pub(crate) mod log_rate;
 pub(crate) mod observer;
 pub(crate) mod options;
-pub(crate) mod own_files;
 pub(crate) mod protocols;
 pub(crate) mod registry;
 pub(crate) mod request;

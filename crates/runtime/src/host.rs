@@ -42,6 +42,20 @@ pub trait RunningServer {
     }
 }
 
+/// The process that shows native windows, as the program that opened them holds it. Frames are
+/// JSON texts (docs/design/windows.md). Dropping it ends the process.
+pub trait NativeWindow {
+    /// Sends a frame. Waits while too much is unsent.
+    ///
+    /// # Errors
+    /// The frame is too large, or the process ended.
+    fn send(&self, frame: String) -> Answer<()>;
+    /// The next frame; `None` after the last.
+    fn next(&self) -> Answer<Option<String>>;
+    /// Closes the windows and ends the process.
+    fn close(&self);
+}
+
 /// The command around the program. It alone knows all schemes, and it alone prints. A host that
 /// leaves a method out has nothing of that kind.
 pub trait Host {
@@ -89,6 +103,13 @@ pub trait Host {
     /// Serves a store over HTTP with a record of options.
     fn serve(&self, _: Rc<dyn Store>, _options: &Value) -> Answer<Rc<dyn RunningServer>> {
         Error::new(Kind::Unsupported, "there are no servers here").into()
+    }
+    /// Opens a native window of a tree of widgets, in JSON.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`] where this machine shows no windows, with the reason.
+    fn open_window(&self, _tree: &str) -> Answer<Rc<dyn NativeWindow>> {
+        Error::new(Kind::Unsupported, "there are no native windows here").into()
     }
     /// Writes output; it may be buffered until `flush`.
     fn write(&self, _: Output, _bytes: &[u8]) {}

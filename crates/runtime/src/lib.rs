@@ -20,7 +20,7 @@ mod values;
 
 pub use fibers::fault::{Fault, TraceFrame};
 pub use fibers::load::{Load, load};
-pub use host::{Host, Output, RunningServer};
+pub use host::{Host, NativeWindow, Output, RunningServer};
 pub use isolate::{Isolate, Limits};
 pub use program::run::{Argument, Failure, ProgramOutcome, TestCase};
 pub use program::standard::{standard_file, standard_names, standard_views};

@@ -3,6 +3,7 @@
 
 pub(crate) mod call;
 mod combine;
+mod connect;
 mod copy;
 mod serving;
 mod stores;
@@ -11,6 +12,7 @@ mod tables;
 mod tasks;
 mod values;
 mod watch;
+mod windows;
 
 pub(crate) use values::secrets::seed;
 
@@ -24,9 +26,10 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 17] = [
+    let rooms: [&[(&str, Native)]; 19] = [
         &stores::NATIVES,
         &combine::NATIVES,
+        &connect::NATIVES,
         &tables::query::NATIVES,
         &tables::define::NATIVES,
         &tables::insert::NATIVES,
@@ -42,6 +45,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &watch::NATIVES,
         &serving::live::NATIVES,
         &copy::NATIVES,
+        &windows::NATIVES,
     ];
     rooms.concat()
 });

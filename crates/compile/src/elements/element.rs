@@ -255,7 +255,7 @@ impl Generator<'_> {
     }
 
     pub(crate) fn buffer(&mut self, place: &MarkupTarget) -> String {
-        self.variable_code(&Variable { code: place.buffer.clone(), owner: place.owner })
+        self.variable_code(&Variable { code: place.buffer.clone(), owner: place.owner, hub: None })
     }
 
     /// An expression whose value is written.
@@ -317,6 +317,9 @@ impl Generator<'_> {
     /// The children of an element and its end tag.
     pub(crate) fn children_and_end(&mut self, literal: &ElementLiteral<'_>, inner: &MarkupTarget) {
         literal.children.iter().for_each(|child| self.child(child, inner));
+        if literal.tag.text == "body" && !inner.xml {
+            self.live_call("endBody", "", inner);
+        }
         self.end_tag(literal);
     }
 
@@ -376,7 +379,7 @@ impl Generator<'_> {
                 let buffer = self.buffer(place);
                 self.helper("K");
                 let is_slot = place.context == MarkupContext::Text && !place.xml;
-                let function = if is_slot { "K.liveMarkup" } else { "K.laterMarkup" };
+                let function = if is_slot { "K.live.block" } else { "K.laterMarkup" };
                 let reads = if is_slot { self.reads(block) } else { String::new() };
                 self.code.push_str(&format!("{function}({buffer},{writer}{reads}) "));
             }

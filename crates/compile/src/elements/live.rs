@@ -101,8 +101,8 @@ impl Generator<'_> {
             ("title" | "textarea", None, [child]) => (child, false),
             _ => return None,
         };
-        let kind = &bare(value).kind;
-        if !is_field && !matches!(kind, ExpressionKind::ReferenceTo(_) | ExpressionKind::Block(_)) {
+        let is_markup = self.is_element(value) || self.is_control(value);
+        if !is_field && (is_constant(value) || is_markup) {
             return None;
         }
         self.flush(place);
@@ -118,11 +118,11 @@ impl Generator<'_> {
     }
 
     /// Calls a function of the kernel with the buffer.
-    fn live_call(&mut self, function: &str, rest: &str, place: &MarkupTarget) {
+    pub(crate) fn live_call(&mut self, function: &str, rest: &str, place: &MarkupTarget) {
         self.flush(place);
         let buffer = self.buffer(place);
         self.helper("K");
-        self.code.push_str(&format!("K.{function}({buffer}{rest}) "));
+        self.code.push_str(&format!("K.live.{function}({buffer}{rest}) "));
     }
 
     /// What a block among the children reads, as further arguments: the script's variables, and whether

@@ -5,7 +5,7 @@ use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::{Observer, RequestWatch};
 use crate::server::options::{AccessPolicy, Limits};
-use crate::server::own_files;
+use crate::server::response::own_files;
 use crate::server::registry::ConnectionRegistration;
 use crate::server::request::body::RequestBody;
 use crate::server::request::exchange::HttpExchange;

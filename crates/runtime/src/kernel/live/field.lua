@@ -2,7 +2,7 @@
 -- opening tag, with one attribute `data-live` that names their slots: `value=4 input!4 click!5`.
 local K = ...
 local type = type
-local put, putEscaped, str = K.put, K.putEscaped, K.str
+local put, putEscaped, str, live = K.put, K.putEscaped, K.str, K.live
 
 local function pend(buffer, entry)
   local pending = buffer.pending
@@ -25,7 +25,7 @@ local function isReference(value)
 end
 
 -- `value:` and `checked:` of a field. `writable`: what its user enters is assigned to the reference.
-function K.field(buffer, name, value, kind, writable, named)
+function live.field(buffer, name, value, kind, writable, named)
   if not isReference(value) then return K.attribute(buffer, name, value) end
   pend(buffer, {
     entry = K.attributeEntry(name), value = value, named = named,
@@ -34,16 +34,17 @@ function K.field(buffer, name, value, kind, writable, named)
 end
 
 -- The text between the tags of a title, or of a text area with `value:`.
-function K.textSlot(buffer, value, writable, named)
-  local live = isReference(value)
-  if not live and type(value) ~= "function" then return end
-  pend(buffer, { text = true, value = value, named = named, field = writable and live and "text" or nil })
+function live.textSlot(buffer, value, writable, named)
+  local follows = isReference(value)
+  if not follows and type(value) ~= "function" then return end
+  pend(buffer, { text = true, value = value, named = named, field = writable and follows and "text" or nil })
 end
 
-function K.slotText(buffer, value)
+function live.slotText(buffer, value)
   if not buffer.live then
-    return K.laterMarkup(buffer, function(target) K.slotText(target, value) end)
+    return K.laterMarkup(buffer, function(target) live.slotText(target, value) end)
   end
+  if type(value) ~= "function" and not isReference(value) then return K.child(buffer, value) end
   local page = buffer.page
   if page then
     page = K.livePage(buffer)
@@ -55,12 +56,13 @@ function K.slotText(buffer, value)
 end
 
 -- `key:` names an item of a live list: it is no attribute.
-function K.itemKey(buffer, value)
+function live.itemKey(buffer, value)
   if buffer.itemKey == nil then buffer.itemKey = value end
 end
 
 -- What a browser without JavaScript needs to send an event (live/form.lua).
 local function plainForm(buffer, tag, address, page)
+  if page.scope then return end
   if tag == "button" then
     put(buffer, (page.form and "" or ' form="_live"') .. ' name="_event" value="' .. address .. '"')
   elseif tag == "form" then
@@ -98,7 +100,7 @@ local function writeOne(buffer, page, one, tag, names)
   end
   if one.field then
     names[#names + 1] = (one.field == "boolean" and "change!" or "input!") .. n
-    if not one.named then
+    if not one.named and not scope then
       put(buffer, ' name="_in.' .. page.address .. n .. '"' .. (page.form and "" or ' form="_live"'))
     end
   end
@@ -123,7 +125,7 @@ local function writeAll(buffer, pending, tag)
 end
 
 -- Called before the end of an opening tag that has values of the program.
-function K.endAttributes(buffer, tag)
+function live.endAttributes(buffer, tag)
   local pending = buffer.pending
   if not pending then return end
   buffer.pending = false
@@ -147,11 +149,11 @@ local function closeForm(buffer)
   if buffer.page then K.livePage(buffer).form = false end
 end
 
-function K.beginForm(buffer)
+function live.beginForm(buffer)
   if buffer.live then return openForm(buffer) end
   K.laterMarkup(buffer, openForm)
 end
-function K.endForm(buffer)
+function live.endForm(buffer)
   if buffer.live then return closeForm(buffer) end
   K.laterMarkup(buffer, closeForm)
 end

@@ -3,6 +3,7 @@
 local K = ...
 local type, rawset, setmetatable = type, rawset, setmetatable
 local find, sub, throw, put = string.find, string.sub, K.throw, K.put
+local live = K.live
 
 for _, key in ipairs { "_isLiveSource", "_isLiveItems" } do K.nilKeys[key] = true end
 
@@ -86,7 +87,7 @@ K.methods(K.classes.Reference, messages)
 K.methods(LiveItems, {
   ["asHtml"] = function(self)
     local buffer = K.openMarkup()
-    K.liveItems(buffer, self._source, self._writer)
+    live.items(buffer, self._source, self._writer)
     return K.closeMarkup(buffer)
   end,
 })
@@ -182,7 +183,7 @@ local function items(buffer, source, write)
 end
 
 -- `source collect: …` as a child.
-function K.liveItems(buffer, source, write)
+function live.items(buffer, source, write)
   if buffer.live then return items(buffer, source, write) end
   K.laterMarkup(buffer, function(target) items(target, source, write) end)
 end

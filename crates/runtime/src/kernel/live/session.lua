@@ -14,9 +14,8 @@ local MOST_WAITING = 1000
 local waiting, waitingCount = {}, 0
 
 local function tellFailure(view, raised)
-  local status = raised.i_kind and K.isExpectedError and K.isExpectedError(raised)
-  view:tell("error", status and K.str(raised.i_message) or "Something went wrong. Please try again.")
-  if not status then K.reportError("an event of a page failed: ", raised) end
+  view:tell("error", "Something went wrong. Please try again.")
+  K.reportError("an event of a page failed: ", raised)
 end
 
 local function numberOf(text)
@@ -56,7 +55,7 @@ local function receive(view, n, address, name, value)
   if n <= view.heard then return end
   view.heard = n
   view.holds = true
-  local ok, raised = try(run, view, address, name, value)
+  local ok, raised = try(function() run(view, address, name, value) end)
   view.holds = false
   if not ok then
     if not K.catchable(raised) then error(raised, 0) end
@@ -78,7 +77,7 @@ function View:send(parts)
   if not socket or native.socketOffer(socket, frame, false) then return end
   self.slow = true
   native.fork(function()
-    try(native.socketSend, socket, frame, false)
+    try(function() return native.socketSend(socket, frame, false) end)
     if self.socket == socket then self.slow = false end
     if #self.dirty > 0 or self.control then K.wakeView(self) end
   end, nil, false, true)

@@ -14,7 +14,7 @@
 --   `form`    the place is in a form with an event
 --   `address` what stands before the numbers of the present scope in an address, such as `3.7.`
 local K = ...
-local put, lengthOf = K.put, K.markupLength
+local put, lengthOf, live = K.put, K.markupLength, K.live
 
 -- Slots of one page.
 local MOST = 10000
@@ -53,16 +53,15 @@ end
 K.slotNumber = number
 
 local CLOSE = "<!--]-->"
-K.slotEnd = CLOSE
 local openers = {}
 for n = 1, 64 do openers[n] = "<!--[" .. n .. "-->" end
 local function opener(n) return openers[n] or "<!--[" .. n .. "-->" end
 
 -- Writes a slot of content. `fill(buffer, slot)` writes what it shows; slots in it count anew.
-local function contentSlot(buffer, live, slot, fill)
+local function contentSlot(buffer, isLive, slot, fill)
   local page = pageOf(buffer)
   local n = number(page)
-  if live then page.live = true end
+  if isLive then page.live = true end
   beginRange(buffer, page)
   put(buffer, opener(n))
   local scope = page.scope
@@ -87,7 +86,7 @@ local function reference(buffer, value)
 end
 
 -- A reference among the children shows what it refers to, and follows it.
-function K.liveChild(buffer, value)
+function live.child(buffer, value)
   if buffer.live then return reference(buffer, value) end
   K.laterMarkup(buffer, function(target) reference(target, value) end)
 end
@@ -103,7 +102,7 @@ end
 
 -- A block among the children: `names` are the script's variables that it reads, `stores` says whether
 -- it reads references of stores.
-function K.liveMarkup(buffer, write, names, stores)
+function live.block(buffer, write, names, stores)
   if buffer.live then return block(buffer, write, names, stores) end
   K.laterMarkup(buffer, function(target) block(target, write, names, stores) end)
 end
@@ -113,16 +112,26 @@ end
 local SCRIPT = '<script src="/.runnel/live.js" data-f="'
 local FORM = '" defer></script><form id="_live" method="post" hidden></form>'
 
-function K.fingerprint(buffer)
+local function fingerprint(buffer)
   local page = pageOf(buffer)
-  beginRange(buffer, page)
-  page.last = lengthOf(buffer)
-  return string.format("%x", page.print)
+  if not page.fingerprint then
+    beginRange(buffer, page)
+    page.fingerprint = string.format("%x", page.print)
+  end
+  return page.fingerprint
 end
+K.fingerprint = fingerprint
 
--- A page with live parts loads the client.
-function K.endLivePage(buffer)
+-- A page with live parts loads the client, where its body ends.
+local function loadClient(buffer)
   local page = buffer.page
-  if not page.live then return end
-  put(buffer, SCRIPT .. K.fingerprint(buffer) .. FORM)
+  if not page or page == true or page.fingerprint then return end
+  if page.live and not page.scope then put(buffer, SCRIPT .. fingerprint(buffer) .. FORM) end
+  fingerprint(buffer)
+end
+live.endPage = loadClient
+
+function live.endBody(buffer)
+  if buffer.live then return loadClient(buffer) end
+  K.laterMarkup(buffer, loadClient)
 end

@@ -7,6 +7,7 @@
 local K = ...
 local type, rawget, setmetatable, pairs, ipairs = type, rawget, setmetatable, pairs, ipairs
 local try = K.try
+if not rawget(K, 'tracked') then K.tracked = function(b) return b(), {} end end
 
 -- Topics: references that slots show --------------------------------------------------------------------
 
@@ -119,11 +120,13 @@ end
 -- Runs what writes the slot, and follows the references that it reads.
 function Slot:tracked(write)
   if not self.view.session then return write() end
-  local value, references, more = K.tracked(write)
+  local value, more
+  local _, references = K.tracked(function() value, more = write() end)
   local stops = {}
   local function add(reference)
-    if not K.observable(reference) then return end
-    local _, stop = follow(reference, self)
+    local ok, _, stop = try(follow, reference, self)
+    -- What cannot tell of changes is read again after events only.
+    if not ok then return end
     if stop then stops[#stops + 1] = stop end
   end
   for i = 1, #references do add(references[i]) end

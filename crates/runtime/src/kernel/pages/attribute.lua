@@ -226,7 +226,7 @@ local function named(isXml)
       local write = isXml and K.xmlAttribute or attribute
       attributes:keysAndValuesDo_(function(key, value) write(buffer, key, value) end)
     end
-    if not isXml then K.endAttributes(buffer) end
+    if not isXml then K.live.endAttributes(buffer) end
     put(buffer, ">")
     if not isXml and void[folded] then
       if children ~= nil and not (isList(children) and #children == 0) then

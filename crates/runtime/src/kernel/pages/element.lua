@@ -10,7 +10,7 @@
 local K = ...
 local type, rawget, rawset, setmetatable, rawequal = type, rawget, rawset, setmetatable, rawequal
 local find, gsub, sub = string.find, string.gsub, string.sub
-local throw = K.throw
+local throw, live = K.throw, K.live
 local NULL = K.NULL
 
 local Element = K.newClass("Element", K.classes.Object)
@@ -96,7 +96,7 @@ local childOfTable
 
 -- Apart from its caller: LuaJIT's tracer does not compile functions that make closures.
 local function runBlock(buffer, block)
-  return K.liveMarkup(buffer, function(target) K.child(target, block()) end)
+  return live.block(buffer, function(target) K.child(target, block()) end)
 end
 
 local function child(buffer, value)
@@ -120,7 +120,7 @@ function childOfTable(buffer, value)
   if K.isClass(value) then return put(buffer, escape(K.str(value))) end
   if value._kind == K.kinds.element then return append(buffer, value) end
   if value._isRaw then return put(buffer, value._text) end
-  if value._isReference then return K.liveChild(buffer, value) end
+  if value._isReference then return live.child(buffer, value) end
   if K.understands(value, "asHtml") then
     local shown = value:asHtml()
     if rawequal(shown, value) then shown = K.str(value) end
@@ -178,7 +178,7 @@ end
 -- The same for others: what they collect themselves is written.
 function K.collectMarkup(buffer, list, write)
   if type(list) == "table" and not K.isClass(list) and list._isLiveSource then
-    return K.liveItems(buffer, list, write)
+    return live.items(buffer, list, write)
   end
   child(buffer, list:collect_(function(value)
     local inner = open()
@@ -243,7 +243,7 @@ K.beginPage = beginPage
 local function endPage(buffer, media)
   sending[1] = nil
   if not media then
-    if buffer.page ~= true then K.endLivePage(buffer) end
+    if buffer.page ~= true then live.endPage(buffer) end
     return K.handOver(buffer)
   end
   return setmetatable({ _html = finished(buffer), _media = media, _whole = true }, methods)

@@ -13,6 +13,11 @@
 --   `taken`       bytes that were sent already; `moves` while the window does; `grown` when it is not
 --                 the first, so that more than it was written
 local K = ...
+
+-- What the room `live/` adds to pages: it is loaded later.
+local live = {}
+K.live = live
+
 local ffi = require("ffi")
 local cast, copy, textAt, setmetatable, getmetatable, tonumber =
   ffi.cast, ffi.copy, ffi.string, setmetatable, getmetatable, tonumber
