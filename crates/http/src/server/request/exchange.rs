@@ -9,7 +9,8 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{
-    Allowance, Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json,
+    Allowance, Calling, Error, Exchange, FieldProblem, Kind, LiveTransport, Result, Text, Value,
+    json,
 };
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -180,8 +181,13 @@ impl Exchange for HttpExchange {
         runnel_text::form::field(self.uri.query()?.as_bytes(), name).map(Cow::into_owned)
     }
 
-    fn is_live(&self) -> bool {
-        live::is_offered(&self.headers)
+    fn live(&self) -> Option<LiveTransport> {
+        if live::is_offered(&self.headers) {
+            return Some(LiveTransport::WebSocket);
+        }
+        let query = self.uri.query()?.as_bytes();
+        runnel_text::form::field(query, live::FIELD)
+            .map(|hello| LiveTransport::Events(hello.into_owned()))
     }
 
     fn header(&self, name: &str) -> Option<String> {

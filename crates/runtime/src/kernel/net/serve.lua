@@ -67,15 +67,25 @@ local function placeBelow(object, path, answer)
   return nil
 end
 
+-- Whether a post was an event of a live page: in a form, or as a message of its client.
+local function isEvent(object, path, query, reference, value)
+  if type(value) ~= "table" then return false end
+  if value._isDictionary then
+    return value._map._event ~= nil and K.plainEvent(object, path, query, reference, value)
+  end
+  -- A media type that is not text comes as data.
+  if value._isData then return K.postedEvent(K.bytesOf(value, "an event")) end
+  return false
+end
+
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
--- `live`: the client asks for the session of a live page.
+-- `live`: the client asks for the session of a live page (live/session.lua).
 function K.serve(object, verb, path, query, value, live)
   local written = path
   if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
   local reference = K.pathReference(query and written .. "?" .. query or written)
   if isObserved then tellPattern(object, verb, path) end
-  if verb == "post" and type(value) == "table" and value._isDictionary and value._map._event ~= nil
-    and K.plainEvent(object, path, query, reference, value) then return "" end
+  if verb == "post" and isEvent(object, path, query, reference, value) then return "" end
   local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get" and not live)
   if not found then answer = otherwise[verb](object, path, value) end
   if verb == "delete" then
@@ -92,7 +102,7 @@ function K.serve(object, verb, path, query, value, live)
   if answer._isError then K.raise(answer) end
   if answer._isRows then return K.answerOf(answer) end
   if answer._kind == K.kinds.element then
-    if live and not rawget(answer, "_media") then return K.openLive(answer) end
+    if live and not rawget(answer, "_media") then return K.openLive(answer, live) end
     if verb == "get" then return K.sendPage(answer) end
     return answer
   end
