@@ -171,7 +171,7 @@ local function refresh(self, name, block)
   if not entry or entry.isBusy then return end
   entry.isBusy = true
   local before = entry.value
-  local ok, failure = K.try(retrack, self, name, block)
+  local ok, failure = K.try(function() retrack(self, name, block) end)
   entry.isBusy = false
   if not ok then error(failure, 0) end
   local isSame = K.eq(before, entry.value) and not isWidget(entry.value)
