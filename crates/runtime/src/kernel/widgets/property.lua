@@ -153,14 +153,14 @@ local blocks = {}
 local function retrack(self, name, block)
   local entry = rawget(self, "_sources")[name]
   if not entry then return end
-  local value, references
   local tracked = K["tracked"]
+  local value, references
   if tracked then value, references = tracked(block) else value, references = block(), {} end
   entry.value = value
   for i = 1, #entry.stops do entry.stops[i]() end
   entry.stops = {}
   for i = 1, references and #references or 0 do
-    local ok, stop = K.try(K["observe"], references[i], entry.changed)
+    local ok, stop = K.try(K.observe, references[i], entry.changed)
     if ok then entry.stops[#entry.stops + 1] = stop end
   end
 end
@@ -196,8 +196,7 @@ function startSource(self, name)
     blocks[self], named[name] = named, value
     return retrack(self, name, value)
   end
-  if not K["observe"] then return end
-  local ok, stop = K.try(K["observe"], value, function() notify(self, name) end)
+  local ok, stop = K.try(K.observe, value, function() notify(self, name) end)
   if ok then
     entry.stops[1] = stop
   elseif type(stop) ~= "table" or stop.i_kind ~= "unsupported" then
