@@ -96,10 +96,13 @@ local function markContents(self, widget)
   end, true)
 end
 
+-- Among others that are stacked, a frame is a size only.
 local function frameOf(widget)
   local frame = widget:frame()
   if frame == nil then return {} end
-  return { x = frame:x(), y = frame:y(), width = frame:width(), height = frame:height() }
+  local parent = rawget(widget, "_parent")
+  local isPlaced = parent and parent:isPlaced()
+  return { x = isPlaced and frame:x() or nil, y = isPlaced and frame:y() or nil, width = frame:width(), height = frame:height() }
 end
 
 local function followAll(self, held, widget)
