@@ -93,7 +93,10 @@ local function writeOne(buffer, page, one, tag, names)
   if isReference(one.value) then page.live = true end
   names[#names + 1] = (one.text and ".text" or one.entry[2]) .. "=" .. n
   if scope then
-    local slot = scope:add(n, { kind = "attribute", entry = one.entry, value = one.value, field = one.field })
+    local slot = scope:add(n, {
+      kind = "attribute", entry = one.entry, value = one.value, field = one.field,
+      reference = isReference(one.value) and one.value or nil,
+    })
     slot:track(function() writeValue(buffer, one) end)
   else
     writeValue(buffer, one)

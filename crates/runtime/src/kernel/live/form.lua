@@ -24,8 +24,8 @@ local function fieldsOf(form)
 end
 
 -- Answers whether the page has the event.
-function K.plainEvent(object, path, query, reference, form)
-  local address = form._map._event
+function K.plainEvent(object, path, query, reference)
+  local address = native.exchange("form", "_event")
   if type(address) ~= "string" then return false end
   local found, page = K.tryPath(object, "get", path, nil, reference, false)
   if not found or type(page) ~= "table" or page._kind ~= K.kinds.element then return false end
@@ -33,6 +33,7 @@ function K.plainEvent(object, path, query, reference, form)
   view:write(page)
   local slot = view:find(address)
   if not slot or slot.kind ~= "event" then return false end
+  local form = native.exchange("form", "")
   form:keysAndValuesDo_(function(key, value)
     local at = match(key, "^_in%.([%d.]+)$")
     local field = at and view:find(at)

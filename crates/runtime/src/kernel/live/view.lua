@@ -24,7 +24,8 @@ local function keyOf(reference)
   return rawget(reference, "_store") or "named", reference:stringValue()
 end
 
-local function follow(reference, slot)
+-- The topic of a reference, which is observed from now on.
+local function topicOf(reference)
   local store, key = keyOf(reference)
   local known = topics[store]
   if not known then
@@ -32,24 +33,27 @@ local function follow(reference, slot)
     topics[store] = known
   end
   local topic = known[key]
-  if not topic then
-    topic = setmetatable({ slots = {}, count = 0, reference = reference, text = false }, Topic)
-    topic.stop = K.observe(reference, function()
-      topic.text = false
-      for one in pairs(topic.slots) do schedule(one) end
-    end)
-    known[key], known.count = topic, known.count + 1
-  end
-  if topic.slots[slot] then return nil end
-  topic.slots[slot], topic.count = true, topic.count + 1
-  return topic, function()
-    if not topic.slots[slot] then return end
-    topic.slots[slot], topic.count = nil, topic.count - 1
-    if topic.count > 0 then return end
-    topic.stop()
-    known[key], known.count = nil, known.count - 1
-    if known.count == 0 then topics[store] = nil end
-  end
+  if topic then return topic end
+  topic = setmetatable({ slots = {}, count = 0, reference = reference, text = false, store = store, key = key }, Topic)
+  topic.stop = K.observe(reference, function()
+    topic.text = false
+    for one in pairs(topic.slots) do schedule(one) end
+  end)
+  known[key], known.count = topic, known.count + 1
+  return topic
+end
+
+function Topic:join(slot)
+  self.slots[slot], self.count = true, self.count + 1
+end
+
+function Topic:leave(slot)
+  self.slots[slot], self.count = nil, self.count - 1
+  if self.count > 0 then return end
+  self.stop()
+  local known = topics[self.store]
+  known[self.key], known.count = nil, known.count - 1
+  if known.count == 0 then topics[self.store] = nil end
 end
 
 -- Slots and scopes -----------------------------------------------------------------------------------------
@@ -60,11 +64,7 @@ Scope.__index, Slot.__index, View.__index = Scope, Slot, View
 function Scope:add(n, slot)
   slot.number, slot.scope, slot.view = n, self, self.view
   self[n] = setmetatable(slot, Slot)
-  -- A view without a connection lives for one form only: it follows nothing.
-  if slot.view.session and slot.reference then
-    local _, stop = follow(slot.reference, slot)
-    slot.stop = stop
-  end
+  slot:follow {}
   return slot
 end
 
@@ -103,16 +103,34 @@ end
 
 function Slot:drop(scope) close(scope) end
 
-function Slot:unfollow()
-  local stops = self.stops
-  self.stops = nil
-  for i = 1, #(stops or {}) do stops[i]() end
+-- Follows these references, and the one that the slot shows, instead of those before.
+function Slot:follow(references)
+  -- A view without a connection lives for one form only: it follows nothing.
+  if not self.view.session then return end
+  local old, new = self.following or {}, {}
+  local function add(reference)
+    local topic = topicOf(reference)
+    if new[topic] then return end
+    new[topic] = true
+    if not old[topic] then topic:join(self) end
+  end
+  for i = 1, #references do
+    -- What cannot tell of changes is read again after events only.
+    local ok, raised = try(add, references[i])
+    if not ok and not K.catchable(raised) then error(raised, 0) end
+  end
+  for name in string.gmatch(self.names or "", "%S+") do add(K.reference("var", name)) end
+  if self.reference then add(self.reference) end
+  self.following = new
+  for topic in pairs(old) do
+    if not new[topic] then topic:leave(self) end
+  end
 end
 
 function Slot:close()
   self.gone = true
-  self:unfollow()
-  if self.stop then self.stop() end
+  for topic in pairs(self.following or {}) do topic:leave(self) end
+  self.following = nil
   if self.inner then close(self.inner) end
   for _, item in ipairs(self.items or {}) do close(item.scope) end
 end
@@ -122,22 +140,7 @@ function Slot:tracked(write)
   if not self.view.session then return write() end
   local value, more
   local _, references = K.tracked(function() value, more = write() end)
-  local stops = {}
-  local function add(reference)
-    local ok, _, stop = try(follow, reference, self)
-    -- What cannot tell of changes is read again after events only.
-    if not ok then return end
-    if stop then stops[#stops + 1] = stop end
-  end
-  for i = 1, #references do add(references[i]) end
-  for name in string.gmatch(self.names or "", "%S+") do add(K.reference("var", name)) end
-  if self.kind == "attribute" and type(self.value) == "table" and not self.stop then
-    local _, stop = follow(self.value, self)
-    if stop then stops[#stops + 1] = stop end
-  end
-  -- The new ones first: what is followed by both stays observed.
-  self:unfollow()
-  self.stops = stops
+  self:follow(references)
   return value, more
 end
 Slot.track = Slot.tracked

@@ -67,15 +67,14 @@ local function placeBelow(object, path, answer)
   return nil
 end
 
+local BRACKET = 91 -- `[`
+
 -- Whether a post was an event of a live page: in a form, or as a message of its client.
 local function isEvent(object, path, query, reference, value)
-  if type(value) ~= "table" then return false end
-  if value._isDictionary then
-    return value._map._event ~= nil and K.plainEvent(object, path, query, reference, value)
-  end
-  -- A media type that is not text comes as data.
-  if value._isData then return K.postedEvent(K.bytesOf(value, "an event")) end
-  return false
+  if type(value) == "table" and value._isData then value = K.bytesOf(value, "an event") end
+  if type(value) ~= "string" then return false end
+  if string.byte(value) == BRACKET then return K.postedEvent(value) end
+  return string.find(value, "_event", 1, true) ~= nil and K.plainEvent(object, path, query, reference)
 end
 
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
