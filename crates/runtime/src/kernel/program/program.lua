@@ -67,6 +67,7 @@ end
 
 -- The declared result of a program is run.
 function entries.runResult(value)
+  value = K.sendingEnd(value)
   if value == nil then return end
   if type(value) == "table" then
     local isClass = K.isClass(value)
@@ -119,7 +120,7 @@ function entries.finish()
 end
 
 function entries.servingText()
-  if #servers > 0 then return "serving" end
+  if #servers > 0 or K.isFollowing() then return "serving" end
 end
 
 -- Tests -------------------------------------------------------------------------------------------
