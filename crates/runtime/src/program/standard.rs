@@ -19,12 +19,14 @@ macro_rules! files {
 }
 
 /// The files of `std/`.
-const FILES: [(&str, &str); 9] = files![
+const FILES: [(&str, &str); 11] = files![
     "design/base.css",
     "design/parts.css",
     "pages.st",
     "admin.js",
     "watch.js",
+    "widgets.st",
+    "widgets.css",
     "search/search.st",
     "search/search.js",
     "search/search.css",

@@ -32,6 +32,7 @@ local otherwise = {
     if object._isReference then return object:value() end
     local inner = string.gsub(path, "^/+", "")
     if inner == "" then return object end
+    if object._isWidget then return nil end
     return K.walk(object, inner)
   end,
   put = function(object, path, value) putInto(object, string.gsub(path, "^/+", ""), value) end,
@@ -83,6 +84,7 @@ function K.serve(object, verb, path, query, value)
   if type(answer) == "table" and answer._isRaw then answer = K.markup(answer._text) end
   if verb == "get" and K.isHandedOver(answer) then return answer, true end
   if type(answer) ~= "table" then return answer end
+  if answer._isWidget and verb == "get" then answer = answer:_page() end
   -- An error that a handler answers is an error, also where `signal` was forgotten.
   if answer._isError then K.raise(answer) end
   if answer._isRows then return K.answerOf(answer) end

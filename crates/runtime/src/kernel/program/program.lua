@@ -49,6 +49,7 @@ function entries.startServer(value)
   if type(value) == "table" then
     if K.isClass(value) and K.isSubclass(value, Server) then value = value:new() end
     if not K.isClass(value) and value._isServer then startLast(value) end
+    if K.isWidget(value) then K.runView(value) end
   end
   entries.warnUnstarted()
 end
@@ -76,6 +77,7 @@ function entries.runResult(value)
     if isClass and K.isSubclass(value, K.classes.Store) then value, isClass = value:store(), false end
     if not isClass then
       if value._isServer then return startLast(value) end
+      if value._isWidget then return K.runView(value) end
       if value._isStore then
         local server = Server:new()
         server.i_port = K.predefined.servePort

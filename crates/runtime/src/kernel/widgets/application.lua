@@ -1,0 +1,123 @@
+-- The application: `app runFromCLI: window` shows a window natively, or in a browser where there is no display, and
+-- ends the program when the last window is closed.
+local K = ...
+local type, rawget, rawset, ipairs = type, rawget, rawset, ipairs
+local native, classes = K.native, K.classes
+local Widget, Window = classes.Widget, classes.Window
+
+local Application = K.newClass("Application", K.classes.Object)
+K.alias("CLIApp", Application)
+for _, key in ipairs { "_windows", "_wasShown" } do K.nilKeys[key] = true end
+local app = setmetatable({ _windows = {} }, Application._methods)
+
+local function windowOf(view)
+  if K.isClass(view) and K.isSubclass(view, Widget) then view = view:new() end
+  if not K.isWidget(view) then
+    K.throw("typeError", "an application shows widgets, not " .. K.nameOf(view),
+      { i_hint = "write `app runFromCLI: #Window{ title: 'Title', views: [ … ] }`" })
+  end
+  if K.isKind(view, Window) then return view end
+  local window = Window:new()
+  K.putProperty(window, "children", K.array { view })
+  return window
+end
+
+-- Where another window opens: beside the one whose event is handled, else beside the first.
+local function besides(window)
+  local root = K.eventRoot() or app._windows[1]
+  return root ~= window and root or nil
+end
+
+local function windowClosed(window)
+  for i, one in ipairs(app._windows) do
+    if one == window then
+      table.remove(app._windows, i)
+      break
+    end
+  end
+  local owner = rawget(window, "_owner")
+  if owner then
+    local list = {}
+    for _, one in ipairs(owner:dialogs()) do
+      if one ~= window then list[#list + 1] = one end
+    end
+    rawset(window, "_owner", nil)
+    K.putProperty(owner, "dialogs", K.array(list, #list))
+  end
+  local handler = K.givenProperty(window, "closed")
+  if handler then handler(window) end
+end
+K.nilKeys._owner = true
+
+local function open(window)
+  local root = besides(window)
+  if root then
+    local list = { unpack(root:dialogs()) }
+    list[#list + 1] = window
+    rawset(window, "_owner", root)
+    K.putProperty(root, "dialogs", K.array(list, #list))
+  else
+    app._windows[#app._windows + 1] = window
+  end
+  if app._session then K.openInSession(app._session, window) end
+  return window
+end
+K.nilKeys._session = true
+
+-- The program ends with status 0.
+local function leave() error(K.newError("exit", "exit", { _exit = 0, _uncatchable = true }), 0) end
+
+local function serve(window, why)
+  local server = classes.HTTPServer:new()
+  server.i_port = K.predefined.servePort or 0
+  server:setScheme_(window)
+  if why then native.write(3, "no native window: " .. why .. "; open the address in a browser\n") end
+  server:start()
+  return window
+end
+
+-- Shows a view: answers at once where a browser shows it, and never where windows do.
+local function run(view)
+  local window = windowOf(view)
+  rawset(window, "_wasShown", true)
+  app._windows[1] = window
+  if K.predefined.servePort ~= nil then return serve(window) end
+  local ok, session = K.try(K.openNative, window, windowClosed)
+  if not ok then
+    if type(session) == "table" and session.i_kind == "unsupported" then return serve(window, session.i_message) end
+    error(session, 0)
+  end
+  app._session = session
+  for i = 2, #app._windows do K.openInSession(session, app._windows[i]) end
+  K.runSession(session)
+  leave()
+end
+
+-- A program that ends with a view shows it.
+function K.runView(view)
+  if rawget(view, "_wasShown") then return end
+  return run(view)
+end
+
+K.methods(Application, {
+  ["runFromCLI:"] = function(_, view) return run(view) end,
+  ["run:"] = function(_, view) return run(view) end,
+  ["windows"] = function(self) return K.array({ unpack(self._windows) }, #self._windows) end,
+  ["description"] = function() return "the application" end,
+})
+K.methods(Widget, {
+  -- The widget in a window of its own, which opens beside the present one.
+  ["openInWindow:"] = function(self, title)
+    local window = windowOf(self)
+    if title ~= nil then K.putProperty(window, "title", K.str(title)) end
+    return open(window)
+  end,
+})
+K.methods(Window, {
+  ["open"] = function(self) return open(self) end,
+  ["close"] = function(self)
+    if app._session then K.closeInSession(app._session, self) else windowClosed(self) end
+    return self
+  end,
+})
+K.predefine("app", app)
