@@ -94,8 +94,10 @@ impl Generator<'_> {
             let quoted_name = quoted(&name.text);
             // Accessors with the field's name in their code take one look-up less than closures.
             let get = format!("function(s) return s.{field} end");
+            self.helper("O");
+            let set = format!("function(s,v) s.{field}=v if O.{field} then O.{field}(s) end end");
             self.code.push_str(&match &declaration.kind {
-                None => format!("K.ivar(C,{quoted_name},nil,{get},function(s,v) s.{field}=v end) "),
+                None => format!("K.ivar(C,{quoted_name},nil,{get},{set}) "),
                 Some(kind) => {
                     let mark = self.mark(name.span);
                     let kind = quoted(&kind.text);
@@ -190,6 +192,7 @@ impl Generator<'_> {
         let outer = self.method.replace(MethodContext { home: function, client, ..context });
         let outer_brackets = self.brackets.take();
         let text = self.function_body(&declared, |this| {
+            this.declare_hubs(&declared);
             this.scoped(scope, |this| {
                 this.declare(&body.statements);
                 this.statements(&body.statements, tail);

@@ -5,7 +5,7 @@ use crate::generator::Generator;
 use crate::lua::{lines, names, nesting};
 use crate::references::path;
 use crate::review;
-use crate::scope::{Scope, Variable, assigned, referenced};
+use crate::scope::{Scope, Variable, assigned, observable, referenced};
 use crate::walk::parameters;
 use runnel_syntax::ast::{ExpressionKind, Program, Statement, StatementKind};
 use runnel_syntax::{Diagnostic, Severity, Span};
@@ -65,6 +65,7 @@ impl Generator<'_> {
     /// The whole program; answers whether its value should not be echoed at the prompt.
     fn program(&mut self, program: &Program) -> bool {
         self.collect(&program.statements);
+        observable(&program.statements, &mut self.observable);
         self.collect_element_classes(&program.statements);
         let mut names = assigned(&program.statements);
         if let Some(signature) = &program.signature {
@@ -83,11 +84,11 @@ impl Generator<'_> {
         let mut top = Scope { top: true, ..Scope::default() };
         for name in names {
             let code = format!("{table}[{}]", names::quoted(&name));
-            top.names.push((name, Variable { code, owner: None }));
+            top.names.push((name, Variable { code, owner: None, hub: None }));
         }
         self.scopes.push(top);
         self.code
-            .push_str("local K=... local V,D,G,P,_=K.variables,K.default,K.classes,K.predefined ");
+            .push_str("local K=... local V,D,G,P,O,_=K.variables,K.default,K.classes,K.predefined,K.observedFields ");
         self.code.push_str(HELPERS);
         let groups: Vec<&[Statement]> = program.statements.chunks(GROUP).collect();
         for (number, group) in groups.iter().enumerate() {

@@ -56,6 +56,8 @@ pub(crate) struct Generator<'a> {
     pub(crate) classes: HashMap<String, ClassFacts>,
     pub(crate) templates: BTreeSet<String>,
     pub(crate) schemes: BTreeSet<String>,
+    /// Names of variables that references and constraints name somewhere in the program.
+    pub(crate) observable: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
     pub(crate) brackets: Option<BracketContext>,
     /// In a block that is a query: order comparisons with nil are false.
@@ -89,6 +91,7 @@ impl<'a> Generator<'a> {
             classes: HashMap::new(),
             templates: BTreeSet::new(),
             schemes: BTreeSet::new(),
+            observable: BTreeSet::new(),
             method: None,
             brackets: None,
             lenient: false,
@@ -192,7 +195,24 @@ impl<'a> Generator<'a> {
         let local = crate::lua::names::variable(name, self.next_variable);
         let code =
             if self.frames.contains(&function) { format!("F{function}.{local}") } else { local };
-        Variable { code, owner: Some(function) }
+        let hub = self.observable.contains(name).then(|| code.replacen("v_", "o_", 1));
+        Variable { code, owner: Some(function), hub }
+    }
+
+    /// The Lua local for the observers of a variable, if it has one, after it was counted.
+    pub(crate) fn hub_local(&mut self, variable: &Variable) -> Option<String> {
+        let hub = variable.hub.as_ref().filter(|hub| !hub.contains('.'))?;
+        self.count_locals(1);
+        Some(hub.clone())
+    }
+
+    /// Declares the hubs of parameters.
+    pub(crate) fn declare_hubs(&mut self, parameters: &[(String, Variable)]) {
+        for (_, variable) in parameters {
+            if let Some(hub) = self.hub_local(variable) {
+                self.code.push_str(&format!("local {hub} "));
+            }
+        }
     }
 
     /// Declares the names of the current scope that statements assign and no scope around has.
@@ -206,6 +226,7 @@ impl<'a> Generator<'a> {
             let variable = self.new_variable(&name, function);
             if !variable.code.contains('.') {
                 locals.push(variable.code.clone());
+                locals.extend(variable.hub.clone());
             }
             if let Some(scope) = self.scopes.last_mut() {
                 scope.names.push((name, variable));
@@ -287,9 +308,24 @@ impl<'a> Generator<'a> {
         }
         if self.known.is_variable(name) {
             let code = format!("{}[{}]", self.top_table, crate::lua::names::quoted(name));
-            return Some(Variable { code, owner: None });
+            return Some(Variable { code, owner: None, hub: None });
         }
         None
+    }
+
+    /// After a write to a variable: tells what observes it.
+    pub(crate) fn written(&mut self, variable: &Variable) {
+        if let Some(hub) = &variable.hub {
+            let beside = Variable { code: hub.clone(), ..variable.clone() };
+            let hub = self.variable_code(&beside);
+            self.code.push_str(&format!("if {hub} then {hub}:changed({}) end ", variable.code));
+        }
+    }
+
+    /// After a write to an instance variable of `self`: tells what observes it.
+    pub(crate) fn field_written(&mut self, field: &str) {
+        self.helper("O");
+        self.code.push_str(&format!("if O.{field} then O.{field}(self) end "));
     }
 
     /// The code of a variable, with the captures it needs counted.

@@ -2,7 +2,7 @@
 //! around it that assigns or declares it anywhere; a name that no scope around assigns is new in
 //! the scope that assigns it. Methods do not see the variables of the script.
 
-use crate::walk::{walk, walk_statements};
+use crate::walk::{walk, walk_deep, walk_statements};
 use runnel_syntax::ast::{
     AssignOperator, Block, Expression, ExpressionKind, Statement, StatementKind,
 };
@@ -15,6 +15,8 @@ pub(crate) struct Variable {
     pub(crate) code: String,
     /// The function whose local it is; `None` for fields of tables.
     pub(crate) owner: Option<usize>,
+    /// The local beside it that holds what observes it, where the program names it by `ref:`.
+    pub(crate) hub: Option<String>,
 }
 
 /// A scope: a function body or a block that was inlined into one.
@@ -95,6 +97,52 @@ pub(crate) fn referenced(statements: &[Statement]) -> BTreeSet<String> {
         }
     });
     names
+}
+
+/// The names that references and constraints of statements name, also in blocks inside them: what
+/// they name may be observed.
+pub(crate) fn observable(statements: &[Statement], names: &mut BTreeSet<String>) {
+    walk_deep(statements, &mut |expression| match &expression.kind {
+        ExpressionKind::ReferenceTo(path) => {
+            let is_variable = path.scheme.as_ref().is_none_or(|scheme| scheme.text == "var");
+            if let (true, Some(name)) = (is_variable, path.literal()) {
+                names.extend(name.split('/').next().map(str::to_string));
+            }
+        }
+        ExpressionKind::Assign {
+            target,
+            operator: AssignOperator::Follow | AssignOperator::Join,
+            value,
+            ..
+        } => {
+            for side in [target, value] {
+                walk(side, &mut |inner| names.extend(variable_of(inner)));
+            }
+        }
+        _ => {}
+    });
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Test { body, .. } => observable(&body.statements, names),
+            StatementKind::Class(class) => {
+                crate::walk::bodies(class, &mut |block| observable(&block.statements, names));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The variable that an expression reads by its name or by `var:name…`.
+pub(crate) fn variable_of(expression: &Expression) -> Option<String> {
+    match &expression.kind {
+        ExpressionKind::Name(name) => Some(name.clone()),
+        ExpressionKind::Reference(path) => {
+            let is_variable = path.scheme.as_ref().is_some_and(|scheme| scheme.text == "var");
+            let name = path.literal().filter(|_| is_variable)?;
+            name.split('/').next().map(str::to_string)
+        }
+        _ => None,
+    }
 }
 
 /// The implicit parameters that a block uses itself (`$0`, `$x`), in order: numbers first.

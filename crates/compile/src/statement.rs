@@ -133,7 +133,7 @@ impl Generator<'_> {
             method.unwinds = true;
         }
         let home = format!("R{}", method.home);
-        let variable = Variable { code: home.clone(), owner: Some(method.home) };
+        let variable = Variable { code: home.clone(), owner: Some(method.home), hub: None };
         self.variable_code(&variable);
         self.helper("leave");
         let mark = self.mark(statement.span);
@@ -173,6 +173,7 @@ impl Generator<'_> {
             .collect();
         let list = list.join(",");
         let body = self.function_body(&parameters, |this| {
+            this.declare_hubs(&parameters);
             this.scoped(scope, |this| {
                 this.declare(&block.statements);
                 this.statements(&block.statements, &Tail::Return);
@@ -191,6 +192,9 @@ impl Generator<'_> {
             let variable = self.new_variable(name, function);
             let local = if variable.code.contains('.') { "" } else { "local " };
             head = format!("{local}{}={value} ", variable.code);
+            if let Some(hub) = self.hub_local(&variable) {
+                head.push_str(&format!("local {hub} "));
+            }
             scope.names.push((name.to_string(), variable));
         }
         self.deeper(block.span, |this| {

@@ -255,7 +255,7 @@ impl Generator<'_> {
     }
 
     fn buffer(&mut self, place: &MarkupTarget) -> String {
-        self.variable_code(&Variable { code: place.buffer.clone(), owner: place.owner })
+        self.variable_code(&Variable { code: place.buffer.clone(), owner: place.owner, hub: None })
     }
 
     /// An expression whose value is written.

@@ -362,6 +362,7 @@ impl Generator<'_> {
                 };
                 let code = self.variable_code(&variable);
                 self.expression_to(value, &Tail::Keep(code.clone()));
+                self.written(&variable);
                 Code::prefix(code)
             }
             ExpressionKind::Reference(path) => self.write(path, value, wanted),
@@ -385,6 +386,7 @@ impl Generator<'_> {
                     {
                         let code = self.variable_code(&variable);
                         self.code.push_str(&format!("{code}=at({},{number}) ", whole.text));
+                        self.written(&variable);
                     } else {
                         self.error(
                             Diagnostic::error(

@@ -195,6 +195,7 @@ impl Generator<'_> {
                     };
                     let code = self.variable_code(&variable);
                     self.expression_to(value, &Tail::Keep(code.clone()));
+                    self.written(&variable);
                     return Code::prefix(code);
                 }
                 "this" if self.is_own_variable(name) => {
@@ -204,9 +205,11 @@ impl Generator<'_> {
                         self.expression_to(value, &Tail::Keep(given.clone()));
                         let fits = format!("self._fits.{}", field(name));
                         self.code.push_str(&format!("{mark}{code}={fits}({given}) "));
+                        self.field_written(&field(name));
                         return Code::prefix(code);
                     }
                     self.expression_to(value, &Tail::Keep(code.clone()));
+                    self.field_written(&field(name));
                     return Code::prefix(code);
                 }
                 _ => {}
@@ -255,9 +258,7 @@ impl Generator<'_> {
         let scheme = path.scheme.as_ref().map_or("var", |word| word.text.as_str()).to_string();
         let literal = path.literal();
         self.helper("K");
-        if let ("var" | "default", Some(name)) = (scheme.as_str(), &literal)
-            && !name.contains('/')
-        {
+        if let ("var" | "default", Some(name)) = (scheme.as_str(), &literal) {
             return self.variable_reference(name, path);
         }
         let text = self.path_text(path);
@@ -283,30 +284,58 @@ impl Generator<'_> {
         Code::call(call).deeper_than(&[text])
     }
 
+    /// The reference to a variable, or to what `name/path` names in its value.
     fn variable_reference(&mut self, name: &str, path: &Path) -> Code {
-        match self.find(name) {
-            Some(Variable { owner: Some(_), .. }) => {
-                let (get, set) = self.accessors(name);
-                Code::call(format!("K.localReference({},{get},{set})", quoted(name)))
+        let (first, rest) = match name.split_once('/') {
+            Some((first, rest)) => (first, Some(rest)),
+            None => (name, None),
+        };
+        match self.find(first) {
+            Some(variable) if variable.owner.is_some() => {
+                let (get, set) = self.accessors(first);
+                let cell = match variable.hub {
+                    Some(_) => self.hub_cell(first),
+                    None => "nil".into(),
+                };
+                let rest = rest.map(|rest| format!(",{}", quoted(rest))).unwrap_or_default();
+                let name = quoted(first);
+                Code::call(format!("K.localReference({name},{get},{set},{cell}{rest})"))
             }
-            None if self.method.is_some() => self.name(name, path.span),
+            None if self.method.is_some() && rest.is_none() => self.name(first, path.span),
             _ => Code::call(format!("K.reference(\"var\",{})", quoted(name))),
         }
     }
 
     /// Two closures that read and write a local variable.
     fn accessors(&mut self, name: &str) -> (String, String) {
-        let mut code = |body: fn(&str) -> String| {
-            self.function_body(&[], |this| {
-                if let Some(variable) = this.find(name) {
-                    let variable = this.variable_code(&variable);
-                    this.code.push_str(&body(&variable));
-                }
-            })
-        };
-        let get = code(|variable| format!("return {variable}"));
-        let set = code(|variable| format!("{variable}=x"));
+        let get = self.closure(name, |_, variable| format!("return {variable}"));
+        let set = self.closure(name, |hub, variable| match hub {
+            Some(hub) => format!("{variable}=x if {hub} then {hub}:changed(x) end"),
+            None => format!("{variable}=x"),
+        });
         (format!("function(){get} end"), format!("function(x){set} end"))
+    }
+
+    /// A closure that reads and sets the local for the observers of a local variable.
+    fn hub_cell(&mut self, name: &str) -> String {
+        let body = self.closure(name, |hub, _| {
+            let hub = hub.unwrap_or("_");
+            format!("if x~=nil then {hub}=x or nil end return {hub}")
+        });
+        format!("function(x){body} end")
+    }
+
+    /// The body of a closure over a local variable and the local for its observers.
+    fn closure(&mut self, name: &str, body: impl Fn(Option<&str>, &str) -> String) -> String {
+        self.function_body(&[], |this| {
+            let Some(variable) = this.find(name) else { return };
+            let code = this.variable_code(&variable);
+            let hub = variable.hub.clone().map(|hub| {
+                let beside = Variable { code: hub, ..variable.clone() };
+                this.variable_code(&beside)
+            });
+            this.code.push_str(&body(hub.as_deref(), &code));
+        })
     }
 
     /// The reference that the left side of `+=`, `|=` or `=|=` names; other expressions as they

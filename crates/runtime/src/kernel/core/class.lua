@@ -14,6 +14,10 @@ local classes = K.classes
 
 local nilKeys = {} -- fields that may be absent without being a message
 K.nilKeys = nilKeys
+-- Fields that are observed in some object, by key: what is called with the object after a write
+-- (observing/field.lua). Empty unless something is observed.
+local observedFields = {}
+K.observedFields = observedFields
 -- What an absent method answers: message.lua adds `__index`.
 local missing = {}
 K.missing = missing
@@ -93,7 +97,10 @@ function K.ivar(class, name, kind, get, set)
   local getter, setter = mangle(name), mangle(K.setterName(name))
   if rawget(class._own, getter) == nil then K.method(class, getter, get or function(self) return self[key] end) end
   if rawget(class._own, setter) == nil then
-    set = set or function(self, value) self[key] = value end
+    set = set or function(self, value)
+      self[key] = value
+      if observedFields[key] then observedFields[key](self) end
+    end
     K.plainSetters[set] = true
     K.method(class, setter, set)
   end

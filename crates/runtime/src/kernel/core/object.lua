@@ -269,6 +269,13 @@ end
 K.methods(Object, { ["required"] = function(self) return self end })
 K.methods(K.classes.Nil, { ["required"] = function() return K.required(nil, "a required value", "") end })
 
+-- What observers keep in an object is not copied (observing/field.lua).
+local OBSERVERS = { _hubs = true, _entryHubs = true }
+local function unobserved(copy, kind)
+  copy._hubs, copy._entryHubs = nil, nil
+  return setmetatable(copy, rawget(kind, "_unobserved") or kind)
+end
+
 -- Instances -------------------------------------------------------------------------------------
 
 K.methods(Object, {
@@ -281,7 +288,7 @@ K.methods(Object, {
     if type(self) ~= "table" then return self end
     local copy = {}
     for key, value in pairs(self) do copy[key] = value end
-    return setmetatable(copy, getmetatable(self))
+    return unobserved(copy, getmetatable(self))
   end,
   ["mutableCopy"] = function(self) return self:copy() end,
   ["deepCopy"] = function(self) return K.deepCopy(self) end,
@@ -294,8 +301,10 @@ function K.deepCopy(value, seen)
   if seen[value] then return seen[value] end
   local copy = {}
   seen[value] = copy
-  for key, inner in pairs(value) do copy[key] = K.deepCopy(inner, seen) end
-  return setmetatable(copy, getmetatable(value))
+  for key, inner in pairs(value) do
+    if not OBSERVERS[key] then copy[key] = K.deepCopy(inner, seen) end
+  end
+  return unobserved(copy, getmetatable(value))
 end
 
 -- Classes ---------------------------------------------------------------------------------------

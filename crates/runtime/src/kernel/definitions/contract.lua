@@ -7,7 +7,7 @@
 local K = ...
 local type, rawget, rawset, floor, format = type, rawget, rawset, math.floor, string.format
 local find, lower = string.find, string.lower
-local throw = K.throw
+local throw, observedFields = K.throw, K.observedFields
 local NULL = K.NULL
 
 for _, key in ipairs { "_marks", "_fits", "_sent", "_sentKey", "_required" } do K.nilKeys[key] = true end
@@ -139,7 +139,10 @@ end
 -- Declares an instance variable with a type and marks.
 function K.typedIvar(class, name, kind, marks, get)
   local key = K.ivarKey(name)
-  local function set(self, value) self[key] = self._fits[key](value) end
+  local function set(self, value)
+    self[key] = self._fits[key](value)
+    if observedFields[key] then observedFields[key](self) end
+  end
   local selector = K.mangle(K.setterName(name))
   local known = rawget(class._methods, selector)
   K.ivar(class, name, kind, get, set)

@@ -2,7 +2,7 @@
 local K = ...
 local type, rawget, getmetatable, tonumber = type, rawget, getmetatable, tonumber
 local find, byte = string.find, string.byte
-local mangle, ivarKey, throw = K.mangle, K.ivarKey, K.throw
+local mangle, ivarKey, throw, observedFields = K.mangle, K.ivarKey, K.throw, K.observedFields
 
 local function unknown(object, name)
   local near = K.nearest(K.str(name), K.selectorsOf(object, true))
@@ -135,7 +135,12 @@ function K.setDeclared(object, class, name, value)
   local way = wayOf(class, name)
   if not way then return false end
   local setter = rawget(class._methods, way)
-  if setter then setter(object, value) else object[way] = value end
+  if setter then
+    setter(object, value)
+  else
+    object[way] = value
+    if observedFields[way] then observedFields[way](object) end
+  end
   return true
 end
 

@@ -59,6 +59,8 @@ local function report(what, raised)
   K.predefined.stderr:println_(table.concat(lines, "\n"))
 end
 
+K.reportError = report
+
 -- Errors of fibers that nothing has joined yet. After a time, or at the end of the program, they
 -- are reported: an error must not vanish because no line of the program asks for it.
 local JOIN_TIME = 1 -- seconds

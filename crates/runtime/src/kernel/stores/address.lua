@@ -6,7 +6,7 @@ local Reference = K.newClass("Reference", K.classes.Object)
 for _, name in ipairs { "MPWBinding", "Binding", "MPWReference", "MPWGenericReference", "MPWIdentifier" } do
   K.alias(name, Reference)
 end
-for _, key in ipairs { "_get", "_set", "_scheme", "_path", "_isReference", "_isStore", "_hub" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_get", "_set", "_scheme", "_path", "_isReference", "_isStore", "_local", "_cell", "_object", "_key" } do K.nilKeys[key] = true end
 rawset(Reference._methods, "_isReference", true)
 local methods = Reference._methods
 

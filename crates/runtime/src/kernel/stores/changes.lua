@@ -3,7 +3,12 @@ local K = ...
 local type, rawget, setmetatable = type, rawget, setmetatable
 local native, throw = K.native, K.throw
 
-for _, key in ipairs { "_watch", "_fiber", "_watched", "_of", "_isSocket" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_watch", "_fiber", "_watched", "_of", "_isSocket", "_unobserve" } do K.nilKeys[key] = true end
+
+local function isVariable(reference)
+  local named = reference._scheme == "var" or reference._scheme == "default" and not K.defaultStore
+  return rawget(reference, "_get") ~= nil or named and rawget(reference, "_store") == nil
+end
 
 -- A change: its kind (`changed`, `deleted`, `lost`), its path, and the present content.
 local Change = K.newClass("Change", K.classes.Object)
@@ -11,6 +16,7 @@ K.ivar(Change, "kind")
 K.ivar(Change, "path")
 K.methods(Change, {
   ["reference"] = function(self)
+    if rawget(self._of, "_get") or isVariable(self._of) then return self._of end
     local reference = K.pathReference(self.i_path, self._of._scheme)
     reference._store = rawget(self._of, "_store")
     return reference
@@ -48,16 +54,17 @@ rawset(Change._methods, "_isOperation", true)
 -- The source of them.
 local Changes = K.newClass("Changes", K.classes.Source)
 
-local function isVariable(reference)
-  local named = reference._scheme == "var" or reference._scheme == "default" and not K.defaultStore
-  return rawget(reference, "_get") ~= nil or named and rawget(reference, "_store") == nil
+-- Variables, and what lies in their values, publish their changes through a store of their own, which
+-- the watch of the reference watches. Answers what ends it, too.
+local function openVariable(reference)
+  local store = K.classes.Store:new()
+  local watch = native.watch(store, reference._path, nil, reference._scheme)
+  local watchers = K.watchersOf(store)
+  return watch, K.observe(reference, function() native.publish(watchers, "changed", reference._path) end)
 end
 
 local function open(reference)
-  if isVariable(reference) then
-    throw("unsupported", string.format("%s cannot tell of changes: it is a variable", reference:stringValue()),
-      { i_hint = "keep it in a store: `scheme:model ← #DictStore{ }`" })
-  end
+  if isVariable(reference) then return openVariable(reference) end
   local path, query = K.splitPath(reference._path)
   return native.watch(K.nativeStore(reference:store()), path, query, reference._scheme)
 end
@@ -85,6 +92,8 @@ K.methods(Changes, {
   ["produce"] = function(self) each(self, function(change) self:forward_(change) end) end,
   ["stop"] = function(self)
     native.unwatch(self._watch)
+    if self._unobserve then self._unobserve() end
+    self._unobserve = nil
     return self
   end,
   -- In a fiber of its own: to a store, which repeats each change, or to a stream.
@@ -117,7 +126,7 @@ K.methods(Changes, {
 local function changesOf(reference)
   local source = Changes:new()
   source._watched = reference
-  source._watch = open(reference)
+  source._watch, source._unobserve = open(reference)
   return source
 end
 
@@ -130,18 +139,3 @@ K.methods(K.classes.Store, {
   end,
 })
 K.methods(K.classes.Dictionary, { ["changes"] = function(self) return K.dictionaryView(self):changes() end })
-
--- For constraints: runs a block whenever a reference changes, where its store can tell.
-function K.followWatched(reference, update)
-  if isVariable(reference) then return end
-  local ok, watch = pcall(open, reference)
-  if not ok then
-    if type(watch) == "table" and watch.i_kind == "notAllowed" then return end
-    error(watch, 0)
-  end
-  K.fork(function()
-    return K.alone(function()
-      while native.nextChange(watch) ~= nil do update() end
-    end)
-  end)
-end

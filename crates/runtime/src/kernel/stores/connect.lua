@@ -31,7 +31,10 @@ local function follow(left, right)
     if not K.eq(left:value(), value) then left:setValue_(value) end
   end
   local store = tellingStore(right)
-  if not store then return K.followWatched(right, update) end
+  if not store then
+    K.observe(right, update)
+    return
+  end
   store:follow_(function(changed)
     if plain(changed) == path then update() end
   end)

@@ -39,7 +39,10 @@ local function tell(self, verb, reference)
   end
   local followers = rawget(self, "_followers")
   if followers and verb ~= "GET" then
-    for i = 1, #followers do followers[i](path) end
+    -- From the end, where the first one is: a follower may end while it is told.
+    for i = #followers, 1, -1 do
+      if followers[i] then followers[i](path) end
+    end
   end
 end
 local function told(verb, name)
@@ -63,8 +66,17 @@ K.methods(Logging, {
   ["logger"] = function(self) return self end,
   ["follow:"] = function(self, block)
     self._followers = rawget(self, "_followers") or {}
-    table.insert(self._followers, block)
+    table.insert(self._followers, 1, block)
     return self
   end,
 })
-
+-- The same; answers what ends it.
+K.method(Logging, "_follow", function(self, block)
+  self:follow_(block)
+  return function()
+    local followers = self._followers
+    for i = 1, #followers do
+      if followers[i] == block then return table.remove(followers, i) end
+    end
+  end
+end)

@@ -7,13 +7,21 @@ local Object = K.classes.Object
 local Reference = K.classes.Reference
 local methods = Reference._methods
 
-function K.localReference(name, get, set)
-  return setmetatable({ _scheme = "var", _path = name, _get = get, _set = set }, methods)
+-- A local variable. `cell` keeps what observes it (observing/variable.lua), where the program names
+-- it by `ref:`. With a path, what is there in the variable's value.
+function K.localReference(name, get, set, cell, path)
+  local reference = { _scheme = "var", _path = name, _get = get, _set = set, _local = get, _cell = cell }
+  if path then
+    reference._path = name .. "/" .. path
+    reference._get = function() return K.walk(get(), path) end
+    reference._set = function(value) K.walkPut(get(), path, value) end
+  end
+  return setmetatable(reference, methods)
 end
 
 function K.elementReference(receiver, index)
   return setmetatable({
-    _scheme = "var", _path = K.str(index),
+    _scheme = "var", _path = K.str(index), _object = receiver, _key = index,
     _get = function() return K.at(receiver, index) end,
     _set = function(value) K.atPut(receiver, index, value) end,
   }, methods)
@@ -21,7 +29,7 @@ end
 
 function K.thisReference(self, path)
   return setmetatable({
-    _scheme = "this", _path = path,
+    _scheme = "this", _path = path, _object = self,
     _get = function() return K.thisGet(self, path) end,
     _set = function(value) K.thisPut(self, path, value) end,
   }, methods)
@@ -29,7 +37,7 @@ end
 
 function K.selfReference(self, path)
   return setmetatable({
-    _scheme = "self", _path = path,
+    _scheme = "self", _path = path, _object = self,
     _get = function() return K.selfGet(self, path) end,
     _set = function(value) K.selfPut(self, path, value) end,
   }, methods)
@@ -75,14 +83,7 @@ local function write(self, value)
   else
     K.storePutAt(storeOf(self), self._path, value, self._scheme)
   end
-  K.changed(self)
   return value
-end
-
--- Variables that something follows tell of their changes.
-function K.changed(reference)
-  local hub = rawget(reference, "_hub")
-  if hub then for i = 1, #hub do hub[i]() end end
 end
 
 local function split(path)
@@ -109,7 +110,6 @@ K.methods(Reference, {
   ["put:"] = function(self, value)
     if rawget(self, "_set") or isVariable(self) then return write(self, value) end
     local answer = K.storePutAt(storeOf(self), self._path, value, self._scheme)
-    K.changed(self)
     if type(answer) == "boolean" then return nil end
     return answer
   end,
@@ -248,9 +248,7 @@ local function putIf(self, value, condition, tag)
     write(self, value)
     return true
   end
-  local written = K.storePutIf(storeOf(self), self._path, value, self._scheme, condition, tag)
-  if written then K.changed(self) end
-  return written
+  return K.storePutIf(storeOf(self), self._path, value, self._scheme, condition, tag)
 end
 
 local function hold(self, held, verb, message)

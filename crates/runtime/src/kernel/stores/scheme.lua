@@ -4,7 +4,11 @@ local type, rawget, setmetatable = type, rawget, setmetatable
 local native, throw = K.native, K.throw
 
 K.nilKeys._native, K.nilKeys._store = true, true
-local schemes, variables, split = K.schemes, K.variables, K.splitPath
+local schemes, variables, split, observedFields = K.schemes, K.variables, K.splitPath, K.observedFields
+-- Observed stores: native ones in memory by their native part, others themselves; by path. Empty unless
+-- something is observed (observing/store.lua).
+local observed = {}
+K.observedStores = observed
 
 -- The store of a scheme.
 function K.schemeNamed(name)
@@ -87,6 +91,7 @@ end
 local function tell(store, kind, path)
   local watchers = type(store) == "table" and rawget(store, "_watchers")
   if watchers then native.publish(watchers, kind, (split(path))) end
+  if observed[store] then observed[store](path) end
 end
 K.tellWatchers = tell
 
@@ -112,7 +117,9 @@ local function carrying(verb, send)
     if inner then
       local at, query = split(path)
       if type(value) == "table" and value._isRows then value = value:_content() end
-      return native[verb](inner, at, query, scheme, value)
+      local answer = native[verb](inner, at, query, scheme, value)
+      if observed[inner] then observed[inner](at) end
+      return answer
     end
     local answer = send(store, K.pathReference(path, scheme), value)
     tell(store, "changed", path)
@@ -128,7 +135,9 @@ function K.storeDelete(store, path, scheme)
   local inner = nativeOf(store)
   if inner then
     local at, query = split(path)
-    return native.delete(inner, at, query, scheme)
+    local answer = native.delete(inner, at, query, scheme)
+    if observed[inner] then observed[inner](at) end
+    return answer
   end
   local answer = store:deleteAt_(K.pathReference(path, scheme))
   tell(store, "deleted", path)
@@ -167,12 +176,18 @@ function K.storePutIf(store, path, value, scheme, condition, tag)
   end
   local at, query = split(path)
   if type(value) == "table" and value._isRows then value = value:_content() end
-  return native.putIf(conditional(store), at, query, scheme, value, condition, tag)
+  local inner = conditional(store)
+  local written = native.putIf(inner, at, query, scheme, value, condition, tag)
+  if written and observed[inner] then observed[inner](at) end
+  return written
 end
 
 function K.storeDeleteIf(store, path, scheme, condition, tag)
   local at, query = split(path)
-  return native.deleteIf(conditional(store), at, query, scheme, condition, tag)
+  local inner = conditional(store)
+  local deleted = native.deleteIf(inner, at, query, scheme, condition, tag)
+  if deleted and observed[inner] then observed[inner](at) end
+  return deleted
 end
 
 function K.storeList(store, path, scheme)
@@ -334,6 +349,7 @@ function K.thisPut(self, path, value)
   if not field then return K.walkPut(self, path, value) end
   if rest ~= "" then return K.walkPut(self[field], rest, value) end
   self[field] = value
+  if observedFields[field] then observedFields[field](self) end
   return value
 end
 function K.selfGet(self, path)

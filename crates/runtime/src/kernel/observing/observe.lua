@@ -1,0 +1,102 @@
+-- `K.observe(reference, update)`: calls `update` after every change of what a reference names.
+local K = ...
+local type, rawget, tostring, setmetatable = type, rawget, tostring, setmetatable
+local throw = K.throw
+
+K.nilKeys._observe = true
+
+local pathParts = K.pathParts
+
+local function entryStop(entry)
+  return function() K.unobserve(entry) end
+end
+
+local function isCollection(value)
+  return type(value) == "table" and not K.isClass(value) and (value._isArray or value._isDictionary or value._isSet)
+end
+
+local function observeVariable(hub, read, update)
+  local inside = K.newInside(update)
+  inside:enter(read())
+  local entry = hub:add(function()
+    inside:enter(read())
+    return update()
+  end, function() inside:enter(read()) end)
+  return function()
+    K.unobserve(entry)
+    inside:leave()
+  end
+end
+
+local function observeVariablePath(reference, update)
+  local name, rest = string.match(reference._path, "^([^/]*)/?(.*)$")
+  local cell, get = rawget(reference, "_cell"), rawget(reference, "_local")
+  if not cell and K.defaultStore then return K.observeStore(K.defaultStore, reference._path, nil, update) end
+  if not cell and K.variables[name] == nil and K.predefinedNames[name] then
+    return K.observePath(K.predefined[name], pathParts(rest), update, reference:stringValue())
+  end
+  local hub = cell and K.localHub(name, get, cell) or K.variableHub(name)
+  local read = cell and get or function() return K.variables[name] end
+  if rest == "" then return observeVariable(hub, read, update) end
+  return K.observePath(read(), pathParts(rest), update, reference:stringValue(), hub, read)
+end
+
+-- A path of a store. What a dictionary tells, its view tells.
+local function observeIn(store, path, scheme, update)
+  if not K.isDictionaryView(store) then return K.observeStore(store, path, scheme, update) end
+  local parts = pathParts(path)
+  if #parts == 0 then return entryStop(K.collectionHub(store.i_dictionary):add(update)) end
+  return K.observePath(store.i_dictionary, parts, update, (scheme or "") .. ":" .. path)
+end
+
+local function observeReference(reference, update)
+  local object = rawget(reference, "_object")
+  if object ~= nil then
+    local parts = rawget(reference, "_key") and { rawget(reference, "_key") } or pathParts(reference._path)
+    return K.observePath(object, parts, update, reference:stringValue())
+  end
+  local scheme = reference._scheme
+  if (scheme == "var" or scheme == "default") and not rawget(reference, "_store") then
+    if rawget(reference, "_get") and not rawget(reference, "_cell") then
+      throw("unsupported", reference:stringValue() .. " cannot tell of its changes",
+        { i_hint = "name the variable by `ref:" .. tostring(reference._path) .. "`" })
+    end
+    return observeVariablePath(reference, update)
+  end
+  return observeIn(reference:store(), reference._path, scheme, update)
+end
+
+function K.observe(reference, update)
+  if type(reference) == "table" and not K.isClass(reference) then
+    local own = rawget(reference, "_observe")
+    if own then return own(reference, update) end
+    if reference._isReference then return observeReference(reference, update) end
+    if reference._isStore then return observeIn(reference, "", nil, update) end
+    if isCollection(reference) then return entryStop(K.collectionHub(reference):add(update)) end
+  end
+  throw("unsupported", K.nameOf(reference) .. " cannot tell of its changes",
+    { i_hint = "observe a reference, as in `ref:model:title`" })
+end
+
+-- `ref:x onChange: { :value | … }` -----------------------------------------------------------------
+
+local Observation = K.newClass("Observation", K.classes.Object)
+K.nilKeys._stop = true
+K.methods(Observation, {
+  ["stop"] = function(self)
+    local stop = self._stop
+    self._stop = nil
+    if stop then stop() end
+    return self
+  end,
+  ["isActive"] = function(self) return self._stop ~= nil end,
+})
+
+K.methods(K.classes.Reference, {
+  -- Calls the block with the new value after every change.
+  ["onChange:"] = function(self, block)
+    K.expectBlock(block, "onChange:")
+    local stop = K.observe(self, function() return block(self:value()) end)
+    return setmetatable({ _stop = stop }, Observation._methods)
+  end,
+})
