@@ -170,8 +170,7 @@ impl Generator<'_> {
             _ => self.variable_named(first, span),
         };
         self.helper("K");
-        Code::call(format!("{mark}K.portAt({},{})", owner.text, quoted(rest)))
-            .deeper_than(&[owner])
+        Code::call(format!("{mark}K.portAt({},{})", owner.text, quoted(rest))).deeper_than(&[owner])
     }
 
     /// `var:name`: the variable, also between query brackets.

@@ -20,9 +20,10 @@ local function component(thing)
   return thing
 end
 
--- Whether no class of the program stands between the thing and its methods.
-local function isKernelClass(thing)
-  return not rawget(K.classOf(thing), "_program")
+-- Sources that join in their own way, once the ports fit: changes, standard input, a WebSocket.
+local function joinsItself(thing)
+  if not K.understands(thing, "connect_") or rawget(K.classOf(thing), "_program") then return false end
+  return thing._isSocket or K.isKind(thing, classes.Changes) or K.isKind(thing, classes.StandardInput)
 end
 
 -- What takes the objects of a stream -------------------------------------------------------------------
@@ -122,7 +123,6 @@ local function writeElements(left, sink)
   left:do_(function(element) sink:writeObject_(element) end)
 end
 
--- A source that joins in its own way: changes, standard input, a WebSocket.
 local function joinOwn(connection, left, sink)
   if left:connect_(sink) == nil then return nil end
   local function stop()
@@ -162,7 +162,7 @@ local function writeFrom(connection, left, right)
     writeElements(left, sink)
     return connection
   end
-  if K.understands(left, "connect_") and isKernelClass(left) then return joinOwn(connection, left, sink) end
+  if joinsItself(left) then return joinOwn(connection, left, sink) end
   return joinStream(connection, left, sink)
 end
 
@@ -266,10 +266,10 @@ local function joinConnector(left, right)
   local connector
   if type(right) == "table" and right._isConnector then
     connector = right
-    connector:setSource_(left)
+    connector:setSource_(component(left))
   else
     connector = left
-    connector:setTarget_(right)
+    connector:setTarget_(component(right))
   end
   if connector:isComplete() then connector:connect() end
   return connector
@@ -285,8 +285,8 @@ function K.connect(source, target)
   if K.isClass(target) and K.isSubclass(target, classes.Connector) then target = target:new() end
   if isConnector(target) or isConnector(source) then return joinConnector(source, target) end
   local left, right = component(source), component(target)
-  -- A class of the program may connect in its own way.
-  if type(left) == "table" and K.understands(left, "connect_") and not isKernelClass(left) then
+  -- A class of the program may connect in its own way, and a table takes records all at once.
+  if type(left) == "table" and K.understands(left, "connect_") and not joinsItself(left) then
     local result = left:connect_(right)
     if result ~= nil then return result end
   end
