@@ -97,6 +97,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "search/search.lua",
     "net/serve.lua",
     "net/server.lua",
+    "widgets/block.lua",
     "widgets/property.lua",
     "widgets/control.lua",
     "widgets/layout.lua",
