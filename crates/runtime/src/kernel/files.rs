@@ -69,6 +69,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "observing/store.lua",
     "observing/place.lua",
     "observing/observe.lua",
+    "observing/tracking.lua",
     "stores/combine.lua",
     "stores/combinators.lua",
     "stores/remote.lua",

@@ -97,6 +97,10 @@ local function sendAll(view, text, print, isSame)
   if not isSame then
     view:tell("page", string.match(text, "<body[^>]*>(.*)</body>") or text)
     view:tell("f", print)
+    -- The head has slots, too: of texts, such as the title.
+    for _, slot in ipairs(view.root) do
+      if slot.kind == "attribute" and not slot.entry then view:mark(slot) end
+    end
     return view:flush()
   end
   local parts = {}

@@ -7,7 +7,6 @@
 local K = ...
 local type, rawget, setmetatable, pairs, ipairs = type, rawget, setmetatable, pairs, ipairs
 local try = K.try
-if not rawget(K, 'tracked') then K.tracked = function(b) return b(), {} end end
 
 -- Topics: references that slots show --------------------------------------------------------------------
 
@@ -115,9 +114,11 @@ function Slot:follow(references)
     if not old[topic] then topic:join(self) end
   end
   for i = 1, #references do
-    -- What cannot tell of changes is read again after events only.
-    local ok, raised = try(add, references[i])
-    if not ok and not K.catchable(raised) then error(raised, 0) end
+    if K.observable(references[i]) then
+      -- What cannot tell of changes is read again after events only.
+      local ok, raised = try(add, references[i])
+      if not ok and not K.catchable(raised) then error(raised, 0) end
+    end
   end
   for name in string.gmatch(self.names or "", "%S+") do add(K.reference("var", name)) end
   if self.reference then add(self.reference) end
@@ -287,6 +288,7 @@ local function markBlocks(scope)
   end
 end
 function View:markBlocks() markBlocks(self.root) end
+function View:mark(slot) schedule(slot) end
 
 -- The slot at an address; nil if there is none.
 function View:find(address)
