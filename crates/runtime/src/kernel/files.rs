@@ -57,6 +57,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "streams/filter.lua",
     "streams/pipeline.lua",
     "streams/branch.lua",
+    "streams/sources.lua",
     "stores/address.lua",
     "stores/segment.lua",
     "stores/path.lua",

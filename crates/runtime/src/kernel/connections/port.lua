@@ -13,6 +13,7 @@ end
 
 local Port = K.newClass("Port", Object)
 K.alias("MPWPort", Port)
+Port._plainName = true -- a program may have a class of this name
 for _, name in ipairs { "direction", "protocol", "owner", "key" } do K.ivar(Port, name) end
 K.method(Port, "_isPort", true)
 

@@ -40,9 +40,7 @@ function K.streamOfText(text)
   if first == 37 then -- %…
     return K.mapFilter(function(object) return K.format(text, { object }, 1) end)
   end
-  if first == 33 then -- !command
-    throw("unsupported", "commands cannot be run here: " .. text)
-  end
+  if first == 33 then return K.commandFilter(sub(text, 2)) end -- !command
   return K.mapFilter(function(object) return K.propertyPath(object, text) end)
 end
 
@@ -127,16 +125,11 @@ K.classMethods(Pipeline, {
 
 -- Sources ---------------------------------------------------------------------------------------
 
--- What produces objects by itself: `run` writes them to the target.
+-- What produces objects by itself: `run` writes them to the target (sources.lua).
 local Source = K.newClass("Source", WriteStream)
 K.alias("MPWStreamSource", Source)
 
 K.methods(Source, {
-  ["run"] = function(self)
-    self:produce()
-    self:close()
-    return self:finalTarget()
-  end,
   -- Writes each object to a block instead.
   ["do:"] = function(self, block)
     self:setFinalTarget_(block)
@@ -160,7 +153,7 @@ K.methods(FixedValueSource, {
     local list = K.elementsOf(self.i_values, "values")
     for i = 1, #list do
       if i > 1 and self.i_seconds then pause(self.i_seconds) end
-      if list[i] ~= K.NULL then self:forward_(list[i]) end
+      if list[i] ~= K.NULL and not K.emit(self, list[i]) then return end
     end
   end,
 })
