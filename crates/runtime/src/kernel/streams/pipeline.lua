@@ -23,6 +23,8 @@ function K.toStream(component)
     .. K.nameOf(component))
 end
 
+-- First byte of a text → what makes its stream, for files that are loaded later.
+K.textStreams = {}
 function K.streamOfText(text)
   local first = byte(text)
   if first == 45 then -- -name
@@ -40,7 +42,8 @@ function K.streamOfText(text)
   if first == 37 then -- %…
     return K.mapFilter(function(object) return K.format(text, { object }, 1) end)
   end
-  if first == 33 then return K.commandFilter(sub(text, 2)) end -- !command
+  local make = K.textStreams[first]
+  if make then return make(text) end
   return K.mapFilter(function(object) return K.propertyPath(object, text) end)
 end
 
@@ -128,6 +131,16 @@ K.classMethods(Pipeline, {
 -- What produces objects by itself: `run` writes them to the target (sources.lua).
 local Source = K.newClass("Source", WriteStream)
 K.alias("MPWStreamSource", Source)
+
+for _, field in ipairs { "_stopped", "_writing" } do K.nilKeys[field] = true end
+
+-- Passes an object on; answers whether the source goes on.
+function K.emit(self, object)
+  self._writing = true
+  self:forward_(object)
+  self._writing = false
+  return not self._stopped
+end
 
 K.methods(Source, {
   -- Writes each object to a block instead.

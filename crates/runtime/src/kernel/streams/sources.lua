@@ -18,14 +18,7 @@ end
 
 -- Running ------------------------------------------------------------------------------------------
 
--- Passes an object on; answers whether the source goes on.
-local function emit(self, object)
-  self._writing = true
-  self:forward_(object)
-  self._writing = false
-  return not self._stopped
-end
-K.emit = emit
+local emit = K.emit
 
 local function run(self)
   self._stopped, self._writing = false, false
@@ -247,7 +240,7 @@ K.classMethods(External, {
     return command(class, K.array(list, #list))
   end,
 })
-function K.commandFilter(text) return command(External, words(text)) end
+K.textStreams[33] = function(text) return command(External, words(string.sub(text, 2))) end -- !command
 
 -- Operations ---------------------------------------------------------------------------------------
 
