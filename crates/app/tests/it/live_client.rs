@@ -573,14 +573,16 @@ fn compressed(bytes: &[u8]) -> usize {
 #[test]
 fn scripts_are_small_and_belong_to_their_sources() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let minified = |name: &str| std::fs::read(root.join(format!("std/{name}.min.js"))).unwrap();
+    let minified =
+        |name: &str| std::fs::read(root.join(format!("std/live/{name}.min.js"))).unwrap();
     for (name, most) in SCRIPTS {
         let size = compressed(&minified(name));
         println!("{name}.js: {size} bytes");
         assert!(size <= most, "{name}.js has {size} bytes compressed, the limit is {most}");
     }
     let folder = support::Folder::new();
-    let made = std::process::Command::new(root.join("std/minify")).arg(folder.path("")).output();
+    let made =
+        std::process::Command::new(root.join("std/live/minify")).arg(folder.path("")).output();
     match made {
         Ok(output) if output.status.success() => {}
         _ => return support::skip("terser is not installed"),
@@ -589,7 +591,7 @@ fn scripts_are_small_and_belong_to_their_sources() {
         let made = std::fs::read(folder.path(&format!("{name}.min.js"))).unwrap();
         assert!(
             made == minified(name),
-            "std/{name}.min.js is not made of {name}.js: run std/minify"
+            "std/live/{name}.min.js is not made of {name}.js: run std/live/minify"
         );
     }
 }

@@ -217,7 +217,7 @@ impl LiveServer {
 
     fn file(&self, target: &str) -> (&'static str, String) {
         if let Some(name) = target.strip_prefix("/.runnel/") {
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../std");
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../std/live");
             let file = folder.join(name.replace(".js", ".min.js"));
             return ("text/javascript", std::fs::read_to_string(file).unwrap_or_default());
         }

@@ -1,7 +1,7 @@
 // The client of live pages: it applies the frames of the server to the slots of the page, and sends the
 // events of the page to the server. Other parts are loaded when they are used: `live-more.js` has
 // navigation, errors and server-sent events, `live-drop.js` drag and drop, `live-upload.js` files.
-// `std/minify` writes the minified forms.
+// `std/live/minify` writes the minified forms.
 "use strict";
 {
   const script = document.currentScript, page = document.documentElement;
