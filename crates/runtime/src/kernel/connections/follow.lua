@@ -36,8 +36,12 @@ local function variableOf(thing)
   return thing._path
 end
 
--- How one value is written: a reference and a control take nil as well, a printing stream gets a
--- line for each value.
+-- Ends that take nil as well: references are deleted, and blocks and actions run.
+local function takesNil(sink)
+  return sink._isPort or sink._write or K.isKind(sink, classes.MapFilter)
+end
+
+-- How one value is written: a printing stream gets a line for each value.
 local function writerTo(sink)
   if type(sink) == "table" and not K.isClass(sink) then
     local name = variableOf(sink)
@@ -46,6 +50,7 @@ local function writerTo(sink)
     if K.isKind(sink, classes.ByteStream) then
       return function(value) if value ~= nil then sink:println_(value) end end
     end
+    if takesNil(sink) then return function(value) sink:writeObject_(value) end end
   end
   return function(value) if value ~= nil then sink:writeObject_(value) end end
 end
