@@ -85,6 +85,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "connections/follow.lua",
     "connections/connect.lua",
     "connections/connector.lua",
+    "streams/sources.lua",
     "net/live.lua",
     "pages/markup.lua",
     "pages/element.lua",

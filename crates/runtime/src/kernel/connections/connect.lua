@@ -30,7 +30,7 @@ end
 
 -- Calls a function with each object that is written to it.
 local Sink = K.newClass("ConnectionSink", Object)
-for _, key in ipairs { "_write", "_branches" } do K.nilKeys[key] = true end
+K.nilKeys._write = true
 K.methods(Sink, {
   ["writeObject:"] = function(self, object) self._write(object) end,
   ["setValue:"] = function(self, object) self._write(object) end,
@@ -60,6 +60,7 @@ function sinkOf(thing)
   elseif thing._isDictionary or not K.understands(thing, "writeObject_") then
     local store = K.asStore(thing)
     write = function(object)
+      if object == nil then return end
       if type(object) == "table" and object._isOperation then return object:applyTo_(store) end
       K.storePost(store, "", object)
     end
