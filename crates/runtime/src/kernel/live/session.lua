@@ -18,6 +18,10 @@ local MOST_WAITING = 1000
 local LONGEST = 30
 
 local waiting, waitingCount = {}, 0
+
+-- Views with a client, by token: for what comes as a request of its own.
+local open = setmetatable({}, { __mode = "v" })
+function K.openView(token) return open[token] end
 local within = K.classes.Block._methods.timeout_
 
 local function tellFailure(view, raised)
@@ -54,6 +58,15 @@ local function run(view, address, name, value)
   elseif slot.field and (name == "input" or name == "change") then
     K.enterField(slot, value)
   end
+end
+
+-- The block of an event, for what comes as a request of its own: whether the view has it.
+function K.eventIn(view, address, fields)
+  local slot = view:find(address)
+  if not slot or slot.kind ~= "event" then return false end
+  within(function() slot.block(fields) end, LONGEST)
+  view:markBlocks()
+  return true
 end
 
 -- One event, with its number in the view: what came before is not done again.
@@ -120,9 +133,10 @@ local function sendAll(view, text, print, isSame)
   view:send(table.concat(parts, ","), true)
 end
 
-local function open(transport, element, print)
+local function begin(transport, element, print)
   local view = K.newView(true)
   view.token, view.transport = K.randomToken(16), transport
+  open[view.token] = view
   local text, own = view:write(element)
   sendAll(view, text, own, own == print)
   view.first = view.seq
@@ -161,7 +175,7 @@ local function greet(transport, text, element)
   local hello = K.parseJSON(text)
   if type(hello) ~= "table" or not hello._isArray or hello[1] ~= "hello" then return nil end
   return type(hello[2]) == "string" and resume(transport, hello[2], hello[3])
-    or open(transport, element, hello[4])
+    or begin(transport, element, hello[4])
 end
 
 local function hear(view, message)
@@ -212,9 +226,6 @@ end
 -- Frames that wait in a stream, and seconds after which an empty line keeps it open.
 local MOST_FRAMES, QUIET = 64, 20
 
--- Views of streams, for their events, by token.
-local streams = {}
-
 local function newStream()
   local queue, sleeper, closed = {}, nil, false
   local stream = {}
@@ -250,10 +261,8 @@ local function eventSession(element, hello)
     local stream = newStream()
     local view = greet(stream, hello, element)
     if not view then return end
-    streams[view.token] = view
     local ok, failure = try(stream.run, put)
     stream.close()
-    streams[view.token] = nil
     if view.transport == stream then keep(view) end
     if not ok then error(failure, 0) end
   end, "text/event-stream")
@@ -263,7 +272,7 @@ end
 function K.postedEvent(message)
   local token = native.exchange("header", "runnel-view")
   if token == nil then return false end
-  local view = streams[token]
+  local view = open[token]
   if not view then
     K.throw("gone", "this view is not open here", { i_hint = "load the page again" })
   end
