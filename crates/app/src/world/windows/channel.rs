@@ -159,6 +159,7 @@ impl WindowChannel {
         let Some(length) = received.first_chunk::<LENGTH>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length > FRAME {
+            received.clear();
             self.closed.set(true);
             return Err(Error::new(
                 Kind::Invalid,
