@@ -278,7 +278,7 @@ mod tests {
             };
             // The rest is written while somebody waits for a frame.
             tokio::select! {
-                () = async { tokio::join!(reading, sending.into_future()); } => {}
+                ((), sent) = async { tokio::join!(reading, sending.into_future()) } => sent.unwrap(),
                 _ = channel.next() => panic!("nothing was sent"),
             }
             assert_eq!(received, framed(&frame));
