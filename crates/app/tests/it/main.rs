@@ -41,4 +41,5 @@ mod supervise;
 mod support;
 mod tasks;
 mod websocket_load;
+mod windows;
 mod workers;

@@ -1,0 +1,114 @@
+//! Native windows and their browser fallback: programs of `examples/`, used as a user does.
+
+use crate::support::display::Display;
+use crate::support::{
+    self, Folder, Process, eventually, eventually_or, examples, free_port, http, runnel,
+};
+use runnel_scratch::{Server, Service};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How long a program may take to end after its last window was closed.
+const ENDING: Duration = Duration::from_secs(1);
+
+/// A program of `examples/`.
+fn example(name: &str) -> Command {
+    let mut command = runnel();
+    command.arg(examples().join(name));
+    command
+}
+
+/// The program of seed 000 with the address of another server.
+fn tweet(folder: &Folder, port: u16) -> Command {
+    let text = std::fs::read_to_string(examples().join("tweet.st")).unwrap();
+    assert_eq!(text.lines().count(), 5);
+    let text = text.replace("defiant.local:2345", &format!("127.0.0.1:{port}"));
+    let mut command = runnel();
+    command.arg(folder.write("tweet.st", text));
+    command
+}
+
+#[test]
+fn the_tweet_writes_what_is_typed_into_the_bucket() {
+    let display = match Display::start() {
+        Ok(display) => display,
+        Err(reason) => return support::skip(&reason),
+    };
+    let Some(s3) = Server::for_test(Service::S3) else { return };
+    let port = s3.port();
+    assert_eq!(http::send(port, "PUT", "/bucket1", &[], b"").unwrap().status, 200);
+    let folder = Folder::new();
+    let mut command = tweet(&folder, port);
+    display.of(&mut command);
+    let mut program = Process::start(&mut command);
+    let window = display.window("S3");
+    let size = display.tool(&["getwindowgeometry", &window]);
+    assert!(size.contains("200x105"), "{size}");
+
+    for text in ["hello wörld", "again"] {
+        display.enter(text);
+        let stored = || http::get(port, "/bucket1/msg.txt").text();
+        eventually_or(|| stored() == text, || format!("{} is not {text}", stored()));
+    }
+
+    let start = Instant::now();
+    display.close(&window);
+    assert_eq!(program.end(), 0, "{}", program.err());
+    assert!(start.elapsed() < ENDING, "it took {:?}", start.elapsed());
+}
+
+#[test]
+fn a_press_of_a_button_changes_the_window() {
+    let display = match Display::start() {
+        Ok(display) => display,
+        Err(reason) => return support::skip(&reason),
+    };
+    let folder = Folder::new();
+    let text = "count ← 0.\n\
+        more ← #Button{ title: 'More', frame: (10 @ 10 extent: 100 @ 30), \
+            click: { count ← count + 1. stdout println: count } }.\n\
+        slow ← #Button{ title: 'Slow', frame: (10 @ 60 extent: 100 @ 30), \
+            click: { 1 to: 200000000 do: { :n | n }. stdout println: 'computed' } }.\n\
+        #Window{ title: 'Buttons', frame: (0 @ 0 extent: 120 @ 100), views: [ more, slow ] }";
+    let mut command = runnel();
+    command.arg(folder.write("buttons.st", text));
+    display.of(&mut command);
+    let mut program = Process::start(&mut command);
+    let window = display.window("Buttons");
+    display.click(&window, 60, 75);
+    program.out_shows("1\n");
+    display.click(&window, 60, 25);
+    std::thread::sleep(Duration::from_millis(100));
+    // A handler that computes holds up no other control.
+    display.click(&window, 60, 75);
+    program.out_shows("2\n");
+    assert!(!program.out().contains("computed"));
+    program.out_shows("computed");
+    display.close(&window);
+    assert_eq!(program.end(), 0, "{}", program.err());
+}
+
+#[test]
+fn without_a_display_a_browser_shows_the_window() {
+    let mut command = example("7guis-counter.st");
+    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env_remove("GDK_BACKEND");
+    let program = Process::start(&mut command);
+    program.err_shows("no native window: there is no display");
+    program.err_shows("serving on http://127.0.0.1:");
+}
+
+#[test]
+fn a_port_shows_the_window_in_a_browser() {
+    for name in ["counter", "temperature", "flight", "timer", "crud", "circle", "cells"] {
+        let port = free_port();
+        let mut command = example(&format!("7guis-{name}.st"));
+        command.args(["--port", &port.to_string()]);
+        let mut program = Process::start(&mut command);
+        program.listens(port);
+        let page = http::get(port, "/");
+        assert_eq!(page.status, 200, "{name}");
+        assert!(page.text().contains("<main><section class=\"window\""), "{name}");
+        eventually("it runs", || program.is_running());
+        assert!(!program.err().contains("native"), "{}", program.err());
+    }
+}
