@@ -68,6 +68,7 @@ end
 
 -- The declared result of a program is run.
 function entries.runResult(value)
+  value = K.sendingEnd(value)
   if value == nil then return end
   if type(value) == "table" then
     local isClass = K.isClass(value)
@@ -121,7 +122,7 @@ function entries.finish()
 end
 
 function entries.servingText()
-  if #servers > 0 then return "serving" end
+  if #servers > 0 or K.isFollowing() then return "serving" end
 end
 
 -- Tests -------------------------------------------------------------------------------------------
