@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// How long a program may take to end after its last window was closed.
 const ENDING: Duration = Duration::from_secs(1);
 
+/// What lets everybody read and write the objects of a bucket.
+const PUBLIC: &str = r#"{"Version": "2012-10-17", "Statement": [
+    {"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": "arn:aws:s3:::bucket1/*"}]}"#;
+
 /// A program of `examples/`.
 fn example(name: &str) -> Command {
     let mut command = runnel();
@@ -37,6 +41,8 @@ fn the_tweet_writes_what_is_typed_into_the_bucket() {
     let Some(s3) = Server::for_test(Service::S3) else { return };
     let port = s3.port();
     assert_eq!(http::send(port, "PUT", "/bucket1", &[], b"").unwrap().status, 200);
+    let allowed = http::send(port, "PUT", "/bucket1?policy", &[], PUBLIC.as_bytes());
+    assert!(allowed.unwrap().status < 300);
     let folder = Folder::new();
     let mut command = tweet(&folder, port);
     display.of(&mut command);
@@ -68,7 +74,7 @@ fn a_press_of_a_button_changes_the_window() {
         more ← #Button{ title: 'More', frame: (10 @ 10 extent: 100 @ 30), \
             click: { count ← count + 1. stdout println: count } }.\n\
         slow ← #Button{ title: 'Slow', frame: (10 @ 60 extent: 100 @ 30), \
-            click: { 1 to: 200000000 do: { :n | n }. stdout println: 'computed' } }.\n\
+            click: { end ← 3 seconds fromNow. { Date now < end } whileTrue: { }. stdout println: 'computed' } }.\n\
         #Window{ title: 'Buttons', frame: (0 @ 0 extent: 120 @ 100), views: [ more, slow ] }";
     let mut command = runnel();
     command.arg(folder.write("buttons.st", text));

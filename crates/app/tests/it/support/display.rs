@@ -20,7 +20,11 @@ impl Display {
         if !super::window_host().is_file() {
             return Err("runnel-window is not built: cargo build -p runnel-window".into());
         }
-        let found = Command::new("xdotool").arg("version").stdout(Stdio::null()).status();
+        let found = Command::new("xdotool")
+            .arg("version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         if found.is_err() {
             return Err("xdotool is missing: apt install xdotool".into());
         }
