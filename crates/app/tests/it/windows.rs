@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How long a program may take to end after its last window was closed.
 const ENDING: Duration = Duration::from_secs(1);
 
+/// The tasks of the benchmark 7GUIs.
+const SEVEN: [&str; 7] = ["counter", "temperature", "flight", "timer", "crud", "circle", "cells"];
+
 /// What lets everybody read and write the objects of a bucket.
 const PUBLIC: &str = r#"{"Version": "2012-10-17", "Statement": [
     {"Effect": "Allow", "Principal": "*", "Action": "s3:*", "Resource": "arn:aws:s3:::bucket1/*"}]}"#;
@@ -104,8 +107,19 @@ fn without_a_display_a_browser_shows_the_window() {
 }
 
 #[test]
+fn the_7guis_do_what_their_tasks_say() {
+    for name in SEVEN {
+        let file = examples().join(format!("7guis-{name}.st"));
+        let lines = std::fs::read_to_string(&file).unwrap().lines().count();
+        assert!(lines <= 60, "{name} has {lines} lines");
+        let outcome = support::run(runnel().arg("test").arg(file));
+        assert_eq!(outcome.status, 0, "{name}: {}", outcome.out);
+    }
+}
+
+#[test]
 fn a_port_shows_the_window_in_a_browser() {
-    for name in ["counter", "temperature", "flight", "timer", "crud", "circle", "cells"] {
+    for name in SEVEN {
         let port = free_port();
         let mut command = example(&format!("7guis-{name}.st"));
         command.args(["--port", &port.to_string()]);
