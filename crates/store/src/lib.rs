@@ -61,7 +61,7 @@ pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;
 pub use store::change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use store::condition::{Condition, Conditions};
-pub use store::context::{Calling, ClientContent, Context, Exchange};
+pub use store::context::{Calling, ClientContent, Context, Exchange, LiveTransport};
 pub use store::error::{Error, ErrorResponse, FieldProblem, Kind, Result};
 pub use store::key_walk::{LISTED_DEPTH, list_keys};
 pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};

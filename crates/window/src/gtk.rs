@@ -2,8 +2,10 @@
 //! made by class name and changed by the names of properties and signals.
 
 mod calls;
+mod drawing;
 mod library;
 pub(crate) mod main_loop;
+mod menus;
 mod object;
 mod properties;
 mod property_value;
@@ -11,6 +13,8 @@ mod rows;
 mod start;
 
 pub(crate) use calls::*;
+pub(crate) use drawing::{Steps, show_steps};
+pub(crate) use menus::{MenuActions, MenuModel};
 pub(crate) use object::Object;
 pub(crate) use property_value::PropertyValue;
 pub(crate) use rows::RowModel;

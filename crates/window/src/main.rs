@@ -13,6 +13,7 @@ mod json;
 mod notice;
 mod outbox;
 mod session;
+mod svg;
 mod widgets;
 
 use channel::Channel;

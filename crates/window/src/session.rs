@@ -150,12 +150,18 @@ impl Session {
         }
     }
 
-    /// Changes all properties: a range and items before the value, children last.
+    /// Changes all properties: a menu, which makes a window taller, first; children last.
     fn apply_all(self: &Rc<Self>, widget: &Rc<Widget>, node: &Value) {
+        const FIRST: &str = "menu";
         const LAST: [&str; 3] = ["value", "rows", "children"];
+        if let Some(value) = node.get(FIRST) {
+            self.apply(widget, FIRST, value);
+        }
         let properties = || node.as_object().into_iter().flatten();
         for (property, value) in properties() {
-            if !matches!(property.as_str(), "id" | "kind") && !LAST.contains(&property.as_str()) {
+            if !matches!(property.as_str(), "id" | "kind" | FIRST)
+                && !LAST.contains(&property.as_str())
+            {
                 self.apply(widget, property, value);
             }
         }
@@ -169,7 +175,10 @@ impl Session {
     /// Changes a property of a widget.
     pub(crate) fn apply(self: &Rc<Self>, widget: &Rc<Widget>, property: &str, value: &Value) {
         match property {
-            "label" => gtk::set_accessible_name(&widget.inner, &shown(value)),
+            "label" => {
+                gtk::set_accessible_name(&widget.inner, &shown(value));
+                widget.behaviour.apply(self, widget, property, value);
+            }
             "enabled" => widget.outer.set("sensitive", is_true(value)),
             "tooltip" => widget.outer.set("tooltip-text", shown(value).as_str()),
             "focus" if is_true(value) => gtk::grab_focus(&widget.inner),

@@ -5,6 +5,8 @@ mod choices;
 mod containers;
 mod fields;
 mod labels;
+mod menus;
+mod pictures;
 mod ranges;
 mod table;
 
@@ -32,6 +34,8 @@ pub(crate) fn make(kind: &str, node: &Value) -> Made {
         "PopUp" => choices::pop_up(),
         "Slider" => ranges::slider(),
         "Progress" => ranges::progress(),
+        "Image" => pictures::image(),
+        "Canvas" => pictures::canvas(),
         "Table" => table::table(),
         unknown => labels::complaint(&format!("This window cannot show a {unknown}.")),
     }

@@ -37,6 +37,7 @@ checked! {
     attach_to_grid = gtk_grid_attach(grid: "GtkGrid", child: "GtkWidget";
         column: c_int; row: c_int; width: c_int; height: c_int);
     remove_from_grid = gtk_grid_remove(grid: "GtkGrid", child: "GtkWidget");
+    queue_draw = gtk_widget_queue_draw(widget: "GtkWidget");
     append_column = gtk_column_view_append_column(view: "GtkColumnView", column: "GtkColumnViewColumn");
     remove_column = gtk_column_view_remove_column(view: "GtkColumnView", column: "GtkColumnViewColumn");
     set_caret = gtk_editable_set_position(field: "GtkEditable"; position: c_int);
@@ -180,4 +181,29 @@ pub(crate) fn text_list(texts: &[&str]) -> Object {
     // SAFETY: a list of texts that ends with null; GTK copies them.
     let made = unsafe { Object::made((library().gtk_string_list_new)(pointers.as_ptr())) };
     made.expect("GTK makes a list")
+}
+
+/// The button of a click.
+pub(crate) fn button_of(gesture: &Object) -> u32 {
+    if !gesture.is("GtkGestureSingle") {
+        return 0;
+    }
+    // SAFETY: the object is alive and a gesture.
+    unsafe { (library().gtk_gesture_single_get_current_button)(gesture.raw()) }
+}
+
+/// A picture of the bytes of a PNG, JPEG or TIFF file.
+pub(crate) fn picture(bytes: &[u8]) -> Option<Object> {
+    let gtk = library();
+    // SAFETY: the bytes are copied; a refused file leaves an error, which is freed.
+    unsafe {
+        let held = (gtk.g_bytes_new)(bytes.as_ptr().cast(), bytes.len());
+        let mut error = null_mut();
+        let made = (gtk.gdk_texture_new_from_bytes)(held, &raw mut error);
+        (gtk.g_bytes_unref)(held);
+        if !error.is_null() {
+            (gtk.g_error_free)(error);
+        }
+        Object::made(made)
+    }
 }

@@ -36,6 +36,8 @@ pub(super) type Marshal =
 pub(super) type FileReady = extern "C" fn(c_int, c_uint, Pointer) -> c_int;
 pub(super) type Called = extern "C" fn(Pointer) -> c_int;
 
+pub(super) type Draw = extern "C" fn(Pointer, Pointer, c_int, c_int, Pointer);
+
 // RTLD_NOW: a library that lacks something is refused when it is opened.
 const NOW: c_int = 2;
 
@@ -116,6 +118,14 @@ functions! {
     g_timeout_add_full(c_int, c_uint, Called, Pointer, Notify) -> c_uint;
     g_source_remove(c_uint) -> c_int;
     g_set_prgname(Text);
+    g_bytes_new(*const c_void, usize) -> Pointer;
+    g_bytes_unref(Pointer);
+    g_error_free(Pointer);
+    g_menu_append(Pointer, Text, Text);
+    g_menu_append_section(Pointer, Text, Pointer);
+    g_menu_append_submenu(Pointer, Text, Pointer);
+    g_action_map_add_action(Pointer, Pointer);
+    g_simple_action_new(Text, *const c_void) -> Pointer;
     g_list_model_items_changed(Pointer, c_uint, c_uint, c_uint);
     g_list_model_get_type() -> Type;
     g_object_get_type() -> Type;
@@ -149,6 +159,33 @@ functions! {
     gtk_accessible_update_property_value(Pointer, c_int, *const c_int, *const RawValue);
     gtk_css_provider_load_from_data(Pointer, Text, isize);
     gtk_style_context_add_provider_for_display(Pointer, Pointer, c_uint);
+    gtk_widget_insert_action_group(Pointer, Text, Pointer);
+    gtk_drawing_area_set_draw_func(Pointer, Draw, Pointer, Notify);
+    gtk_gesture_single_get_current_button(Pointer) -> c_uint;
+    gtk_shortcut_trigger_parse_string(Text) -> Pointer;
+    gtk_named_action_new(Text) -> Pointer;
+    gtk_shortcut_new(Pointer, Pointer) -> Pointer;
+    gtk_shortcut_controller_add_shortcut(Pointer, Pointer);
+    gtk_widget_queue_draw(Pointer);
+    gdk_texture_new_from_bytes(Pointer, *mut Pointer) -> Pointer;
+    cairo_save(Pointer);
+    cairo_restore(Pointer);
+    cairo_translate(Pointer, c_double, c_double);
+    cairo_scale(Pointer, c_double, c_double);
+    cairo_rotate(Pointer, c_double);
+    cairo_new_path(Pointer);
+    cairo_move_to(Pointer, c_double, c_double);
+    cairo_line_to(Pointer, c_double, c_double);
+    cairo_curve_to(Pointer, c_double, c_double, c_double, c_double, c_double, c_double);
+    cairo_arc(Pointer, c_double, c_double, c_double, c_double, c_double);
+    cairo_close_path(Pointer);
+    cairo_set_source_rgba(Pointer, c_double, c_double, c_double, c_double);
+    cairo_set_line_width(Pointer, c_double);
+    cairo_fill_preserve(Pointer);
+    cairo_stroke_preserve(Pointer);
+    cairo_set_font_size(Pointer, c_double);
+    cairo_show_text(Pointer, Text);
+    cairo_text_extents(Pointer, Text, *mut [c_double; 6]);
     gdk_display_get_default() -> Pointer;
 }
 

@@ -3,6 +3,7 @@
 //! Where all children of a container have a place (`x` and `y`), it places them there, counted from
 //! the bottom left; otherwise it stacks them.
 
+use super::menus;
 use crate::gtk::{self, Object, PropertyValue};
 use crate::json::{elements, pixels, shown};
 use crate::session::{Behaviour, Frame, Made, Session, Widget};
@@ -26,7 +27,12 @@ const SPACING: i32 = 8;
 struct Container {
     inside: Object,
     layout: Layout,
+    /// The height of the menu bar of a window.
+    menu_height: Cell<i32>,
 }
+
+/// `GTK_ORIENTATION_VERTICAL`.
+const VERTICAL: i32 = 1;
 
 pub(super) fn window(node: &Value) -> Made {
     let (inside, layout) = arrangement(node, false);
@@ -34,13 +40,13 @@ pub(super) fn window(node: &Value) -> Made {
         gtk::set_style(&inside, "content", true);
     }
     let outer = Object::new("GtkWindow", &[("child", (&inside).into())]);
-    let behaviour = Rc::new(Container { inside, layout });
+    let behaviour = Container::shared(inside, layout);
     Made { inner: outer.clone(), outer, behaviour }
 }
 
 pub(super) fn stack(node: &Value, is_row: bool) -> Made {
     let (inside, layout) = arrangement(node, is_row);
-    let behaviour = Rc::new(Container { inside: inside.clone(), layout });
+    let behaviour = Container::shared(inside.clone(), layout);
     Made { inner: inside.clone(), outer: inside, behaviour }
 }
 
@@ -63,14 +69,14 @@ pub(super) fn grid() -> Made {
         "GtkGrid",
         &[("row-spacing", SPACING.into()), ("column-spacing", SPACING.into())],
     );
-    let behaviour = Rc::new(Container { inside: grid.clone(), layout: Layout::Cells });
+    let behaviour = Container::shared(grid.clone(), Layout::Cells);
     Made { inner: grid.clone(), outer: grid, behaviour }
 }
 
 pub(super) fn scroll() -> Made {
     let expand = [("hexpand", true.into()), ("vexpand", true.into())];
     let scroll = Object::new("GtkScrolledWindow", &expand);
-    let behaviour = Rc::new(Container { inside: scroll.clone(), layout: Layout::Single });
+    let behaviour = Container::shared(scroll.clone(), Layout::Single);
     Made { inner: scroll.clone(), outer: scroll, behaviour }
 }
 
@@ -94,8 +100,10 @@ impl Behaviour for Container {
     fn apply(&self, session: &Rc<Session>, widget: &Rc<Widget>, property: &str, value: &Value) {
         match (widget.kind.as_str(), property) {
             ("Window", "title") => widget.outer.set("title", shown(value).as_str()),
+            ("Window", "menu") => self.set_menu(session, widget, elements(value)),
             ("Window", "width" | "height") => {
-                let size = pixels(value).filter(|size| *size > 0).unwrap_or(-1);
+                let more = if property == "height" { self.menu_height.get() } else { 0 };
+                let size = pixels(value).filter(|size| *size > 0).map_or(-1, |size| size + more);
                 widget.outer.set(&format!("default-{property}"), size);
             }
             (_, "spacing") if self.layout == Layout::Stacked => {
@@ -158,6 +166,10 @@ fn rectangle(frame: Frame, least: [i32; 2], surface: i32) -> [i32; 4] {
 }
 
 impl Container {
+    fn shared(inside: Object, layout: Layout) -> Rc<Container> {
+        Rc::new(Container { inside, layout, menu_height: Cell::new(0) })
+    }
+
     /// Replaces the children. Those that stay keep their focus and caret.
     fn set_children(&self, session: &Rc<Session>, widget: &Widget, nodes: &[Value]) {
         let old = self.drop_missing(session, widget, nodes);
@@ -180,6 +192,22 @@ impl Container {
             ids.push(child.id);
         }
         widget.children.replace(ids);
+    }
+
+    /// Shows a menu bar above the content; the window becomes taller by it.
+    fn set_menu(&self, session: &Rc<Session>, widget: &Widget, menus: &[Value]) {
+        let bar = menus::bar(session, &widget.outer, menus);
+        let column = [("orientation", VERTICAL.into())];
+        let around = Object::new("GtkBox", &column);
+        widget.outer.set("child", PropertyValue::Nothing);
+        if let Some(before) = self.inside.get("parent").object() {
+            gtk::remove_from_box(before, &self.inside);
+        }
+        self.inside.set("vexpand", true);
+        gtk::place_in_box(&around, &bar, None, true);
+        gtk::place_in_box(&around, &self.inside, Some(&bar), true);
+        widget.outer.set("child", &around);
+        self.menu_height.set(gtk::least_size(&bar)[1]);
     }
 
     /// Replaces the cells of a grid.

@@ -74,7 +74,16 @@ pub(super) fn field(is_number: bool) -> Made {
 pub(super) fn text_view() -> Made {
     /// `GTK_WRAP_WORD_CHAR`.
     const WORDS: i32 = 3;
-    let view = Object::new("GtkTextView", &[("wrap-mode", WORDS.into())]);
+    let view = Object::new(
+        "GtkTextView",
+        &[
+            ("wrap-mode", WORDS.into()),
+            ("left-margin", 6.into()),
+            ("right-margin", 6.into()),
+            ("top-margin", 4.into()),
+            ("bottom-margin", 4.into()),
+        ],
+    );
     let expand = true;
     let outer = Object::new(
         "GtkScrolledWindow",

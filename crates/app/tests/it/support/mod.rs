@@ -4,6 +4,7 @@
 pub(crate) mod browser;
 pub(crate) mod display;
 pub(crate) mod http;
+pub(crate) mod live_server;
 pub(crate) mod load;
 pub(crate) mod terminal;
 
