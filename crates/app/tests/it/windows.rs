@@ -1,5 +1,6 @@
 //! Native windows and their browser fallback: programs of `examples/`, used as a user does.
 
+use crate::support::browser::Browser;
 use crate::support::display::Display;
 use crate::support::{
     self, Folder, Process, eventually, eventually_or, examples, free_port, http, runnel,
@@ -131,4 +132,79 @@ fn a_port_shows_the_window_in_a_browser() {
         eventually("it runs", || program.is_running());
         assert!(!program.err().contains("native"), "{}", program.err());
     }
+}
+
+/// A program of `examples/` in a browser.
+fn in_browser(name: &str) -> Result<(Browser, Process, u16), String> {
+    let browser = Browser::start()?;
+    let port = free_port();
+    let mut command = example(&format!("7guis-{name}.st"));
+    command.args(["--port", &port.to_string()]);
+    let mut program = Process::start(&mut command);
+    program.listens(port);
+    browser.open(&format!("http://127.0.0.1:{port}/"));
+    Ok((browser, program, port))
+}
+
+/// Waits until an expression of JavaScript has a value.
+fn shows(browser: &Browser, expression: &str, value: &str) {
+    let found = || browser.script(&format!("return String({expression})"));
+    eventually_or(|| found() == value, || format!("{expression} is {}, not {value}", found()));
+}
+
+#[test]
+fn fields_of_a_window_follow_each_other_in_a_browser() {
+    let (browser, _program, port) = match in_browser("temperature") {
+        Ok(started) => started,
+        Err(reason) => return support::skip(&reason),
+    };
+    let field = |name: &str| format!("document.querySelector('[aria-label={name}]').value");
+    browser.type_into("[aria-label=Celsius]", "100");
+    shows(&browser, &field("Fahrenheit"), "212");
+    assert_eq!(browser.script(&format!("return {}", field("Celsius"))), "100");
+    // The window is one object: another browser sees the same.
+    let other = Browser::start().unwrap();
+    other.open(&format!("http://127.0.0.1:{port}/"));
+    shows(&other, &field("Fahrenheit"), "212");
+    other.type_into("[aria-label=Fahrenheit]", "\u{8}\u{8}\u{8}41");
+    shows(&browser, &field("Celsius"), "5");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_list_is_edited_in_a_browser() {
+    let (browser, _program, _) = match in_browser("crud") {
+        Ok(started) => started,
+        Err(reason) => return support::skip(&reason),
+    };
+    let rows =
+        "[...document.querySelectorAll('tbody tr')].map((row) => row.innerText.trim()).join(';')";
+    shows(&browser, rows, "Emil, Hans;Mustermann, Max;Tisch, Roman");
+    browser.type_into("[aria-label=Name]", "Grace");
+    browser.type_into("[aria-label=Surname]", "Hopper\n");
+    browser.click("button:nth-of-type(1)");
+    shows(&browser, rows, "Emil, Hans;Mustermann, Max;Tisch, Roman;Hopper, Grace");
+    shows(&browser, "document.querySelectorAll('button:disabled').length", "2");
+    browser.click("tbody tr:nth-child(2) input");
+    shows(&browser, "document.querySelector('[aria-label=Name]').value", "Max");
+    shows(&browser, "document.querySelectorAll('button:disabled').length", "0");
+    browser.click("button:nth-of-type(3)");
+    shows(&browser, rows, "Emil, Hans;Tisch, Roman;Hopper, Grace");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn a_drawing_is_pointed_at_in_a_browser() {
+    let (browser, _program, _) = match in_browser("circle") {
+        Ok(started) => started,
+        Err(reason) => return support::skip(&reason),
+    };
+    let circles = "atob(document.querySelector('input[type=image]').src.split(',')[1]).split('<circle').length - 1";
+    shows(&browser, circles, "0");
+    browser.click("input[type=image]");
+    shows(&browser, circles, "1");
+    browser.click("button:nth-of-type(3)");
+    shows(&browser, "document.querySelectorAll('.window .window input[type=range]').length", "1");
+    browser.click("button:nth-of-type(1)");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
