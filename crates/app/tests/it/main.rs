@@ -42,4 +42,5 @@ mod supervise;
 mod support;
 mod tasks;
 mod websocket_load;
+mod windows;
 mod workers;
