@@ -62,8 +62,12 @@ K.nativeOf = nativeOf
 -- Native stores are asked by their verbs; stores of the program by messages with a reference.
 -- With `client`, what is read is the answer to a client: content stays what it is, and nothing may run
 -- between this and the end of the fiber.
+-- `note` is called with each read while something tracks reads (observing/tracking.lua).
+local reads = { note = nil }
+K.storeReads = reads
 K.answering = {} -- an `at:` of the kernel → the same for a client
 function K.storeGet(store, path, scheme, client)
+  if reads.note then reads.note(store, path, scheme) end
   local inner = nativeOf(store)
   if inner then
     local at, query = split(path)
@@ -191,6 +195,7 @@ function K.storeDeleteIf(store, path, scheme, condition, tag)
 end
 
 function K.storeList(store, path, scheme)
+  if reads.note then reads.note(store, path, scheme) end
   local inner = nativeOf(store)
   if inner then
     local at, query = split(path)
