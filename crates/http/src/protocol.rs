@@ -5,6 +5,7 @@ pub(crate) mod conditions;
 pub(crate) mod fields;
 pub(crate) mod form;
 pub(crate) mod framing;
+pub(crate) mod live;
 pub(crate) mod media_type;
 pub(crate) mod multipart;
 pub(crate) mod negotiation;

@@ -45,7 +45,7 @@ pub use content::{Body, Content, EntityTag, Form, Lazy, Metadata};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
-pub use graph::{GRAPH_NODES, Graph, GraphEdge, GraphNode, draw_graph, graph_svg};
+pub use graph::{GRAPH_NODES, Graph, GraphConnection, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use query::run::run_query;
 pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort};
 pub use reference::Reference;
@@ -61,7 +61,7 @@ pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;
 pub use store::change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use store::condition::{Condition, Conditions};
-pub use store::context::{Calling, ClientContent, Context, Exchange};
+pub use store::context::{Calling, ClientContent, Context, Exchange, LiveTransport};
 pub use store::error::{Error, ErrorResponse, FieldProblem, Kind, Result};
 pub use store::key_walk::{LISTED_DEPTH, list_keys};
 pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};

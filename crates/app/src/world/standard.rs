@@ -20,6 +20,7 @@ pub(crate) async fn render_pages() {
     if RENDERED.swap(true, Ordering::Relaxed) {
         return;
     }
+    runnel_http::set_own_files(scripts);
     if let Err(error) = render_all().await {
         tracing::error!("the pages of the server stay plain: {error}");
     }
@@ -49,6 +50,20 @@ async fn render_all() -> Result<()> {
     let fault = view("fault", &["design.css", "watch.js"]).await?;
     reload::set_page(PageTemplate::parse(&fault));
     Ok(())
+}
+
+/// The scripts of live pages, which servers answer below `/.runnel/`.
+const SCRIPTS: [(&str, &str); 1] = [("live.js", "live.min.js")];
+
+/// A store of them.
+fn scripts() -> Rc<dyn Store> {
+    let store = Memory::site();
+    for (name, file) in SCRIPTS {
+        let content = Content::text(standard_file(file).unwrap_or_default().into_owned());
+        // Memory answers at once.
+        drop(store.put(&Reference::from_path(name), content, &Context::default()));
+    }
+    Rc::new(ReadOnly::new(Rc::new(store)))
 }
 
 /// The files of `std/` as a store that is only read.

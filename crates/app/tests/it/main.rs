@@ -18,6 +18,7 @@ mod idle;
 mod judges;
 mod language_cases;
 mod live;
+mod live_client;
 mod machines;
 mod memory_attacks;
 mod native_work;

@@ -7,7 +7,7 @@
 //! kernel can send what is already there.
 
 use crate::code::{Code, MarkupTarget, Tail};
-use crate::elements::html::{self, Attribute, MarkupContext};
+use crate::elements::html::MarkupContext;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::scope::{Scope, Variable, implicit_parameters};
@@ -27,7 +27,7 @@ pub(crate) struct ElementLiteral<'a> {
     pub(crate) children: &'a [Expression],
 }
 
-fn bare(expression: &Expression) -> &Expression {
+pub(crate) fn bare(expression: &Expression) -> &Expression {
     match &expression.kind {
         ExpressionKind::Parenthesized(inner) => bare(inner),
         _ => expression,
@@ -244,7 +244,7 @@ impl Generator<'_> {
     }
 
     /// Writes the constant markup that has come together.
-    fn flush(&mut self, place: &MarkupTarget) {
+    pub(crate) fn flush(&mut self, place: &MarkupTarget) {
         if self.markup.is_empty() {
             return;
         }
@@ -254,7 +254,7 @@ impl Generator<'_> {
         self.code.push_str(&format!("put({buffer},{text}) "));
     }
 
-    fn buffer(&mut self, place: &MarkupTarget) -> String {
+    pub(crate) fn buffer(&mut self, place: &MarkupTarget) -> String {
         self.variable_code(&Variable { code: place.buffer.clone(), owner: place.owner, hub: None })
     }
 
@@ -301,19 +301,31 @@ impl Generator<'_> {
         }
         self.markup.push('<');
         self.markup.push_str(tag);
+        if !place.xml {
+            return self.html_element(literal, place, &inner);
+        }
         for pair in literal.pairs {
             self.attribute(pair, place);
         }
-        if place.xml && literal.children.is_empty() {
+        if literal.children.is_empty() {
             return self.markup.push_str("/>");
         }
         self.markup.push('>');
-        if !place.xml && html::is_void(tag) {
-            return;
+        self.children_and_end(literal, &inner);
+    }
+
+    /// The children of an element and its end tag.
+    pub(crate) fn children_and_end(&mut self, literal: &ElementLiteral<'_>, inner: &MarkupTarget) {
+        literal.children.iter().for_each(|child| self.child(child, inner));
+        if literal.tag.text == "body" && !inner.xml {
+            self.live_call("endBody", "", inner);
         }
-        literal.children.iter().for_each(|child| self.child(child, &inner));
+        self.end_tag(literal);
+    }
+
+    pub(crate) fn end_tag(&mut self, literal: &ElementLiteral<'_>) {
         self.markup.push_str("</");
-        self.markup.push_str(tag);
+        self.markup.push_str(&literal.tag.text);
         self.markup.push('>');
     }
 
@@ -366,7 +378,10 @@ impl Generator<'_> {
                 let writer = self.writing_block(block, place);
                 let buffer = self.buffer(place);
                 self.helper("K");
-                self.code.push_str(&format!("K.laterMarkup({buffer},{writer}) "));
+                let is_slot = place.context == MarkupContext::Text && !place.xml;
+                let function = if is_slot { "K.live.block" } else { "K.laterMarkup" };
+                let reads = if is_slot { self.reads(block) } else { String::new() };
+                self.code.push_str(&format!("{function}({buffer},{writer}{reads}) "));
             }
             _ => {
                 self.flush(place);
@@ -400,7 +415,12 @@ impl Generator<'_> {
         self.markup.push_str(text);
     }
 
-    fn interpolated_into(&mut self, parts: &[TextPart], span: Span, place: &MarkupTarget) {
+    pub(crate) fn interpolated_into(
+        &mut self,
+        parts: &[TextPart],
+        span: Span,
+        place: &MarkupTarget,
+    ) {
         for part in parts {
             match part {
                 TextPart::Text(text) => self.constant_text(text, span, place),
@@ -460,89 +480,6 @@ impl Generator<'_> {
             nested |= collected(inner).is_some();
         });
         !nested && block.span.end - block.span.start <= SHORT
-    }
-
-    // Attributes -------------------------------------------------------------------------------
-
-    fn attribute(&mut self, pair: &Pair, place: &MarkupTarget) {
-        let Some(key) = constant(&pair.key) else {
-            self.flush(place);
-            let codes = self.expressions(&[&pair.key, &pair.value]);
-            return self.attribute_call(&codes[0].text, &codes[1].text, pair.key.span, place);
-        };
-        let Some(name) = html::attribute_name(key) else {
-            self.error(
-                Diagnostic::error(pair.key.span, format!("`{key}` is no name of an attribute"), "")
-                    .hint("letters, digits, `-`, `:` and `.` can stand in one"),
-            );
-            return;
-        };
-        let kind = if place.xml { Attribute::Word } else { html::attribute(&name) };
-        match &bare(&pair.value).kind {
-            ExpressionKind::Text(text) | ExpressionKind::Symbol(text) => {
-                self.constant_attribute(&name, text, kind, pair.value.span);
-            }
-            ExpressionKind::Integer(digits) if kind != Attribute::Code && digits.len() <= 15 => {
-                let number = digits.parse::<i64>().unwrap_or(0);
-                self.markup.push_str(&format!(" {name}=\"{number}\""));
-            }
-            ExpressionKind::Name(word) if word == "nil" => {}
-            ExpressionKind::Name(word) if word == "false" && kind != Attribute::Word => {}
-            ExpressionKind::Name(word) if word == "true" && kind == Attribute::Plain => {
-                self.markup.push(' ');
-                self.markup.push_str(&name);
-            }
-            ExpressionKind::Interpolated(parts) if is_settled(parts, kind) => {
-                self.markup.push_str(&format!(" {name}=\""));
-                let text = MarkupTarget { context: MarkupContext::Text, ..place.clone() };
-                self.interpolated_into(parts, pair.value.span, &text);
-                self.markup.push('"');
-            }
-            _ => {
-                self.flush(place);
-                let value = self.expression(&pair.value);
-                self.attribute_call(&quoted(&name), &value.text, pair.key.span, place);
-            }
-        }
-    }
-
-    fn attribute_call(&mut self, name: &str, value: &str, span: Span, place: &MarkupTarget) {
-        let buffer = self.buffer(place);
-        self.helper("K");
-        let mark = self.mark(span);
-        let function = if place.xml { "K.xmlAttribute" } else { "K.attribute" };
-        self.code.push_str(&format!("{mark}{function}({buffer},{name},{value}) "));
-    }
-
-    fn constant_attribute(&mut self, name: &str, text: &str, kind: Attribute, span: Span) {
-        let refusal = match kind {
-            Attribute::Code => Some(format!("`{name}` would run a text as code")),
-            Attribute::Address if html::is_dangerous(text) => {
-                Some(format!("`{name}` must not be an address that runs code"))
-            }
-            _ => None,
-        };
-        if let Some(title) = refusal {
-            self.error(
-                Diagnostic::error(span, title, "not marked as safe")
-                    .hint("write `#Raw[ '…' ]` where that is meant"),
-            );
-        }
-        self.markup.push_str(&format!(" {name}=\""));
-        runnel_text::escape::html_into(text, &mut self.markup);
-        self.markup.push('"');
-    }
-}
-
-/// Whether an interpolated attribute may be written piece by piece: an address only when the program's
-/// own text says what scheme it has, or that it has none.
-fn is_settled(parts: &[TextPart], kind: Attribute) -> bool {
-    match (kind, parts.first()) {
-        (Attribute::Plain | Attribute::Word, _) => true,
-        (Attribute::Address, Some(TextPart::Text(text))) => {
-            text.contains([':', '/', '?', '#']) && !html::is_dangerous(text)
-        }
-        _ => false,
     }
 }
 

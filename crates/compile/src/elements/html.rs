@@ -39,6 +39,7 @@ const ATTRIBUTES: &str = "abbr accept accept-charset accesskey action allow allo
     referrerpolicy rel required reversed role rows rowspan sandbox scope selected shadowrootmode \
     shadowrootdelegatesfocus shape size sizes slot span spellcheck src srcdoc srclang srcset start \
     step style tabindex target title translate type usemap value width wrap writingsuggestions \
+    key click dblclick input change submit keydown keyup focus blur drop dragstart upload live \
     align bgcolor border cellpadding cellspacing frameborder language prefix profile rev scheme \
     scrolling summary valign vlink xmlns version";
 

@@ -116,6 +116,7 @@ impl Generator<'_> {
             ("this", Some(name)) if self.is_own_variable(name) => {
                 return Code::prefix(format!("self.{}", field(name)));
             }
+            ("port", Some(name)) if name.contains('/') => return self.port(name, path.span),
             ("class", Some(name)) => {
                 if !self.is_class(name) {
                     let word = runnel_syntax::ast::Word { text: name.into(), span: path.span };
@@ -158,6 +159,18 @@ impl Generator<'_> {
             },
         };
         Code::call(format!("{mark}{call}")).deeper_than(&[text])
+    }
+
+    /// `port:stdout/println:`: a port of the thing that the first part names.
+    fn port(&mut self, path: &str, span: Span) -> Code {
+        let mark = self.mark(span);
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        let owner = match first {
+            "self" | "this" if self.method.is_some() => Code::prefix("self"),
+            _ => self.variable_named(first, span),
+        };
+        self.helper("K");
+        Code::call(format!("{mark}K.portAt({},{})", owner.text, quoted(rest))).deeper_than(&[owner])
     }
 
     /// `var:name`: the variable, also between query brackets.

@@ -5,6 +5,7 @@ pub(crate) mod compression;
 pub(crate) mod events;
 pub(crate) mod file_body;
 pub(crate) mod listing;
+pub(crate) mod own_files;
 pub(crate) mod page_template;
 pub(crate) mod panics;
 pub(crate) mod partial;

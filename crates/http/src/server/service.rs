@@ -13,6 +13,7 @@ use crate::server::request::head::{self, Head};
 use crate::server::request::origin::{self, CrossOriginRequest};
 use crate::server::request::upload;
 use crate::server::response::body::ResponseBody;
+use crate::server::response::own_files;
 use crate::server::response::problem::{Problem, allow};
 use crate::server::response::reply::PendingResponse;
 use crate::server::response::request_cycle::RequestCycle;
@@ -130,8 +131,12 @@ impl RequestService {
         if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
             return about_the_server(state).into();
         }
+        let (root, reference) = match own_files::find(exchange.uri.path()) {
+            Some(own) => own,
+            None => (self.root.borrow().clone(), reference),
+        };
         let cycle = RequestCycle {
-            root: self.root.borrow().clone(),
+            root,
             reference,
             exchange,
             head,

@@ -5,6 +5,7 @@
 use super::deflate::Deflate;
 use super::frames::Frames;
 use super::session;
+use crate::protocol::live;
 use crate::server::options::AccessPolicy;
 use crate::server::request::forwarded;
 use crate::server::request::origin;
@@ -37,6 +38,7 @@ impl RequestCycle {
             return self.error_response(error);
         }
         let (state, most) = (self.state.clone(), self.limits.message);
+        let is_live = live::is_offered(&self.exchange.headers);
         let ours = state.clone();
         let wanted = self.limits.compress_messages;
         let deflate = wanted.then(|| Deflate::accept(&self.exchange.headers)).flatten();
@@ -54,6 +56,10 @@ impl RequestCycle {
         headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         headers.insert(header::UPGRADE, WEBSOCKET);
         headers.insert(header::SEC_WEBSOCKET_ACCEPT, accepted);
+        if is_live {
+            headers
+                .insert(header::SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(live::PROTOCOL));
+        }
         if let Some(extension) = extension {
             headers.insert(header::SEC_WEBSOCKET_EXTENSIONS, extension);
         }

@@ -19,11 +19,12 @@ macro_rules! files {
 }
 
 /// The files of `std/`.
-const FILES: [(&str, &str); 11] = files![
+const FILES: [(&str, &str); 12] = files![
     "design/base.css",
     "design/parts.css",
     "pages.st",
     "admin.js",
+    "live.min.js",
     "watch.js",
     "widgets.st",
     "widgets.css",

@@ -14,8 +14,8 @@ use crate::values::kind::Origin;
 use crate::values::native::native_store;
 use crate::values::push::push_data;
 use runnel_store::{
-    Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, Outcome, Reference,
-    Result, Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
+    Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, LiveTransport, Outcome,
+    Reference, Result, Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
 };
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -96,7 +96,13 @@ impl ScriptStore {
                 }
                 given => given.push(isolate, stack),
             }
-            5
+            let asked = call.exchange.as_ref().filter(|_| verb == Verb::Get);
+            match asked.and_then(|exchange| exchange.live()) {
+                None => return 5,
+                Some(LiveTransport::WebSocket) => stack.push_boolean(true),
+                Some(LiveTransport::Events(hello)) => stack.push_bytes(hello.as_bytes()),
+            }
+            6
         };
         let mut fiber = Fiber::new(isolate, call.clone(), push, take);
         fiber.set_kind(RequestKind::new(verb, reference.path()));

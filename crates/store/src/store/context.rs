@@ -83,6 +83,15 @@ impl Context {
     }
 }
 
+/// What carries the session of a live page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LiveTransport {
+    /// Messages in both directions.
+    WebSocket,
+    /// Server-sent events; each event of the client is a request of its own. With the first message.
+    Events(String),
+}
+
 /// A request being answered, as a program may see it: the schemes `query:`, `header:`, `cookie:`,
 /// `form:`, `body:` and `response:`.
 pub trait Exchange {
@@ -115,6 +124,10 @@ pub trait Exchange {
     fn body(&self) -> Option<Text>;
     /// The name of the request that log lines of all servers share, where it has one.
     fn id(&self) -> Option<String> {
+        None
+    }
+    /// How the client asks for the session of a live page at this address, instead of its text.
+    fn live(&self) -> Option<LiveTransport> {
         None
     }
     /// What this request may hold of the memory of all requests, where it is counted.

@@ -138,6 +138,13 @@ impl Browser {
         self.post("/execute/sync", &json!({ "script": source, "args": [] }))
     }
 
+    /// What the page complained about, without what has one of these words.
+    pub(crate) fn complaints_but(&self, words: &[&str]) -> Vec<String> {
+        let mut all = self.complaints();
+        all.retain(|one| !words.iter().any(|word| one.contains(word)));
+        all
+    }
+
     /// What the page complained about.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let log = self.post("/se/log", &json!({ "type": "browser" }));

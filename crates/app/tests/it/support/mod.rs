@@ -3,6 +3,7 @@
 
 pub(crate) mod browser;
 pub(crate) mod http;
+pub(crate) mod live_server;
 pub(crate) mod load;
 pub(crate) mod terminal;
 

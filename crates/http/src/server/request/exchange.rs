@@ -1,15 +1,16 @@
 //! The exchange of one request with a program: the request as the program reads it, and its
 //! overrides of the response.
 
-use crate::protocol::form;
 use crate::protocol::multipart::FormPart;
+use crate::protocol::{form, live};
 use crate::server::observer::{self, ObservedRequest};
 use crate::server::request::forwarded::DisplayedPeer;
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{
-    Allowance, Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json,
+    Allowance, Calling, Error, Exchange, FieldProblem, Kind, LiveTransport, Result, Text, Value,
+    json,
 };
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -178,6 +179,15 @@ impl Exchange for HttpExchange {
 
     fn query(&self, name: &str) -> Option<String> {
         runnel_text::form::field(self.uri.query()?.as_bytes(), name).map(Cow::into_owned)
+    }
+
+    fn live(&self) -> Option<LiveTransport> {
+        if live::is_offered(&self.headers) {
+            return Some(LiveTransport::WebSocket);
+        }
+        let query = self.uri.query()?.as_bytes();
+        runnel_text::form::field(query, live::FIELD)
+            .map(|hello| LiveTransport::Events(hello.into_owned()))
     }
 
     fn header(&self, name: &str) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use crate::protocol::conditions::{self, Validators, Verdict};
 use crate::protocol::form;
+use crate::protocol::live;
 use crate::protocol::media_type;
 use crate::protocol::target::escape_path;
 use crate::server::request::body::RequestBody;
@@ -26,7 +27,8 @@ impl RequestCycle {
     /// read, and so before `100 Continue`.
     pub(crate) fn write(self, verb: Verb, body: RequestBody) -> PendingResponse {
         let verbs = self.verbs();
-        if !verbs.has(verb) {
+        let is_event = verb == Verb::Post && verbs.has(Verb::Get) && self.may_be_event();
+        if !verbs.has(verb) && !is_event {
             self.state.linger.set(true);
             return self.problem(Problem::not_allowed(verbs)).into();
         }
@@ -55,6 +57,13 @@ impl RequestCycle {
             }
             body => PendingResponse::later(self.take_and_write(verb, body)),
         }
+    }
+
+    /// Whether it may be an event of a live page: its client sends a type of its own, a browser without
+    /// JavaScript a form. Stores refuse what is none.
+    fn may_be_event(&self) -> bool {
+        let given = self.exchange.headers.get(header::CONTENT_TYPE);
+        given.and_then(|one| one.to_str().ok()).is_some_and(live::is_event_type)
     }
 
     /// Whether the body has a content coding (RFC 9110 section 8.4).

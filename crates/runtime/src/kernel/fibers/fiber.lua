@@ -88,10 +88,12 @@ function K.fork(block, milliseconds)
     if fiber._isJoined then return end
     unjoined[fiber] = raised
     -- Detached: it outlives the request that started the fiber.
-    local ok = try(K.native.fork, function()
-      try(K.native.sleep, JOIN_TIME)
-      reportUnjoined(fiber)
-    end, nil, false, true)
+    local ok = try(function()
+      K.native.fork(function()
+        try(K.native.sleep, JOIN_TIME)
+        reportUnjoined(fiber)
+      end, nil, false, true)
+    end)
     if not ok then reportUnjoined(fiber) end
   end)
   return fiber

@@ -16,6 +16,8 @@ local function written(write, mediaType)
   return setmetatable({ _native = native.written(write, mediaType) }, Written._methods)
 end
 
+K.writtenContent = written
+
 -- For Rust: one reader.
 function K.runWritten(write, pipe)
   write(function(text) native.pipeWrite(pipe, text) end)

@@ -67,13 +67,25 @@ local function placeBelow(object, path, answer)
   return nil
 end
 
+local BRACKET = 91 -- `[`
+
+-- Whether a post was an event of a live page: in a form, or as a message of its client.
+local function isEvent(object, path, query, reference, value)
+  if type(value) == "table" and value._isData then value = K.bytesOf(value, "an event") end
+  if type(value) ~= "string" then return false end
+  if string.byte(value) == BRACKET then return K.postedEvent(value) end
+  return string.find(value, "_event", 1, true) ~= nil and K.plainEvent(object, path, query, reference)
+end
+
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
-function K.serve(object, verb, path, query, value)
+-- `live`: the client asks for the session of a live page (live/session.lua).
+function K.serve(object, verb, path, query, value, live)
   local written = path
   if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
   local reference = K.pathReference(query and written .. "?" .. query or written)
   if isObserved then tellPattern(object, verb, path) end
-  local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get")
+  if verb == "post" and isEvent(object, path, query, reference, value) then return "" end
+  local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get" and not live)
   if not found then answer = otherwise[verb](object, path, value) end
   if verb == "delete" then
     K.tellWatchers(object, "deleted", path)
@@ -88,7 +100,8 @@ function K.serve(object, verb, path, query, value)
   -- An error that a handler answers is an error, also where `signal` was forgotten.
   if answer._isError then K.raise(answer) end
   if answer._isRows then return K.answerOf(answer) end
-  if answer._kind == 6 then
+  if answer._kind == K.kinds.element then
+    if live and not rawget(answer, "_media") then return K.openLive(answer, live) end
     if verb == "get" then return K.sendPage(answer) end
     return answer
   end

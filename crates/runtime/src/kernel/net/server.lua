@@ -115,6 +115,7 @@ K.methods(Server, {
   end,
   ["isRunning"] = function(self) return rawget(self, "_server") ~= nil end,
 })
+K.methods(Server, K.linkMethods)
 K.classMethods(Server, {
   ["serverOnPort:"] = function(class, port)
     local server = class:new()

@@ -6,8 +6,8 @@ local running = coroutine.running
 local throw, same = K.throw, K.sameValue
 local classes = K.classes
 
-local Constraint = K.newClass("Constraint", classes.Connection or classes.Object)
-for _, key in ipairs { "_left", "_right", "_update", "_stops", "_both" } do K.nilKeys[key] = true end
+local Constraint = K.newClass("Constraint", classes.Connection)
+for _, key in ipairs { "_left", "_right", "_update", "_stops" } do K.nilKeys[key] = true end
 
 local function isReference(thing)
   return type(thing) == "table" and not K.isClass(thing) and thing._isReference
@@ -61,20 +61,30 @@ local function updater(left, read)
   end
 end
 
-local function newConstraint(left, right, update)
-  return setmetatable({ _left = left, _right = right, _update = update, _stops = {} }, Constraint._methods)
+-- What keeps the constraints of variables and stores: for drawings.
+local ofProgram = {}
+
+local function endAll(constraint)
+  local stops = constraint._stops
+  constraint._stops = {}
+  for i = 1, #stops do stops[i]() end
+end
+
+local function newConstraint(left, right, update, connector)
+  local constraint = K.newConnection(right, left, connector or "|=")
+  constraint._left, constraint._right, constraint._update, constraint._stops = left, right, update, {}
+  return setmetatable(constraint, Constraint._methods)
+end
+
+-- It stands: the object whose property it writes keeps it, or the program.
+local function linked(constraint)
+  local object = constraint._left._object
+  return K.linkConnection(constraint, type(object) == "table" and object or ofProgram, function() endAll(constraint) end)
 end
 
 local function follow(constraint, reference, update, isPlain)
   local stops = constraint._stops
   stops[#stops + 1] = K.observe(reference, update, isPlain)
-end
-
-local function disconnect(self)
-  local stops = self._stops
-  self._stops = nil
-  for i = 1, #(stops or {}) do stops[i]() end
-  return self
 end
 
 -- Whole stores ------------------------------------------------------------------------------------
@@ -99,7 +109,7 @@ local function constrainStores(left, right, both)
   local constraint = newConstraint(left, right, function() K.copyStore(K.schemeNamed(right._path), K.schemeNamed(left._path), "") end)
   followStore(constraint, left, right)
   if both then followStore(constraint, right, left) end
-  return constraint
+  return linked(constraint)
 end
 
 -- References --------------------------------------------------------------------------------------
@@ -119,15 +129,14 @@ function K.constrain(left, right, both)
   local update, toDirect = updater(left, readRight)
   local isPlain = isDirect and toDirect
   local back = both and updater(right, (K.accessOf(left)))
-  local constraint = newConstraint(left, right, update)
-  constraint._both = both or nil
+  local constraint = newConstraint(left, right, update, both and "=|=")
   local ok, raised = K.try(function()
     follow(constraint, right, update, isPlain)
     if back then follow(constraint, left, back, isPlain) end
     begin(left, right, update, back)
   end)
-  if ok then return constraint end
-  disconnect(constraint)
+  if ok then return linked(constraint) end
+  endAll(constraint)
   error(raised, 0)
 end
 
@@ -180,8 +189,8 @@ function K.constrainTo(left, expression, references)
     for i = 1, #more do K.try(function() follow(constraint, more[i], update) end) end
     if failure or first ~= nil then update() end
   end)
-  if ok then return constraint end
-  disconnect(constraint)
+  if ok then return linked(constraint) end
+  endAll(constraint)
   error(raised, 0)
 end
 
@@ -207,11 +216,13 @@ K.methods(Constraint, {
     return right
   end,
   ["target"] = function(self) return self._left end,
-  ["connector"] = function(self) return self._both and "=|=" or "|=" end,
-  ["isConnected"] = function(self) return self._stops ~= nil end,
-  ["disconnect"] = disconnect,
+  ["isStream"] = function() return false end,
   ["description"] = function(self)
-    return shown(self._left) .. (self._both and " =|= " or " |= ") .. shown(self._right)
+    return shown(self._left) .. " " .. self._connector .. " " .. shown(self._right)
   end,
   ["stringValue"] = function(self) return self:description() end,
 })
+-- It stands for no other object.
+for _, name in ipairs { "doesNotUnderstand_", "respondsTo_", "respondsToSelector_", "isKindOf_", "isKindOfClass_" } do
+  K.method(Constraint, name, classes.Object._methods[name])
+end

@@ -15,6 +15,14 @@ for name in string.gmatch("contenteditable draggable spellcheck translate writin
   kinds[name] = WORD
 end
 
+-- A reference as a value of these is an address; of others, what it refers to.
+local keepsAddress = { href = true, src = true, action = true, formaction = true }
+-- Events whose blocks run on the server (live/event.lua).
+local events = {}
+for name in string.gmatch("click dblclick input change submit keydown keyup focus blur drop dragstart upload", "%a+") do
+  events[name] = true
+end
+
 -- How an attribute is written, by the key it was given with; at most MOST of them are remembered.
 local MOST = 1000
 local known, count = {}, 0
@@ -30,7 +38,7 @@ local function learn(key)
     if find(folded, "^aria%-") then kind = WORD end
     if find(folded, "^on%a+$") then kind = CODE end
   end
-  local entry = { kind, name, " " .. name .. '="', " " .. name }
+  local entry = { kind, name, " " .. name .. '="', " " .. name, keepsAddress[folded] or false, events[folded] or false }
   if count < MOST then
     count = count + 1
     known[key] = entry
@@ -107,43 +115,70 @@ local function declarations(value)
   return table.concat(list, "; ")
 end
 
-local attribute
-
-local function slow(buffer, entry, value)
+-- What is written between the quotes: a text, true for the name alone, nil for nothing.
+local function textOf(entry, value)
   local kind, name = entry[1], entry[2]
-  if value == nil or value == NULL then return end
-  if value == false and kind ~= WORD then return end
+  if value == nil or value == NULL then return nil end
+  if value == false and kind ~= WORD then return nil end
   if value == true and kind ~= WORD then
     if kind == CODE then throw("invalid", "`" .. name .. "` needs code, not true") end
-    put(buffer, entry[4])
-    return
+    return true
   end
-  if isRaw(value) then
-    put(buffer, entry[3])
-    put(buffer, (gsub(value._text, '"', "&quot;")))
-    put(buffer, '"')
-    return
-  end
+  if isRaw(value) then return value._text, true end
   if kind == CODE then
     throw("invalid", "`" .. name .. "` would run a text as code",
       { i_hint = "write `#Raw[ … ]` where that is meant" })
   end
-  if isDictionary(value) and kind ~= CLASS and kind ~= STYLE then
+  local text
+  if kind == STYLE then text = declarations(value) else text = words(value, " ") end
+  if kind == ADDRESS and text ~= nil and isDangerous(text) then
+    throw("invalid", "`" .. name .. "` must not be an address that runs code",
+      { i_hint = "write `#Raw[ … ]` where that is meant" })
+  end
+  return text
+end
+K.attributeText = textOf
+
+local attribute
+
+-- Writes a value that is known, and escapes it.
+local function plainly(buffer, entry, value)
+  local text, isMarkup = textOf(entry, value)
+  if text == nil then return end
+  if text == true then return put(buffer, entry[4]) end
+  put(buffer, entry[3])
+  if isMarkup then put(buffer, (gsub(text, '"', "&quot;"))) else putEscaped(buffer, text) end
+  put(buffer, '"')
+end
+K.plainAttribute = plainly
+
+-- Blocks and references are written at the end of the tag (live/attribute.lua).
+local function isLive(entry, value)
+  if type(value) == "function" then return true end
+  if type(value) ~= "table" or K.isClass(value) then return false end
+  return value._isReference and not entry[5]
+end
+
+local function slow(buffer, entry, value)
+  if isLive(entry, value) then
+    local pending = buffer.pending
+    if not pending then
+      pending = {}
+      buffer.pending = pending
+    end
+    pending[#pending + 1] = { entry = entry, value = value }
+    return
+  end
+  local kind, name = entry[1], entry[2]
+  if isDictionary(value) and kind ~= CLASS and kind ~= STYLE and kind ~= CODE then
     -- `data: #{ user: 1 }` is `data-user="1"`.
     value:keysAndValuesDo_(function(key, inner) attribute(buffer, name .. "-" .. str(key), inner) end)
     return
   end
-  local text
-  if kind == STYLE then text = declarations(value) else text = words(value, " ") end
-  if text == nil then return end
-  if kind == ADDRESS and isDangerous(text) then
-    throw("invalid", "`" .. name .. "` must not be an address that runs code",
-      { i_hint = "write `#Raw[ … ]` where that is meant" })
-  end
-  put(buffer, entry[3])
-  putEscaped(buffer, text)
-  put(buffer, '"')
+  plainly(buffer, entry, value)
 end
+
+function K.attributeEntry(key) return known[key] or learn(key) end
 
 -- Writes an attribute of HTML.
 function attribute(buffer, key, value)
@@ -191,6 +226,7 @@ local function named(isXml)
       local write = isXml and K.xmlAttribute or attribute
       attributes:keysAndValuesDo_(function(key, value) write(buffer, key, value) end)
     end
+    if not isXml then K.live.endAttributes(buffer) end
     put(buffer, ">")
     if not isXml and void[folded] then
       if children ~= nil and not (isList(children) and #children == 0) then

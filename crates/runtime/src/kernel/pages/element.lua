@@ -10,11 +10,11 @@
 local K = ...
 local type, rawget, rawset, setmetatable, rawequal = type, rawget, rawset, setmetatable, rawequal
 local find, gsub, sub = string.find, string.gsub, string.sub
-local throw = K.throw
+local throw, live = K.throw, K.live
 local NULL = K.NULL
 
 local Element = K.newClass("Element", K.classes.Object)
-for _, key in ipairs { "_html", "_marks", "_write", "_media", "_whole", "_text" } do
+for _, key in ipairs { "_html", "_marks", "_write", "_media", "_whole", "_text", "_itemKey" } do
   K.nilKeys[key] = true
 end
 rawset(Element._methods, "_kind", K.kinds.element)
@@ -31,8 +31,8 @@ local put, putEscaped, putNumber, escape = K.put, K.putEscaped, K.putNumber, K.e
 local open, finished, lengthOf = K.openMarkup, K.finished, K.markupLength
 
 local function close(buffer, media)
-  local marks = buffer.marks or nil
-  return setmetatable({ _html = finished(buffer), _marks = marks, _media = media }, methods)
+  local marks, key = buffer.marks or nil, buffer.itemKey
+  return setmetatable({ _html = finished(buffer), _marks = marks, _media = media, _itemKey = key }, methods)
 end
 K.closeMarkup = close
 
@@ -73,6 +73,7 @@ local function append(buffer, element)
     settle(element)
   end
   local text, marks = element._html, rawget(element, "_marks")
+  if buffer.itemKey == nil then buffer.itemKey = rawget(element, "_itemKey") end
   if rawget(element, "_whole") then text = gsub(text, "^<%?xml.-%?>", "") end
   if not marks then
     put(buffer, text)
@@ -87,13 +88,15 @@ local function append(buffer, element)
   put(buffer, sub(text, from))
 end
 
+K.appendMarkup = append
+
 -- Children --------------------------------------------------------------------------------------
 
 local childOfTable
 
 -- Apart from its caller: LuaJIT's tracer does not compile functions that make closures.
 local function runBlock(buffer, block)
-  return runLater(buffer, function(target) K.child(target, block()) end)
+  return live.block(buffer, function(target) K.child(target, block()) end)
 end
 
 local function child(buffer, value)
@@ -117,6 +120,7 @@ function childOfTable(buffer, value)
   if K.isClass(value) then return put(buffer, escape(K.str(value))) end
   if value._kind == K.kinds.element then return append(buffer, value) end
   if value._isRaw then return put(buffer, value._text) end
+  if value._isReference then return live.child(buffer, value) end
   if K.understands(value, "asHtml") then
     local shown = value:asHtml()
     if rawequal(shown, value) then shown = K.str(value) end
@@ -173,6 +177,9 @@ end
 
 -- The same for others: what they collect themselves is written.
 function K.collectMarkup(buffer, list, write)
+  if type(list) == "table" and not K.isClass(list) and list._isLiveSource then
+    return live.items(buffer, list, write)
+  end
   child(buffer, list:collect_(function(value)
     local inner = open()
     write(inner, value)
@@ -227,7 +234,7 @@ local function beginPage(media)
   local buffer = open()
   buffer.live = true
   sending[1], sending[2] = buffer, media
-  if media then put(buffer, DECLARATION) end
+  if media then put(buffer, DECLARATION) else buffer.page = true end
   return buffer
 end
 K.beginPage = beginPage
@@ -235,7 +242,10 @@ K.beginPage = beginPage
 -- The page, without what was sent of it.
 local function endPage(buffer, media)
   sending[1] = nil
-  if not media then return K.handOver(buffer) end
+  if not media then
+    if buffer.page ~= true then live.endPage(buffer) end
+    return K.handOver(buffer)
+  end
   return setmetatable({ _html = finished(buffer), _media = media, _whole = true }, methods)
 end
 K.endPage = endPage

@@ -7,9 +7,17 @@
 --   `[1]`, `[2]`  address and length of a page that is done, until Rust has copied it (page.rs)
 --   `live`        it is being sent: blocks run at once
 --   `marks`       { place, writer, … }: what is run whenever the markup is written
+--   `page`        true, or the state of the live parts (live/slot.lua), where it becomes a page of a
+--                 browser; false where it becomes a text
+--   `pending`     attributes of the tag being written that are live; `itemKey` the `key:` of an item
 --   `taken`       bytes that were sent already; `moves` while the window does; `grown` when it is not
 --                 the first, so that more than it was written
 local K = ...
+
+-- What the room `live/` adds to pages: it is loaded later.
+local live = {}
+K.live = live
+
 local ffi = require("ffi")
 local cast, copy, textAt, setmetatable, getmetatable, tonumber =
   ffi.cast, ffi.copy, ffi.string, setmetatable, getmetatable, tonumber
@@ -70,6 +78,7 @@ function K.isHandedOver(value) return getmetatable(value) == Written end
 local function new()
   local buffer = { false, 0, text = newText(), window = Window() }
   buffer.live, buffer.marks, buffer.taken, buffer.moves, buffer.grown = false, false, 0, false, false
+  buffer.page, buffer.pending, buffer.itemKey = false, false, nil
   setmetatable(buffer, Written)
   return buffer
 end
@@ -110,6 +119,7 @@ end
 -- Keeps an empty buffer for others.
 local function rest(buffer, size)
   buffer.live, buffer.marks, buffer.taken, buffer.moves = false, false, 0, false
+  buffer.page, buffer.pending, buffer.itemKey = false, false, nil
   if free < POOL and size <= KEPT then
     free = free + 1
     pool[free] = buffer

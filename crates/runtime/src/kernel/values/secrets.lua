@@ -90,6 +90,7 @@ local MOST_DIGITS = 64
 local SecureRandom = K.newClass("SecureRandom", Object)
 
 local function token(count) return base64url(native.secureRandom(count)) end
+K.randomToken = token
 
 -- Decimal digits, each equally likely: bytes from 250 on are drawn again.
 local function digits(count)

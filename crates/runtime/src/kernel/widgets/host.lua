@@ -1,7 +1,7 @@
 -- Native windows: trees of widgets as JSON for the process that shows them, changes as frames, and what the user
 -- does as events (docs/design/windows.md).
 local K = ...
-local type, rawget, rawset, ipairs, pairs = type, rawget, rawset, ipairs, pairs
+local type, rawget, ipairs, pairs, error, setmetatable = type, rawget, ipairs, pairs, error, setmetatable
 local native, classes = K.native, K.classes
 
 -- A record in JSON, with its keys in order; what is nil is left out.
@@ -54,72 +54,82 @@ end
 
 local build
 
-local function visible(self, widgets)
+local function nodesOf(self, widgets)
   local nodes = {}
   for _, one in ipairs(widgets) do
-    local id = build(self, one)
-    if not one:hidden() then nodes[#nodes + 1] = id end
+    if not one:hidden() then nodes[#nodes + 1] = build(self, one) end
   end
-  return nodes
+  return list(nodes)
 end
 
+-- The nodes inside a widget. Those that stay keep their ids, so that the host keeps them as they are.
 local function contents(self, widget)
-  if widget._view == "Grid" then
-    local rows = {}
-    for i, row in ipairs(widget:_rowsInside()) do rows[i] = list(visible(self, row)) end
-    return list(rows)
-  end
-  return list(visible(self, widget:_inside()))
+  if widget._view ~= "Grid" then return nodesOf(self, widget:_inside()) end
+  local rows = {}
+  for i, row in ipairs(widget:_rowsInside()) do rows[i] = nodesOf(self, row) end
+  return list(rows)
 end
 
-local function slotOfContents(widget) return widget._view == "Grid" and "rows" or "children" end
-
--- What stands in the widget is no longer shown.
+-- No property of the widget, nor of those inside, is followed any more.
 local function forget(self, widget)
   local held = self.held[widget]
   if not held then return end
   self.held[widget] = nil
-  self.widgets[held.id] = nil
   for _, stop in ipairs(held.stops) do stop() end
   for _, one in ipairs(held.inside) do forget(self, one) end
 end
 
-local function mark(self, slot, widget, read)
+-- The value is sent when the events of now are over, if it is another one than the host has.
+local function mark(self, slot, widget, read, isAlways)
   if not self.dirty[slot] then self.order[#self.order + 1] = slot end
-  self.dirty[slot] = { widget = widget, read = read }
+  self.dirty[slot] = { widget = widget, read = read, isAlways = isAlways }
   self:schedule()
 end
 
--- Follows a property: its value is sent when the events of now are over, if it is another one than the host has.
-local function follow(self, held, widget, name, slot, read)
-  held.stops[#held.stops + 1] = K.watchProperty(widget, name, function() mark(self, slot, widget, read) end)
+local function markContents(self, widget)
+  local held = self.held[widget]
+  if not held then return end
+  mark(self, held.id .. (widget._view == "Grid" and ".rows" or ".children"), widget, function()
+    for _, one in ipairs(held.inside) do forget(self, one) end
+    held.inside = widget:_inside()
+    return contents(self, widget)
+  end, true)
 end
 
+-- Among others that are stacked, a frame is a size only.
 local function frameOf(widget)
   local frame = widget:frame()
-  if frame == nil then return nil end
-  return { x = frame:x(), y = frame:y(), width = frame:width(), height = frame:height() }
+  if frame == nil then return {} end
+  local parent = rawget(widget, "_parent")
+  local isPlaced = parent and parent:isPlaced()
+  return { x = isPlaced and frame:x() or nil, y = isPlaced and frame:y() or nil, width = frame:width(), height = frame:height() }
 end
 
 local function followAll(self, held, widget)
   local id = held.id
+  local function watch(name, update) held.stops[#held.stops + 1] = K.watchProperty(widget, name, update) end
+  local function follow(name, slot, read, isAlways)
+    watch(name, function() mark(self, id .. "." .. slot, widget, read, isAlways) end)
+  end
   for _, name in ipairs(shown[widget._view] or {}) do
-    follow(self, held, widget, name, id .. "." .. name, function() return wired(widget, name) end)
+    follow(name, name, function() return wired(widget, name) end)
   end
-  if widget._properties.selection then
-    follow(self, held, widget, "selection", id .. ".value", function() return widget:value() end)
-  end
-  follow(self, held, widget, "enabled", id .. ".enabled", function() return widget:enabled() end)
-  follow(self, held, widget, "label", id .. ".label", function() return K.accessibleName(widget) end)
-  follow(self, held, widget, "hidden", id .. ".hidden", function()
+  if widget._properties.selection then follow("selection", "value", function() return widget:value() end) end
+  follow("enabled", "enabled", function() return widget:enabled() end)
+  follow("label", "label", function() return K.accessibleName(widget) end)
+  watch("hidden", function()
     local parent = rawget(widget, "_parent")
-    if parent and self.held[parent] then self.renew(parent) end
+    if parent then markContents(self, parent) end
+  end)
+  watch("frame", function()
+    for _, name in ipairs { "x", "y", "width", "height" } do
+      mark(self, id .. "." .. name, widget, function() return frameOf(widget)[name] end)
+    end
   end)
   local property = inner[widget._view]
-  if property then follow(self, held, widget, property, id .. "." .. property, function() self.renew(widget) end) end
+  if property then watch(property, function() markContents(self, widget) end) end
   if widget._view == "Table" then
-    local function rows() return record("count", #widget:items()) end
-    follow(self, held, widget, "items", id .. ".rows", rows)
+    follow("items", "rows", function() return record("count", #widget:items()) end, true)
   end
 end
 
@@ -129,38 +139,43 @@ local function columnTitles(widget)
   return list(titles)
 end
 
+local function addMenus(self, held, widget, node)
+  local menus = {}
+  for i, menu in ipairs(widget:_menus()) do
+    held.inside[#held.inside + 1] = menu
+    menus[i] = build(self, menu)
+  end
+  if #menus > 0 then node:at_put_("menu", list(menus)) end
+end
+
 function build(self, widget)
   forget(self, widget)
-  self.count = self.count + 1
-  local id, kind = self.count, widget._view
-  local held = { id = id, stops = {}, inside = {} }
-  self.held[widget], self.widgets[id] = held, widget
+  local id = self.ids[widget]
+  if not id then
+    id = self.count + 1
+    self.count, self.ids[widget], self.widgets[id] = id, id, widget
+  end
+  local held, kind = { id = id, stops = {}, inside = {} }, widget._view
+  self.held[widget] = held
   local node = record("id", id, "kind", kind)
   local function set(name, value)
     if value == nil then return end
     node:at_put_(name, value)
     self.sent[id .. "." .. name] = K.json(value)
   end
-  set("label", K.accessibleName(widget))
+  if widget._isControl and kind ~= "Label" or widget:label() ~= "" then set("label", K.accessibleName(widget)) end
   set("enabled", widget:enabled())
-  for name, value in pairs(frameOf(widget) or {}) do set(name, value) end
+  for name, value in pairs(frameOf(widget)) do set(name, value) end
   for _, name in ipairs(shown[kind] or {}) do set(name, wired(widget, name)) end
   if inner[kind] then
     held.inside = widget:_inside()
-    node:at_put_(slotOfContents(widget), contents(self, widget))
+    node:at_put_(kind == "Grid" and "rows" or "children", contents(self, widget))
   end
   if kind == "Table" then
     set("columns", columnTitles(widget))
-    set("rows", record("count", #widget:items()))
+    node:at_put_("rows", record("count", #widget:items()))
   end
-  if widget._menus then
-    local menus = widget:_menus()
-    for i, menu in ipairs(menus) do
-      held.inside[#held.inside + 1] = menu
-      menus[i] = build(self, menu)
-    end
-    if #menus > 0 then node:at_put_("menu", list(menus)) end
-  end
+  if widget._menus then addMenus(self, held, widget, node) end
   followAll(self, held, widget)
   return node
 end
@@ -169,42 +184,34 @@ end
 
 local Session = {}
 Session.__index = Session
-setmetatable(Session, { __index = function() return nil end })
 
-local function send(self, value) native.windowSend(self.host, K.json(list(value))) end
+local function send(self, value, n) native.windowSend(self.host, K.json(K.array(value, n or #value))) end
 
--- One frame with the present values of what has changed.
+-- One frame with the present values of what has changed. What the user types in is left out until its events are
+-- handled, so the host may take every value as newer than all it has told.
 local function flush(self)
   local order, dirty = self.order, self.dirty
   self.order, self.dirty, self.isScheduled = {}, {}, false
-  local frame = { 0 }
+  local frame, n = { 0, "", record("ack", self.received) }, 3
   for _, slot in ipairs(order) do
     local one = dirty[slot]
     if self.held[one.widget] and not self.typing[one.widget] then
       local value = one.read()
-      local text = K.json(value)
-      if self.sent[slot] ~= text or value ~= nil and one.widget._view == "Table" and string.find(slot, "rows$") then
-        if not string.find(slot, "%.%a*hidden$") and value ~= K.skip then
-          self.sent[slot] = text
-          frame[#frame + 1], frame[#frame + 2] = slot, K.orNull(value)
-        end
+      local text = K.json(K.orNull(value))
+      if one.isAlways or self.sent[slot] ~= text then
+        self.sent[slot] = text
+        frame[n + 1], frame[n + 2], n = slot, K.orNull(value), n + 2
       end
     end
   end
-  for _, pair in ipairs(self.renewed) do
-    frame[#frame + 1], frame[#frame + 2] = pair[1], pair[2]
-  end
-  self.renewed = {}
-  if #frame > 1 then
-    self.seq = self.seq + 1
-    frame[1] = self.seq
-    send(self, frame)
-  end
+  if n == 3 then return end
+  self.seq = self.seq + 1
+  frame[1] = self.seq
+  send(self, frame, n)
 end
-K.skip = {}
 
 function Session:schedule()
-  if self.isScheduled then return end
+  if self.isScheduled or not self.host then return end
   self.isScheduled = true
   K.fork(function() return K.alone(function() flush(self) end) end)
 end
@@ -229,9 +236,8 @@ local function cells(self, widget, id, range)
   send(self, { self.seq, id .. ".cells", list { first, list(rows) } })
 end
 
-local function closed(self, id)
-  local window = self.widgets[id]
-  if not window then return end
+local function closed(self, window)
+  if not self.held[window] then return end
   forget(self, window)
   for i, one in ipairs(self.windows) do
     if one == window then
@@ -244,12 +250,15 @@ end
 
 local function handle(self, message)
   local first = message:at_(0)
-  if first == "closed" then return closed(self, message:at_(1)) end
+  if first == "closed" then
+    local window = self.widgets[message:at_(1)]
+    return window and closed(self, window)
+  end
   if type(first) ~= "number" then return end
+  self.received = first
   local widget, event = self.widgets[tonumber(message:at_(1))], message:at_(2)
-  if not widget then return end
-  local value = #message > 3 and message:at_(3) or nil
-  if value == K.NULL then value = nil end
+  if not widget or not self.held[widget] then return end
+  local value = message:at_(3)
   local id = self.held[widget].id
   if event == "want" then
     K.fork(function() return K.alone(function() cells(self, widget, id, value) end) end)
@@ -257,8 +266,8 @@ local function handle(self, message)
   end
   if not widget._isControl or not widget:enabled() then return end
   event, value = valueOf(event, value)
-  -- What the user typed is not sent back while more may follow.
-  if widget._properties.value and event ~= "edit" then self.sent[id .. ".value"] = K.json(value) end
+  -- What the user typed is not sent back.
+  if widget._properties.value and event ~= "edit" then self.sent[id .. ".value"] = K.json(K.orNull(value)) end
   self.typing[widget] = true
   K.queueEvent(widget, event, value, function()
     self.typing[widget] = nil
@@ -270,47 +279,31 @@ end
 
 -- Opening and running -----------------------------------------------------------------------------
 
-local function newSession()
-  local self = setmetatable({
-    held = {}, widgets = {}, sent = {}, dirty = {}, order = {}, typing = {}, windows = {}, renewed = {}, count = 0, seq = 0,
-    isScheduled = false,
-  }, Session)
-  -- The widgets inside have changed.
-  self.renew = function(widget)
-    local held = self.held[widget]
-    for _, one in ipairs(held.inside) do forget(self, one) end
-    held.inside = widget:_inside()
-    self.renewed[#self.renewed + 1] = { held.id .. "." .. slotOfContents(widget), contents(self, widget) }
-    return nil
-  end
-  return self
-end
-
 local function open(self, window)
   local node = build(self, window)
-  local size = frameOf(window)
-  if size then node:at_put_("width", size.width) node:at_put_("height", size.height) end
   self.windows[#self.windows + 1] = window
   if self.host then return send(self, { "open", node }) end
   self.host = native.windowOpen(K.json(node))
 end
+K.openInSession = open
 
 -- A process with native windows, which shows this one; raises `unsupported` where there are none. `whenClosed` gets
 -- each window that is closed.
 function K.openNative(window, whenClosed)
-  local self = newSession()
-  self.closed = whenClosed
-  open(self, window)
-  return self
+  local self = setmetatable({
+    held = {}, ids = {}, widgets = {}, sent = {}, dirty = {}, order = {}, typing = {}, windows = {}, count = 0, seq = 0,
+    received = 0, isScheduled = false, host = false, closed = whenClosed,
+  }, Session)
+  local ok, failure = K.try(open, self, window)
+  if ok then return self end
+  forget(self, window)
+  error(failure, 0)
 end
-K.openInSession = open
 
 function K.closeInSession(self, window)
-  local held = self.held[window]
-  if held then
-    send(self, { "close", held.id })
-    closed(self, held.id)
-  end
+  if not self.held[window] then return end
+  send(self, { "close", self.ids[window] })
+  closed(self, window)
 end
 
 -- Handles events until the last window is closed.

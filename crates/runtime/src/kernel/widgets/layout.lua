@@ -99,6 +99,14 @@ K.propertyAlias(Window, "views", "children")
 K.propertyAlias(Window, "view", "children")
 
 K.methods(Widget, {
+  -- Whether the widgets inside stand where their frames say: all of them have one.
+  ["isPlaced"] = function(self)
+    local list = self:_inside()
+    for _, one in ipairs(list) do
+      if one:frame() == nil then return false end
+    end
+    return #list > 0
+  end,
   -- The widget in an area of that size which scrolls.
   ["inScrollView:"] = function(self, frame)
     local scroll = Scroll:new()

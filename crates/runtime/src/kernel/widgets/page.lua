@@ -19,14 +19,6 @@ K.method(Widget, "_page", function(self)
   return K.standard("widgets.st")._views:at_("page")(self)
 end)
 
--- Where all views of a container have frames, they are placed by them.
-local function isPlaced(self)
-  local list = self:_inside()
-  for _, one in ipairs(list) do
-    if one:frame() == nil then return false end
-  end
-  return #list > 0
-end
 local function extent(self)
   local frame = self:frame()
   if frame then return frame:size():x(), frame:size():y() end
@@ -49,7 +41,6 @@ K.methods(Widget, {
     for i = 1, #rows do rows[i] = K.array(rows[i], #rows[i]) end
     return K.array(rows, #rows)
   end,
-  ["isPlaced"] = isPlaced,
   ["placedStyle"] = function(self)
     local width, height = extent(self)
     return string.format("width:%gpx;height:%gpx", width, height)
@@ -59,7 +50,7 @@ K.methods(Widget, {
     local frame = self:frame()
     if frame == nil then return nil end
     local parent = rawget(self, "_parent")
-    if parent and isPlaced(parent) then
+    if parent and parent:isPlaced() then
       return string.format("left:%gpx;bottom:%gpx;width:%gpx;height:%gpx", frame:x(), frame:y(), frame:width(), frame:height())
     end
     return string.format("width:%gpx;height:%gpx", frame:width(), frame:height())

@@ -150,19 +150,27 @@ K.putProperty = put
 -- what cannot tell of its changes.
 local blocks = {}
 
+local function observeAll(entry, stops, references)
+  for i = 1, #references do
+    local ok, stop = K.try(K.observe, references[i], entry.changed)
+    if ok then stops[#stops + 1] = stop end
+  end
+end
+
+local function endAll(stops)
+  for i = 1, #stops do stops[i]() end
+end
+
+-- Runs the block, and observes the references of stores that it reads now.
 local function retrack(self, name, block)
   local entry = rawget(self, "_sources")[name]
   if not entry then return end
-  local value, references
-  local tracked = K["tracked"]
-  if tracked then value, references = tracked(block) else value, references = block(), {} end
+  local tracked = K["tracked"] or function(one) return one(), {} end
+  local value, references = tracked(block)
   entry.value = value
-  for i = 1, #entry.stops do entry.stops[i]() end
+  endAll(entry.stops)
   entry.stops = {}
-  for i = 1, references and #references or 0 do
-    local ok, stop = K.try(K["observe"], references[i], entry.changed)
-    if ok then entry.stops[#entry.stops + 1] = stop end
-  end
+  observeAll(entry, entry.stops, references)
 end
 
 -- Reads the block again; tells of another value.
@@ -171,7 +179,7 @@ local function refresh(self, name, block)
   if not entry or entry.isBusy then return end
   entry.isBusy = true
   local before = entry.value
-  local ok, failure = K.try(retrack, self, name, block)
+  local ok, failure = K.try(function() retrack(self, name, block) end)
   entry.isBusy = false
   if not ok then error(failure, 0) end
   local isSame = K.eq(before, entry.value) and not isWidget(entry.value)
@@ -188,16 +196,16 @@ function startSource(self, name)
     sources = {}
     rawset(self, "_sources", sources)
   end
-  local entry = { stops = {} }
+  local entry = { stops = {}, variables = {} }
   sources[name] = entry
   if isBlock then
     entry.changed = function() refresh(self, name, value) end
     local named = blocks[self] or {}
     blocks[self], named[name] = named, value
+    observeAll(entry, entry.variables, K.variablesRead(value))
     return retrack(self, name, value)
   end
-  if not K["observe"] then return end
-  local ok, stop = K.try(K["observe"], value, function() notify(self, name) end)
+  local ok, stop = K.try(K.observe, value, function() notify(self, name) end)
   if ok then
     entry.stops[1] = stop
   elseif type(stop) ~= "table" or stop.i_kind ~= "unsupported" then
@@ -215,7 +223,8 @@ function stopSource(self, name)
     named[name] = nil
     if next(named) == nil then blocks[self] = nil end
   end
-  for i = 1, #entry.stops do entry.stops[i]() end
+  endAll(entry.stops)
+  endAll(entry.variables)
 end
 
 -- Calls `update` after each change of the property, until what this answers is called.

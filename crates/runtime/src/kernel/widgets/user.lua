@@ -1,6 +1,6 @@
 -- What a user does, as messages: tests of a window press its buttons and fill its fields, without a display.
 local K = ...
-local type, rawget, rawset, ipairs = type, rawget, rawset, ipairs
+local type, rawget, ipairs = type, rawget, ipairs
 local throw = K.throw
 local Widget, Control, classes = K.classes.Widget, K.classes.Control, K.classes
 
@@ -47,19 +47,28 @@ function K.accessibleName(self)
   return root ~= self and root._properties.title and K.readProperty(root, "title") or ""
 end
 
--- By key, accessible name, or the value of a label.
-local function find(self, wanted)
+local function is(self, names)
+  for _, name in ipairs(names) do
+    if K.isKind(self, classes[name]) then return true end
+  end
+  return false
+end
+
+local fields, buttons, choices = { "TextField", "TextView", "NumberField" }, { "Button", "MenuItem", "Checkbox" }, { "PopUp", "Table" }
+local sliders, drawings, tables = { "Slider" }, { "Canvas" }, { "Table" }
+
+-- By key or accessible name; of those with the same name the first with which the user can do that.
+local function find(self, wanted, kinds)
   if K.isWidget(wanted) then return wanted end
   local byKey, byName, names, text = nil, nil, {}, K.str(wanted)
   K.eachWidget(self, function(one)
     local key = one:key()
     if byKey == nil and key ~= nil and K.eq(key, wanted) then byKey = one end
-    if one ~= self and one._isControl and not K.isKind(one, classes.Label) then
-      local name = K.accessibleName(one)
-      if byName == nil and name == text then byName = one end
-      names[#names + 1] = name
-      if key ~= nil then names[#names + 1] = K.str(key) end
-    end
+    if key ~= nil then names[#names + 1] = K.str(key) end
+    if one == self or not one._isControl or K.isKind(one, classes.Label) or kinds and not is(one, kinds) then return end
+    local name = K.accessibleName(one)
+    if byName == nil and name == text then byName = one end
+    names[#names + 1] = name
   end)
   local found = byKey or byName
   if found then return found end
@@ -72,25 +81,22 @@ local function user(self, event, value)
   K.userEvent(self, event, value)
   return self
 end
-local function only(self, what, ...)
-  for _, name in ipairs { ... } do
-    if K.isKind(self, classes[name]) then return end
-  end
-  throw("notAllowed", "a user cannot " .. what .. " " .. K.nameOf(self))
+local function only(self, what, kinds)
+  if not is(self, kinds) then throw("notAllowed", "a user cannot " .. what .. " " .. K.nameOf(self)) end
 end
 local function enter(self, value)
-  only(self, "enter something in", "TextField", "TextView", "NumberField")
+  only(self, "enter something in", fields)
   user(self, "input", value)
   return user(self, "action", value)
 end
-local function toggle(self)
+local function press(self)
+  only(self, "press", buttons)
   if K.isKind(self, classes.Checkbox) then return user(self, "action", not self:value()) end
-  only(self, "press", "Button", "MenuItem")
   return user(self, "action")
 end
 -- A number is the index, anything else one of the items.
 local function choose(self, item)
-  only(self, "choose from", "PopUp", "Table")
+  only(self, "choose from", choices)
   if type(item) == "number" or item == nil then return user(self, "action", item) end
   local items = self:items()
   for i = 1, #items do
@@ -100,45 +106,57 @@ local function choose(self, item)
   throw("notFound", K.repr(item) .. " is no item of " .. K.nameOf(self))
 end
 local function move(self, value)
-  only(self, "move", "Slider")
+  only(self, "move", sliders)
   user(self, "input", value)
   return user(self, "action", value)
 end
 local function pointing(event)
   return function(self, place)
-    only(self, "point at", "Canvas")
+    only(self, "point at", drawings)
     return user(self, event, place)
   end
 end
 
 K.methods(Control, {
-  ["press"] = toggle,
+  ["press"] = press,
   ["enter:"] = enter,
   -- As `enter:`, without Return.
   ["type:"] = function(self, value)
-    only(self, "type in", "TextField", "TextView", "NumberField")
+    only(self, "type in", fields)
     return user(self, "input", value)
   end,
   ["choose:"] = choose, ["moveTo:"] = move, ["pointAt:"] = pointing("point"), ["secondaryPointAt:"] = pointing("secondary"),
   -- The text of a cell is replaced: row and column count from 0.
   ["enter:row:column:"] = function(self, text, row, at)
-    only(self, "edit a cell of", "Table")
+    only(self, "edit a cell of", tables)
     if not self:editable() then throw("notAllowed", "this Table is not editable") end
     return user(self, "edit", { row, at, text })
   end,
   -- The text that a table shows there.
   ["textAtRow:column:"] = function(self, row, at)
-    only(self, "read a cell of", "Table")
+    only(self, "read a cell of", tables)
     local cells = self:_cells(row, 1)[1]
     return cells and cells[at + 1]
   end,
 })
 K.methods(Widget, {
-  ["find:"] = find,
-  ["press:"] = function(self, wanted) return toggle(find(self, wanted)) end,
-  ["enter:in:"] = function(self, value, wanted) return enter(find(self, wanted), value) end,
-  ["choose:in:"] = function(self, item, wanted) return choose(find(self, wanted), item) end,
-  ["moveTo:in:"] = function(self, value, wanted) return move(find(self, wanted), value) end,
+  ["find:"] = function(self, wanted) return find(self, wanted) end,
+  ["press:"] = function(self, wanted)
+    press(find(self, wanted, buttons))
+    return self
+  end,
+  ["enter:in:"] = function(self, value, wanted)
+    enter(find(self, wanted, fields), value)
+    return self
+  end,
+  ["choose:in:"] = function(self, item, wanted)
+    choose(find(self, wanted, choices), item)
+    return self
+  end,
+  ["moveTo:in:"] = function(self, value, wanted)
+    move(find(self, wanted, sliders), value)
+    return self
+  end,
   ["shownText"] = function(self)
     local texts = {}
     K.eachWidget(self, function(one)

@@ -1,0 +1,45 @@
+-- Events of browsers without JavaScript: a form that names the address of the event. The page is
+-- written once more, only to find what the address stands for.
+local K = ...
+local type, find, match, sub = type, string.find, string.match, string.sub
+local native = K.native
+
+-- Where a browser goes after a form: the same page (RFC 9110, section 15.4.4), relative to itself,
+-- so that it holds below any prefix.
+local function showAgain(path, query)
+  local name = match(path, "[^/]*$")
+  native.respond("status", 303)
+  native.respond("location", "./" .. name .. (query and "?" .. query or ""))
+end
+
+-- The fields of the program, without those of events.
+local function fieldsOf(form)
+  local keys, map, n = {}, {}, 0
+  form:keysAndValuesDo_(function(key, value)
+    if find(key, "^_in%.") or key == "_event" then return end
+    n = n + 1
+    keys[n], map[key] = key, value
+  end)
+  return K.dictionary(keys, map, n)
+end
+
+-- Answers whether the page has the event.
+function K.plainEvent(object, path, query, reference)
+  local address = native.exchange("form", "_event")
+  if type(address) ~= "string" then return false end
+  local found, page = K.tryPath(object, "get", path, nil, reference, false)
+  if not found or type(page) ~= "table" or page._kind ~= K.kinds.element then return false end
+  local view = K.newView(false)
+  view:write(page)
+  local slot = view:find(address)
+  if not slot or slot.kind ~= "event" then return false end
+  local form = native.exchange("form", "")
+  form:keysAndValuesDo_(function(key, value)
+    local at = match(key, "^_in%.([%d.]+)$")
+    local field = at and view:find(at)
+    if field and field.field then K.enterField(field, value) end
+  end)
+  if slot.name == "submit" then slot.block(fieldsOf(form)) else slot.block(nil) end
+  showAgain(path, query)
+  return true
+end

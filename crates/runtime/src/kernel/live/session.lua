@@ -1,0 +1,262 @@
+-- The session of a view: frames to a client, events from it.
+--
+-- A page's own address, opened as a WebSocket with the protocol `live.runnel`, runs its `get` again.
+-- The element that it answers becomes a view, unless the client comes back to one that still waits.
+-- Where no WebSocket comes through, frames are server-sent events, and events are posted.
+--
+-- A transport has `offer(frame)`, which does not wait and answers whether the frame was taken, and
+-- `send(frame)`, which waits for room.
+local K = ...
+local type = type
+local native, try = K.native, K.try
+
+-- Frames that a view keeps for a client that comes back, and seconds that it waits for one.
+local RING, PATIENCE = 64, 30
+-- Views that wait for their clients, of one isolate.
+local MOST_WAITING = 1000
+
+-- Seconds that the block of an event may run.
+local LONGEST = 30
+
+local waiting, waitingCount = {}, 0
+local within = K.classes.Block._methods.timeout_
+
+local function tellFailure(view, raised)
+  view:tell("error", "Something went wrong. Please try again.")
+  K.reportError("an event of a page failed: ", raised)
+end
+
+local function numberOf(text)
+  if type(text) == "number" then return text end
+  local number = type(text) == "string" and tonumber((string.gsub(text, ",", ".")))
+  return number or nil
+end
+
+-- Assigns what a user entered in a field.
+function K.enterField(slot, value)
+  local reference = slot.value
+  if slot.field == "boolean" then value = value == true or value == "on" or value == "true"
+  elseif type(value) ~= "string" then return
+  elseif slot.field == "number" then
+    local number = numberOf(value)
+    if number == nil and value ~= "" then return end
+    value = number
+  end
+  -- The field shows it already.
+  slot.sent = K.json(slot.field == "boolean" and value or (value == nil and "" or K.str(value)))
+  reference:setValue_(value)
+end
+
+local function run(view, address, name, value)
+  local slot = view:find(address)
+  if not slot then return end
+  if slot.kind == "event" then
+    if slot.name == name then within(function() slot.block(value) end, LONGEST) end
+  elseif slot.field and (name == "input" or name == "change") then
+    K.enterField(slot, value)
+  end
+end
+
+-- One event, with its number in the view: what came before is not done again.
+local function receive(view, n, address, name, value)
+  if type(n) ~= "number" or type(address) ~= "string" or type(name) ~= "string" then return end
+  if n <= view.heard then return end
+  view.heard = n
+  view.holds = true
+  local ok, raised = try(function() run(view, address, name, value) end)
+  view.holds = false
+  if not ok then
+    if not K.catchable(raised) then error(raised, 0) end
+    tellFailure(view, raised)
+  end
+  view:markBlocks()
+  view:tell("ack", n)
+  K.wakeView(view)
+end
+
+local View = K.viewMethods
+
+-- Sends a frame. A client that reads slowly is waited for: until then its slots are only marked.
+function View:send(parts)
+  self.seq = self.seq + 1
+  local frame = "[" .. self.seq .. "," .. parts .. "]"
+  self.ring[self.seq % RING] = frame
+  local transport = self.transport
+  if not transport or transport.offer(frame) then return end
+  self.slow = true
+  native.fork(function()
+    try(transport.send, frame)
+    if self.transport == transport then self.slow = false end
+    if #self.dirty > 0 or self.control then K.wakeView(self) end
+  end, nil, false, true)
+end
+
+-- The whole of a view for a client that shows another state of it.
+local function sendAll(view, text, print, isSame)
+  view:tell("view", view.token)
+  if not isSame then
+    view:tell("page", string.match(text, "<body[^>]*>(.*)</body>") or text)
+    view:tell("f", print)
+    -- The head has slots, too: of texts, such as the title.
+    for _, slot in ipairs(view.root) do
+      if slot.kind == "attribute" and not slot.entry then view:mark(slot) end
+    end
+    return view:flush()
+  end
+  local parts = {}
+  for _, slot in ipairs(view.root) do
+    local json = K.wholeSlot(slot)
+    if json then parts[#parts + 1] = '"' .. slot:address() .. '",' .. json end
+  end
+  parts[#parts + 1] = '"",' .. K.json(view.control)
+  view.control = nil
+  view:send(table.concat(parts, ","))
+end
+
+local function open(transport, element, print)
+  local view = K.newView(true)
+  view.token, view.ring, view.transport = K.randomToken(16), {}, transport
+  local text, own = view:write(element)
+  sendAll(view, text, own, own == print)
+  return view
+end
+
+-- The view that a client comes back to, with the frames that it missed sent again.
+local function resume(transport, token, seq)
+  local view = waiting[token]
+  if not view or type(seq) ~= "number" or seq > view.seq or view.seq - seq >= RING then return nil end
+  waiting[token], waitingCount = nil, waitingCount - 1
+  view.transport, view.slow = transport, false
+  for n = seq + 1, view.seq do transport.send(view.ring[n % RING]) end
+  view:tell("ack", view.heard)
+  K.wakeView(view)
+  return view
+end
+
+-- Keeps a view for a client that lost its connection.
+local function keep(view)
+  view.transport, view.slow = nil, true
+  if waitingCount >= MOST_WAITING then return view:close() end
+  waiting[view.token], waitingCount = view, waitingCount + 1
+  native.fork(function()
+    try(native.sleep, PATIENCE)
+    if waiting[view.token] ~= view or view.transport then return end
+    waiting[view.token], waitingCount = nil, waitingCount - 1
+    view:close()
+  end, nil, false, true)
+end
+
+-- The view for the first message of a client: `["hello", token, seq, fingerprint]`; nil if it is none.
+local function greet(transport, text, element)
+  local hello = K.parseJSON(text)
+  if type(hello) ~= "table" or not hello._isArray or hello[1] ~= "hello" then return nil end
+  return type(hello[2]) == "string" and resume(transport, hello[2], hello[3])
+    or open(transport, element, hello[4])
+end
+
+local function hear(view, message)
+  if type(message) == "table" and message._isArray then
+    receive(view, message[1], message[2], message[3], message[4])
+  end
+end
+
+-- WebSockets --------------------------------------------------------------------------------------------
+
+local function converse(socket, element)
+  local transport = {
+    offer = function(frame) return native.socketOffer(socket, frame, false) end,
+    send = function(frame) return native.socketSend(socket, frame, false) end,
+  }
+  local first = native.socketNext(socket)
+  local view = type(first) == "string" and greet(transport, first, element)
+  if not view then return end
+  local ok, failure = try(function()
+    while true do
+      local message = native.socketNext(socket)
+      if message == nil then return end
+      if type(message) == "string" then hear(view, K.parseJSON(message)) end
+    end
+  end)
+  if view.transport == transport then keep(view) end
+  if not ok then error(failure, 0) end
+end
+
+local Session = K.newClass("LiveSession", K.classes.WebSocket)
+K.methods(Session, { ["description"] = function() return "the session of a live page" end })
+
+local function socketSession(element)
+  local session = Session:new()
+  session.i_opened = function() converse(session._native, element) end
+  return session
+end
+
+-- Server-sent events --------------------------------------------------------------------------------------
+
+-- Frames that wait in a stream, and seconds after which an empty line keeps it open.
+local MOST_FRAMES, QUIET = 64, 20
+
+-- Views of streams, for their events, by token.
+local streams = {}
+
+local function newStream()
+  local queue, sleeper, closed = {}, nil, false
+  local stream = {}
+  function stream.offer(frame)
+    if #queue >= MOST_FRAMES then return false end
+    queue[#queue + 1] = frame
+    if sleeper then native.cancel(sleeper) end
+    return true
+  end
+  function stream.send(frame)
+    while not closed and not stream.offer(frame) do native.sleep(0.05) end
+  end
+  -- Writes frames until the client is gone.
+  function stream.run(put)
+    while true do
+      while #queue > 0 do
+        local frames = queue
+        queue = {}
+        for i = 1, #frames do put("data: " .. frames[i] .. "\n\n") end
+      end
+      sleeper = native.fork(function() native.sleep(QUIET) end, nil, true)
+      local ok = try(native.join, sleeper)
+      sleeper = nil
+      if ok then put(":\n\n") end
+    end
+  end
+  function stream.close() closed = true end
+  return stream
+end
+
+local function eventSession(element, hello)
+  return K.writtenContent(function(put)
+    local stream = newStream()
+    local view = greet(stream, hello, element)
+    if not view then return end
+    streams[view.token] = view
+    local ok, failure = try(stream.run, put)
+    stream.close()
+    streams[view.token] = nil
+    if view.transport == stream then keep(view) end
+    if not ok then error(failure, 0) end
+  end, "text/event-stream")
+end
+
+-- An event that a client posts: `runnel-view` names its view. Answers whether it was one.
+function K.postedEvent(message)
+  local token = native.exchange("header", "runnel-view")
+  if token == nil then return false end
+  local view = streams[token]
+  if not view then
+    K.throw("gone", "this view is not open here", { i_hint = "load the page again" })
+  end
+  hear(view, K.parseJSON(message))
+  return true
+end
+
+-- The answer to a client that asks for the session of a page: over a WebSocket, or over events that
+-- begin with the client's first message.
+function K.openLive(element, hello)
+  if type(hello) == "string" then return eventSession(element, hello) end
+  return socketSession(element)
+end

@@ -1,0 +1,134 @@
+// Parts of the client of live pages that few visits need: navigation without loading the page again,
+// errors of the server, and server-sent events where no WebSocket comes through.
+let client;
+
+// Navigation -------------------------------------------------------------------------------------------
+
+// Scripts and styles: where they differ, the page is loaded as a whole.
+const assets = (page) => [...page.querySelectorAll("script[src], style, link[rel=stylesheet]")]
+  .map((element) => element.getAttribute("src") || element.getAttribute("href") || element.textContent)
+  .join();
+
+// The address of a page, without its parts.
+const address = () => location.pathname + location.search;
+let shown = address();
+
+// Shows another page of this server. `isBack`: the location bar has its address already.
+const visit = async (url, isBack) => {
+  client.sendTyped();
+  try {
+    const answer = await fetch(url, { headers: { accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const script = page.querySelector("script[data-f]");
+    if (!script || assets(page) !== assets(document)) throw 0;
+    if (!isBack) history.pushState(null, "", answer.url);
+    shown = address();
+    document.title = page.title;
+    document.documentElement.lang = page.documentElement.lang;
+    document.body.replaceWith(page.body);
+    client.start(script.dataset.f);
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target) target.scrollIntoView();
+    else if (!isBack) scrollTo(0, 0);
+    // Screen readers begin with the new page.
+    const autofocus = document.querySelector("[autofocus]");
+    if (autofocus) autofocus.focus();
+    announce(page.title);
+  } catch {
+    location.assign(url);
+  }
+};
+
+// Says the title of the new page to those who cannot see it.
+const announce = (title) => {
+  const place = document.createElement("p");
+  place.setAttribute("role", "status");
+  place.setAttribute("aria-live", "polite");
+  place.style.cssText = "position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)";
+  document.body.append(place);
+  setTimeout(() => place.textContent = title, 100);
+};
+
+const followLinks = () => {
+  addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[live]");
+    const isOther = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    if (!link || event.defaultPrevented || isOther || link.target || link.origin !== location.origin) return;
+    event.preventDefault();
+    visit(link.href);
+  });
+  addEventListener("popstate", () => {
+    // Not for another part of the same page.
+    if (address() !== shown) visit(location.href, true);
+  });
+};
+
+// Errors -----------------------------------------------------------------------------------------------
+
+// Shows an error until the next event of the user.
+const complain = (text) => {
+  let place = document.querySelector("[data-live-error]");
+  if (!place) {
+    place = document.createElement("p");
+    place.dataset.liveError = "";
+    place.setAttribute("role", "alert");
+    document.body.append(place);
+  }
+  place.textContent = text;
+};
+const forgetError = () => document.querySelector("[data-live-error]")?.remove();
+
+// What the server says beside the slots.
+const control = ({ go, page, error, reload }) => {
+  if (error != null) complain(error);
+  if (reload) {
+    location.reload();
+  } else if (go != null && page == null) {
+    visit(go);
+  } else if (go != null) {
+    history.pushState(null, "", go);
+    shown = address();
+  }
+};
+
+// Server-sent events -----------------------------------------------------------------------------------
+
+// Frames as events of a stream at the page's own address; events by POST, one after the other.
+const open = () => {
+  const url = new URL(location);
+  url.searchParams.set("_live", client.hello());
+  const source = new EventSource(url);
+  let isOpen = true, last = Promise.resolve();
+  const fail = () => {
+    if (isOpen) client.lost();
+  };
+  const post = (body) => fetch(location, {
+    method: "POST", body, headers: {
+      "content-type": "application/vnd.runnel.event+json", "runnel-view": client.view(),
+    },
+  });
+  source.onmessage = ({ data }) => {
+    if (isOpen) client.receive(data);
+  };
+  source.onerror = fail;
+  return {
+    send: (body) => {
+      last = last.then(() => isOpen && post(body)).then((answer) => {
+        if (answer && !answer.ok) throw 0;
+      }).catch(fail);
+    },
+    close: () => {
+      isOpen = false;
+      source.close();
+    },
+  };
+};
+
+export default (given) => {
+  if (!client) {
+    client = given;
+    followLinks();
+    for (const type of ["click", "input", "submit"]) addEventListener(type, forgetError, true);
+  }
+  return { control, open };
+};
