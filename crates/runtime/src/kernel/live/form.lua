@@ -35,7 +35,9 @@ function K.plainEvent(object, path, query, reference)
     return K.eventIn(shown, address, fieldsOf(native.exchange("form", "")))
   end
   local found, page = K.tryPath(object, "get", path, nil, reference, false)
-  if not found or type(page) ~= "table" or page._kind ~= K.kinds.element then return false end
+  if not found then page = path == "/" and object or nil end
+  if type(page) == "table" and page._isWidget then page = page:_page() end
+  if type(page) ~= "table" or page._kind ~= K.kinds.element then return false end
   local view = K.newView(false)
   view:write(page)
   local slot = view:find(address)
