@@ -5,6 +5,7 @@ pub(crate) mod browser;
 pub(crate) mod http;
 pub(crate) mod live_server;
 pub(crate) mod load;
+pub(crate) mod relay;
 pub(crate) mod terminal;
 
 use std::collections::HashSet;
