@@ -52,6 +52,17 @@ pub struct GraphEdge {
     pub label: String,
 }
 
+/// A connection `from → to` of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GraphConnection {
+    /// The sending end: its number and its label.
+    pub from: (usize, String),
+    /// The receiving end.
+    pub to: (usize, String),
+    /// The connector.
+    pub label: String,
+}
+
 impl Graph {
     /// What a store is made of; the store is the first node.
     pub fn of(store: &dyn Store) -> Self {
@@ -73,6 +84,28 @@ impl Graph {
             builder.edge(from, String::new(), store.clone(), 0);
         }
         builder.graph
+    }
+
+    /// Draws connections between things that are no stores: each a sending end, a receiving end and
+    /// the connector. An end is a number that tells things apart, and a label.
+    pub fn connect(&mut self, connections: &[GraphConnection]) {
+        let mut known: HashMap<usize, usize> = HashMap::new();
+        for connection in connections {
+            if self.nodes.len() + 2 > GRAPH_NODES || self.edges.len() >= MAX_EDGES {
+                self.complete = false;
+                return;
+            }
+            let from = self.end(&mut known, &connection.from);
+            let to = self.end(&mut known, &connection.to);
+            self.edges.push(GraphEdge { from, to, label: connection.label.clone() });
+        }
+    }
+
+    fn end(&mut self, known: &mut HashMap<usize, usize>, end: &(usize, String)) -> usize {
+        *known.entry(end.0).or_insert_with(|| {
+            self.nodes.push(GraphNode { label: end.1.clone(), name: false });
+            self.nodes.len() - 1
+        })
     }
 
     fn below(&self, node: usize) -> impl Iterator<Item = &GraphEdge> {

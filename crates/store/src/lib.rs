@@ -45,7 +45,7 @@ pub use content::{Body, Content, EntityTag, Form, Lazy, Metadata};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
-pub use graph::{GRAPH_NODES, Graph, GraphEdge, GraphNode, draw_graph, graph_svg};
+pub use graph::{GRAPH_NODES, Graph, GraphConnection, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use query::run::run_query;
 pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort};
 pub use reference::Reference;

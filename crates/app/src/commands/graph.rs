@@ -1,7 +1,8 @@
 //! `runnel graph`: what the stores of a program are made of.
 //!
 //! The program runs up to its end, but its servers do not listen, its input is at its end and it
-//! prints nothing. Then the root of each of its servers and each scheme that it installed is drawn.
+//! prints nothing. Then the root of each of its servers, each scheme that it installed and each
+//! connection that stands are drawn.
 
 use crate::console::Console;
 use crate::event_loop::{block_on, started};
@@ -10,7 +11,7 @@ use crate::report::Report;
 use crate::run::RunningProgram;
 use crate::world::World;
 use runnel_runtime::Isolate;
-use runnel_store::{Store, draw_graph, graph_svg};
+use runnel_store::{Graph, GraphConnection, Store, draw_graph};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -20,7 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Draws a program: as text on standard output, or as a picture in a file.
 pub(crate) fn run(path: &Path, args: &[String], svg: Option<&Path>, report: &Report) -> u8 {
-    looked_at(path, args, report, async |isolate, name| draw(&isolate.installed(), name, svg))
+    looked_at(path, args, report, async |isolate, name| {
+        draw(&isolate.installed(), &isolate.connections().await, name, svg)
+    })
 }
 
 /// Runs the top level of a program without side effects and returns its stores.
@@ -88,15 +91,23 @@ async fn installs(
     Ok(())
 }
 
-fn draw(stores: &[(String, Rc<dyn Store>)], name: &str, svg: Option<&Path>) -> u8 {
-    if stores.is_empty() {
+fn draw(
+    stores: &[(String, Rc<dyn Store>)],
+    connections: &[GraphConnection],
+    name: &str,
+    svg: Option<&Path>,
+) -> u8 {
+    if stores.is_empty() && connections.is_empty() {
         Console::error(&format!(
-            "note: {name} serves nothing and installs no scheme: there is nothing to draw"
+            "note: {name} serves nothing, installs no scheme and connects nothing: \
+             there is nothing to draw"
         ));
         return 0;
     }
     if let Some(file) = svg {
-        return match std::fs::write(file, graph_svg(stores)) {
+        let mut graph = Graph::of_all(stores);
+        graph.connect(connections);
+        return match std::fs::write(file, graph.to_svg()) {
             Ok(()) => 0,
             Err(error) => {
                 Console::error(&format!("error: {} cannot be written: {error}", file.display()));
@@ -104,12 +115,26 @@ fn draw(stores: &[(String, Rc<dyn Store>)], name: &str, svg: Option<&Path>) -> u
             }
         };
     }
-    let drawings: Vec<String> = stores
+    let mut drawings: Vec<String> = stores
         .iter()
         .map(|(name, store)| format!("{name}\n{}", indented(&draw_graph(&**store))))
         .collect();
+    if !connections.is_empty() {
+        drawings.push(listed(connections));
+    }
     Console::part(&drawings.join("\n"));
     0
+}
+
+/// The connections as the branches of one tree.
+fn listed(connections: &[GraphConnection]) -> String {
+    let mut text = String::from("connections\n");
+    for (at, connection) in connections.iter().enumerate() {
+        let branch = if at + 1 == connections.len() { "└─" } else { "├─" };
+        let (from, to) = (&connection.from.1, &connection.to.1);
+        text.push_str(&format!("{branch} {from} → {to}\n"));
+    }
+    text
 }
 
 /// A drawing as the branch of its name.

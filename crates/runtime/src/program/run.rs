@@ -8,7 +8,7 @@ use crate::program::known::KernelNames;
 use crate::values::native::{native_store, push_store};
 use crate::values::push::push_value;
 use runnel_compile::compile;
-use runnel_store::{Context as Call, Store, Value};
+use runnel_store::{Context as Call, GraphConnection, Store, Value};
 use runnel_syntax::{Diagnostic, Severity};
 use std::rc::Rc;
 
@@ -334,6 +334,20 @@ impl Isolate {
         };
         stack.set_top(top);
         stores
+    }
+
+    /// The connections that the program has made and that stand. For graphs.
+    pub async fn connections(&self) -> Vec<GraphConnection> {
+        let Ok(Some(text)) = self.call_entry("connectionText", None).await else {
+            return Vec::new();
+        };
+        let connection = |line: &str| {
+            let mut columns = line.split('\t');
+            let mut end = || Some((columns.next()?.parse().ok()?, columns.next()?.to_string()));
+            let (from, to) = (end()?, end()?);
+            Some(GraphConnection { from, to, label: columns.next()?.to_string() })
+        };
+        text.lines().filter_map(connection).collect()
     }
 
     /// The property paths of what the program serves and has installed, each with what serves it,

@@ -1,6 +1,7 @@
 //! Integration tests of the runtime, in one binary.
 
 mod compile_loads;
+mod connections;
 mod elements;
 mod fibers;
 mod insertion;

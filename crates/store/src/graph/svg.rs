@@ -35,7 +35,14 @@ path{fill:none;stroke:var(--line)}.back{stroke-dasharray:4 3}.tip{fill:var(--lin
 /// The picture follows the reader's light or dark style and needs nothing from elsewhere. Of what
 /// is too much ([`super::GRAPH_NODES`]) the rest is left out, which a line below says.
 pub fn graph_svg(stores: &[(String, Rc<dyn Store>)]) -> String {
-    draw(&Graph::of_all(stores))
+    Graph::of_all(stores).to_svg()
+}
+
+impl Graph {
+    /// The graph as a picture.
+    pub fn to_svg(&self) -> String {
+        draw(self)
+    }
 }
 
 /// A place in a column: that of a node, or one where a long arrow passes between the boxes.

@@ -30,7 +30,7 @@ end
 
 -- Calls a function with each object that is written to it.
 local Sink = K.newClass("ConnectionSink", Object)
-for _, key in ipairs { "_write", "_branches" } do K.nilKeys[key] = true end
+K.nilKeys._write = true
 K.methods(Sink, {
   ["writeObject:"] = function(self, object) self._write(object) end,
   ["setValue:"] = function(self, object) self._write(object) end,
@@ -60,6 +60,7 @@ function sinkOf(thing)
   elseif thing._isDictionary or not K.understands(thing, "writeObject_") then
     local store = K.asStore(thing)
     write = function(object)
+      if object == nil then return end
       if type(object) == "table" and object._isOperation then return object:applyTo_(store) end
       K.storePost(store, "", object)
     end
@@ -159,7 +160,8 @@ local function writeFrom(connection, left, right)
   if left._isControl then return K.linkConnection(connection, left, K.followControl(left, sink)) end
   if left._isStore then return joinLog(connection, left, sink) end
   if K.holdsElements(left) then
-    writeElements(left, sink)
+    -- A table shows all of them.
+    if not K.isClass(right) and right._isControl then right:setValue_(left) else writeElements(left, sink) end
     return connection
   end
   if joinsItself(left) then return joinOwn(connection, left, sink) end

@@ -8,6 +8,7 @@ for _, key in ipairs { "_links", "_undo", "_linked", "_sink", "_number", "_link"
 
 local Connection = K.newClass("Connection", Object)
 for _, name in ipairs { "MPWConnection", "STConnection" } do K.alias(name, Connection) end
+Connection._plainName = true -- a program may have a class of this name
 K.method(Connection, "_isConnection", true)
 
 -- Sending ends that have connections, for drawings. Weak: a connection lives as long as its ends.

@@ -26,14 +26,31 @@ end
 -- For the end of the program: whether a connection is still to be served.
 function K.isFollowing() return following > 0 end
 
--- How one value is written: a reference and a control take nil as well, a printing stream gets a
--- line for each value.
+-- The name of a variable of the script that a reference names; nil for others. Connections between
+-- variables are as fast as an assignment, so they skip the reference.
+local variables = K.variables
+local function variableOf(thing)
+  if type(thing) ~= "table" or K.isClass(thing) or not thing._isReference or K.defaultStore then return nil end
+  if thing._scheme ~= "var" and thing._scheme ~= "default" then return nil end
+  if rawget(thing, "_get") or rawget(thing, "_store") or string.find(thing._path, "/", 1, true) then return nil end
+  return thing._path
+end
+
+-- Ends that take nil as well: references are deleted, and blocks and actions run.
+local function takesNil(sink)
+  return sink._isPort or sink._write or K.isKind(sink, classes.MapFilter)
+end
+
+-- How one value is written: a printing stream gets a line for each value.
 local function writerTo(sink)
   if type(sink) == "table" and not K.isClass(sink) then
+    local name = variableOf(sink)
+    if name then return function(value) variables[name] = value end end
     if sink._isReference then return function(value) sink:setValue_(value) end end
     if K.isKind(sink, classes.ByteStream) then
       return function(value) if value ~= nil then sink:println_(value) end end
     end
+    if takesNil(sink) then return function(value) sink:writeObject_(value) end end
   end
   return function(value) if value ~= nil then sink:writeObject_(value) end end
 end
@@ -42,18 +59,18 @@ K.writerTo = writerTo
 -- The end stays as it is while the value is the same, so that two ends that follow each other come
 -- to rest. A table may have changed inside.
 local function isSame(old, new)
-  if old == nil or new == nil then return old == new end
-  if type(new) == "table" and rawequal(old, new) then return false end
-  return K.eq(old, new)
+  if type(new) ~= "table" then return rawequal(old, new) end
+  return old ~= nil and not rawequal(old, new) and K.eq(old, new)
 end
 
 -- `reference → end`: the present value, then each new one. Answers what ends it.
 function K.followReference(reference, sink)
   local write, last = writerTo(sink), nil
-  local ended = false
+  local ended, name = false, variableOf(reference)
   local function update()
     if ended then return end
-    local value = reference:value()
+    local value
+    if name then value = variables[name] else value = reference:value() end
     if isSame(last, value) then return end
     last = value
     write(value)

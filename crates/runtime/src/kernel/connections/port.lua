@@ -13,12 +13,22 @@ end
 
 local Port = K.newClass("Port", Object)
 K.alias("MPWPort", Port)
+Port._plainName = true -- a program may have a class of this name
 for _, name in ipairs { "direction", "protocol", "owner", "key" } do K.ivar(Port, name) end
 K.method(Port, "_isPort", true)
 
 local function port(direction, protocol, owner, key)
   return setmetatable({ i_direction = direction, i_protocol = protocol, i_owner = owner, i_key = key },
     Port._methods)
+end
+
+-- The first ends of several.
+local NAMED = 3
+local function branchNames(array)
+  local names = {}
+  for i = 1, math.min(#array, NAMED) do names[i] = K.endName(array[i]) end
+  if #array > NAMED then names[NAMED + 1] = "…" end
+  return "[ " .. table.concat(names, ", ") .. " ]"
 end
 
 -- What an end is called in errors and drawings.
@@ -35,6 +45,7 @@ function K.endName(thing)
     if thing._isPort then return thing:stringValue() end
     if thing._isConnection then return K.endName(thing._source) end
     if K.isKind(thing, classes.MapFilter) then return "a block" end
+    if thing._isArray and K.isBranching(thing) then return branchNames(thing) end
   end
   return K.nameOf(thing)
 end
@@ -109,7 +120,7 @@ function inputsOf(thing)
   if thing._isServer or thing._isSource then return {} end
   if thing._isStore or thing._isDictionary then return { { "store", "at:put:" } } end
   local inputs = {}
-  if K.hasPath(thing) then inputs[1] = { "store", "at:put:" } end
+  if thing._isWidget or K.hasPath(thing) then inputs[1] = { "store", "at:put:" } end
   if understands(thing, "writeObject:") then inputs[#inputs + 1] = { "stream", "writeObject:" } end
   return inputs
 end

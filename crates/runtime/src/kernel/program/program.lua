@@ -121,6 +121,28 @@ function entries.finish()
   native.flush()
 end
 
+-- For graphs: a line for each connection, with the number and the name of its two ends. What stores
+-- and servers are connected to is drawn as their sources.
+local MOST_CONNECTIONS = 1000
+function entries.connectionText()
+  local lines, numbers, count = {}, {}, 0
+  local function numbered(thing)
+    local key = type(thing) == "table" and thing._isReference and thing:stringValue() or thing
+    if not numbers[key] then
+      count = count + 1
+      numbers[key] = count
+    end
+    return numbers[key] .. "\t" .. string.gsub(K.endName(thing), "%c", " ")
+  end
+  for _, connection in ipairs(K.connections()) do
+    if connection:connector() ~= "source" and #lines < MOST_CONNECTIONS then
+      lines[#lines + 1] = numbered(connection:source()) .. "\t" .. numbered(connection:target()) .. "\t"
+        .. connection:connector()
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
 function entries.servingText()
   if #servers > 0 or K.isFollowing() then return "serving" end
 end

@@ -2,6 +2,7 @@
 local K = ...
 local type, rawget, setmetatable = type, rawget, setmetatable
 local throw = K.throw
+local find = string.find
 local Object = K.classes.Object
 
 local Reference = K.classes.Reference
@@ -66,7 +67,9 @@ local function read(self)
   local get = rawget(self, "_get")
   if get then return get() end
   if isVariable(self) then
-    local name, rest = string.match(self._path, "^([^/]*)/?(.*)$")
+    local path = self._path
+    if not find(path, "/", 1, true) then return K.default[path] end
+    local name, rest = string.match(path, "^([^/]*)/?(.*)$")
     local value = K.default[name]
     if rest == "" then return value end
     return K.walk(value, rest)
@@ -79,7 +82,8 @@ local function write(self, value)
   if set then
     set(value)
   elseif isVariable(self) then
-    K.dynamicPut(self._path, K.default, nil, value)
+    local path = self._path
+    if find(path, "/", 1, true) then K.dynamicPut(path, K.default, nil, value) else K.default[path] = value end
   else
     K.storePutAt(storeOf(self), self._path, value, self._scheme)
   end

@@ -23,6 +23,8 @@ function K.toStream(component)
     .. K.nameOf(component))
 end
 
+-- First byte of a text → what makes its stream, for files that are loaded later.
+K.textStreams = {}
 function K.streamOfText(text)
   local first = byte(text)
   if first == 45 then -- -name
@@ -40,9 +42,8 @@ function K.streamOfText(text)
   if first == 37 then -- %…
     return K.mapFilter(function(object) return K.format(text, { object }, 1) end)
   end
-  if first == 33 then -- !command
-    throw("unsupported", "commands cannot be run here: " .. text)
-  end
+  local make = K.textStreams[first]
+  if make then return make(text) end
   return K.mapFilter(function(object) return K.propertyPath(object, text) end)
 end
 
@@ -127,16 +128,21 @@ K.classMethods(Pipeline, {
 
 -- Sources ---------------------------------------------------------------------------------------
 
--- What produces objects by itself: `run` writes them to the target.
+-- What produces objects by itself: `run` writes them to the target (sources.lua).
 local Source = K.newClass("Source", WriteStream)
 K.alias("MPWStreamSource", Source)
 
+for _, field in ipairs { "_stopped", "_writing" } do K.nilKeys[field] = true end
+
+-- Passes an object on; answers whether the source goes on.
+function K.emit(self, object)
+  self._writing = true
+  self:forward_(object)
+  self._writing = false
+  return not self._stopped
+end
+
 K.methods(Source, {
-  ["run"] = function(self)
-    self:produce()
-    self:close()
-    return self:finalTarget()
-  end,
   -- Writes each object to a block instead.
   ["do:"] = function(self, block)
     self:setFinalTarget_(block)
@@ -160,7 +166,7 @@ K.methods(FixedValueSource, {
     local list = K.elementsOf(self.i_values, "values")
     for i = 1, #list do
       if i > 1 and self.i_seconds then pause(self.i_seconds) end
-      if list[i] ~= K.NULL then self:forward_(list[i]) end
+      if list[i] ~= K.NULL and not K.emit(self, list[i]) then return end
     end
   end,
 })

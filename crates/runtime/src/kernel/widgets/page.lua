@@ -67,16 +67,14 @@ K.methods(Widget, {
 -- Properties that follow ------------------------------------------------------------------------------
 
 -- The property as a reference, perhaps through a block that makes another value of it.
-local isFollowing = K["liveMarkup"] ~= nil -- whether elements follow references
 local function live(self, name, block)
   local reference = K.propertyReference(self, name)
-  if not block then return isFollowing and reference or reference:value() end
+  if not block then return reference end
   local arity = K.blockArity(block)
   local function get()
     if arity == 0 then return block() end
     return block(K.readProperty(self, name))
   end
-  if not isFollowing then return get() end
   return setmetatable({
     _scheme = "var", _path = name, _get = get, _observe = rawget(reference, "_observe"),
   }, classes.Reference._methods)
@@ -85,11 +83,16 @@ end
 K.methods(Widget, {
   ["live:"] = function(self, name) return live(self, name) end,
   ["live:with:"] = live,
-  -- The same for what seldom changes: followed only where it was given as a reference or a block.
+  -- The same for what seldom changes: followed only where it is a reference or a block.
   ["slot:with:"] = function(self, name, block)
     local given = K.givenProperty(self, name)
     if type(given) == "function" or K.isLiveReference(given) or name == "dialogs" then return live(self, name, block) end
     return block()
+  end,
+  -- And for what has a default: followed where it was given.
+  ["given:"] = function(self, name)
+    if K.givenProperty(self, name) == nil then return nil end
+    return live(self, name)
   end,
 })
 
