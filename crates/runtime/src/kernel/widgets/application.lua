@@ -47,7 +47,6 @@ local function windowClosed(window)
   local handler = K.givenProperty(window, "closed")
   if handler then handler(window) end
 end
-K.nilKeys._owner = true
 
 -- Windows beside the first one.
 local MOST_WINDOWS = 100
