@@ -5,6 +5,7 @@ mod answers;
 mod browser;
 mod clients;
 mod command_line;
+mod connections;
 mod contracts;
 mod crowded;
 mod database;
