@@ -11,14 +11,19 @@ FUZZ_SECONDS ?= 60
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-build: ## build the command with all optimisations: target/release/runnel
-	$(CARGO) build --release
+build: ## build the command with all optimisations: target/release/runnel, and runnel-window beside it
+	$(CARGO) build --release -p runnel-app -p runnel-window
 
 run: ## build without optimisation and run the tasks application on http://127.0.0.1:51001, with its data in tasks.db
 	$(CARGO) run --profile quick -- examples/tasks.st sqlite:$(DATABASE)
 
-dist: build ## the optimised command and a Debian package in dist/, ready for packaging/Containerfile
-	@mkdir -p dist
+# The command of `dist` has the program of native windows inside.
+dist: export RUNNEL_WINDOW_HOST := $(abspath $(or $(CARGO_TARGET_DIR),target))/window/runnel-window.gz
+dist: ## the optimised command and a Debian package in dist/, ready for packaging/Containerfile
+	@mkdir -p dist $(dir $(RUNNEL_WINDOW_HOST))
+	$(CARGO) build --profile window -p runnel-window
+	gzip -9 -n -c $${CARGO_TARGET_DIR:-target}/window/runnel-window > $(RUNNEL_WINDOW_HOST)
+	$(CARGO) build --release
 	install -m 755 $${CARGO_TARGET_DIR:-target}/release/runnel dist/runnel
 	@if command -v dpkg-deb >/dev/null 2>&1; then packaging/deb dist/runnel dist; \
 	else echo "dpkg-deb is not installed: no Debian package"; fi

@@ -20,6 +20,7 @@ use channel::Channel;
 use gtk::Missing;
 use notice::complain;
 use serde_json::json;
+use std::os::unix::fs::FileTypeExt;
 use std::process::ExitCode;
 
 /// The argument is no descriptor.
@@ -39,6 +40,10 @@ fn main() -> ExitCode {
         complain("usage: runnel-window [DESCRIPTOR OF THE FRAMES, 3 BY DEFAULT]");
         return ExitCode::from(USAGE);
     };
+    if !is_socket(fd) {
+        complain(&format!("descriptor {fd} is not a socket with frames"));
+        return ExitCode::from(USAGE);
+    }
     let mut channel = match Channel::new(gtk::take_channel(fd.into())) {
         Ok(channel) => channel,
         Err(error) => {
@@ -58,4 +63,9 @@ fn main() -> ExitCode {
     complain(&reason);
     channel.send(None, &json!(["failed", reason]));
     ExitCode::from(status)
+}
+
+/// Whether an open descriptor is a socket.
+fn is_socket(fd: u8) -> bool {
+    std::fs::metadata(format!("/dev/fd/{fd}")).is_ok_and(|file| file.file_type().is_socket())
 }

@@ -10,8 +10,8 @@ use std::rc::Rc;
 
 /// Widgets of a session; a node beyond is not made.
 const WIDGETS: usize = 100_000;
-/// Depth of a tree of widgets.
-const DEPTH: usize = 64;
+/// Depth of a tree of widgets. The reader of JSON refuses a frame that is more than twice as deep.
+const DEPTH: usize = 50;
 
 /// Where a widget stands in its container: x, y, width, height, from the bottom left.
 pub(crate) type Frame = [Option<i32>; 4];

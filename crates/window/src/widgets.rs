@@ -15,7 +15,7 @@ use serde_json::Value;
 
 /// Styles of our own: widgets with a frame are as small as their frame.
 pub(crate) const STYLES: &str = "
-.placed { min-height: 0; padding-top: 1px; padding-bottom: 1px; }
+entry.placed, button.placed { min-height: 0; padding-top: 1px; padding-bottom: 1px; }
 .content { padding: 12px; }
 ";
 

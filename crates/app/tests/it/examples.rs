@@ -43,9 +43,16 @@ const SERVING: [Serving; 8] = [
 ];
 
 /// Tested where their ports can be changed, `seed_server.rs`, `machines.rs` and `http_cases.rs`,
-/// where figures are read, `database.rs`, where searches are compared, `search.rs`, and where people
-/// search, `search_page.rs`.
-const ELSEWHERE: [&str; 8] = [
+/// where figures are read, `database.rs`, where searches are compared, `search.rs`, where people
+/// search, `search_page.rs`, and where windows open, `windows.rs`.
+const ELSEWHERE: [&str; 16] = [
+    "7guis-cells",
+    "7guis-circle",
+    "7guis-counter",
+    "7guis-crud",
+    "7guis-flight",
+    "7guis-temperature",
+    "7guis-timer",
     "books",
     "catalogue",
     "http-fixture",
@@ -54,6 +61,7 @@ const ELSEWHERE: [&str; 8] = [
     "library",
     "memory-server",
     "shared-tasks",
+    "tweet",
 ];
 
 fn names() -> BTreeSet<String> {

@@ -16,6 +16,11 @@ pub(crate) struct Drawing {
     pub(crate) steps: Vec<Step>,
 }
 
+/// The largest length, and the largest and smallest scale of nested elements: with more, drawing a
+/// circle takes without end.
+const LENGTH: f64 = 100_000.0;
+const SCALE: f64 = 1_000.0;
+
 /// What an element hands on to those inside.
 #[derive(Clone)]
 struct Style {
@@ -25,6 +30,8 @@ struct Style {
     font_size: f64,
     anchor: f64,
     opacity: f64,
+    /// The scale of all elements around.
+    scale: f64,
 }
 
 impl Default for Style {
@@ -37,6 +44,7 @@ impl Default for Style {
             font_size: 16.0,
             anchor: 0.0,
             opacity: 1.0,
+            scale: 1.0,
         }
     }
 }
@@ -52,9 +60,9 @@ pub(crate) fn draw(text: &str) -> Drawing {
         match part {
             Part::Open(_, _) if styles.len() > DEPTH => break,
             Part::Open(name, attributes) => {
-                let style = styles.last().cloned().unwrap_or_default().inside(&attributes);
+                let mut style = styles.last().cloned().unwrap_or_default().inside(&attributes);
                 drawing.steps.push(Step::Save);
-                transform(attributes.get("transform"), &mut drawing.steps);
+                style.transform(attributes.get("transform"), &mut drawing.steps);
                 if name == "svg" && styles.len() == 1 {
                     drawing.size = ["width", "height"].map(|name| length(attributes.get(name)));
                 }
@@ -105,6 +113,29 @@ impl Style {
         self
     }
 
+    fn transform(&mut self, text: Option<&String>, steps: &mut Vec<Step>) {
+        for part in text.map_or("", String::as_str).split(')') {
+            let Some((name, numbers)) = part.split_once('(') else { continue };
+            let numbers = path::numbers(numbers);
+            match (name.trim_matches([' ', ',']), numbers.as_slice()) {
+                ("translate", [x, rest @ ..]) => {
+                    steps.push(Step::Translate([*x, rest.first().copied().unwrap_or(0.0)]));
+                }
+                ("scale", [x, rest @ ..]) => {
+                    let y = rest.first().unwrap_or(x);
+                    let larger = self.scale * x.abs().max(y.abs());
+                    let smaller = self.scale * x.abs().min(y.abs());
+                    if smaller >= 1.0 / SCALE && larger <= SCALE {
+                        self.scale = larger;
+                        steps.push(Step::Scale([*x, *y]));
+                    }
+                }
+                ("rotate", [angle]) => steps.push(Step::Rotate(angle.to_radians())),
+                _ => {}
+            }
+        }
+    }
+
     fn faded(&self, colour: [f64; 4]) -> [f64; 4] {
         [colour[0], colour[1], colour[2], colour[3] * self.opacity]
     }
@@ -113,30 +144,12 @@ impl Style {
 /// A length in pixels.
 fn length(text: Option<&String>) -> Option<f64> {
     let text = text?.trim().trim_end_matches("px");
-    text.parse().ok().filter(|length: &f64| length.is_finite())
+    let length = text.parse().ok().filter(|length: &f64| length.is_finite());
+    length.map(|length| length.clamp(-LENGTH, LENGTH))
 }
 
 fn number(attributes: &Attributes, name: &str) -> f64 {
     length(attributes.get(name)).unwrap_or(0.0)
-}
-
-fn transform(text: Option<&String>, steps: &mut Vec<Step>) {
-    for part in text.map_or("", String::as_str).split(')') {
-        let Some((name, numbers)) = part.split_once('(') else { continue };
-        let numbers = path::numbers(numbers);
-        match (name.trim_matches([' ', ',']), numbers.as_slice()) {
-            ("translate", [x, rest @ ..]) => {
-                steps.push(Step::Translate([*x, rest.first().copied().unwrap_or(0.0)]));
-            }
-            ("scale", [x, rest @ ..]) => {
-                let scale = [*x, rest.first().copied().unwrap_or(*x)];
-                // A scale of 0 would end all drawing.
-                steps.extend(scale.iter().all(|one| *one != 0.0).then_some(Step::Scale(scale)));
-            }
-            ("rotate", [angle]) => steps.push(Step::Rotate(angle.to_radians())),
-            _ => {}
-        }
-    }
 }
 
 /// Adds the steps of an element.
@@ -248,6 +261,14 @@ mod tests {
     }
 
     #[test]
+    fn sizes_are_bounded() {
+        let nested = "<g transform='scale(100)'>".repeat(9) + "<circle r='1e300'/>";
+        let steps = draw(&nested).steps;
+        assert_eq!(steps.iter().filter(|step| matches!(step, Step::Scale(_))).count(), 1);
+        assert!(steps.contains(&Step::Arc([0.0; 2], LENGTH, [0.0, TAU])));
+    }
+
+    #[test]
     fn saved_states_are_restored() {
         for text in ["<svg><g><rect/>", "</g></svg>", "<svg>a<text x='1'>b</text>", "<g><g><g>"] {
             let steps = draw(text).steps;
@@ -262,6 +283,7 @@ mod tests {
             "<svg width='NaN'",
             "<rect width='1e400'/>",
             "<circle r='-1'/>",
+            "<g transform='scale(1e9) scale(0) translate('/>",
             "<path d='\u{1F600}'/>",
             "<rect fill='#\u{e4}\u{e4}'/>",
         ] {

@@ -2,6 +2,9 @@
 
 use super::step::Step;
 
+/// The largest number.
+const NUMBER: f64 = 100_000.0;
+
 /// Numbers and letters of a path.
 enum Token {
     Command(char),
@@ -39,7 +42,8 @@ fn tokens(text: &str) -> Vec<Token> {
             at += 1;
         }
         let number = text.get(start..at).and_then(|text| text.parse().ok());
-        found.extend(number.filter(|number: &f64| number.is_finite()).map(Token::Number));
+        let number = number.filter(|number: &f64| number.is_finite());
+        found.extend(number.map(|number| Token::Number(number.clamp(-NUMBER, NUMBER))));
     }
     found
 }

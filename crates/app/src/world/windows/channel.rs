@@ -159,6 +159,7 @@ impl WindowChannel {
         let Some(length) = received.first_chunk::<LENGTH>() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if length > FRAME {
+            received.clear();
             self.closed.set(true);
             return Err(Error::new(
                 Kind::Invalid,
@@ -223,5 +224,78 @@ impl IntoFuture for Sending {
             self.wait().await;
             Ok(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event_loop::block_on;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    fn framed(text: &str) -> Vec<u8> {
+        let mut bytes = (text.len() as u32).to_le_bytes().to_vec();
+        bytes.extend_from_slice(text.as_bytes());
+        bytes
+    }
+
+    #[test]
+    fn frames_arrive_whole_however_they_are_cut() {
+        block_on(async {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let channel = Rc::new(WindowChannel::new(ours));
+            let writing = async {
+                for byte in [framed("[1]"), framed("[\"ö\"]")].concat() {
+                    theirs.write_all(&[byte]).await.unwrap();
+                    tokio::task::yield_now().await;
+                }
+                drop(theirs);
+            };
+            let reading = async {
+                assert_eq!(channel.next().await.unwrap().as_deref(), Some("[1]"));
+                assert_eq!(channel.next().await.unwrap().as_deref(), Some("[\"ö\"]"));
+                assert_eq!(channel.next().await.unwrap(), None);
+                assert!(channel.send("[2]").is_err());
+            };
+            tokio::join!(writing, reading);
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_sender_waits_while_the_other_end_does_not_read() {
+        block_on(async {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let channel = Rc::new(WindowChannel::new(ours));
+            let frame = "x".repeat(3 << 20);
+            let sending = channel.send(&frame).unwrap();
+            assert!(!sending.is_done());
+            let mut received = Vec::new();
+            let reading = async {
+                while received.len() < LENGTH + frame.len() {
+                    theirs.read_buf(&mut received).await.unwrap();
+                }
+            };
+            // The rest is written while somebody waits for a frame.
+            tokio::select! {
+                ((), sent) = async { tokio::join!(reading, sending.into_future()) } => sent.unwrap(),
+                _ = channel.next() => panic!("nothing was sent"),
+            }
+            assert_eq!(received, framed(&frame));
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn too_large_frames_are_refused() {
+        block_on(async {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            let channel = Rc::new(WindowChannel::new(ours));
+            assert!(channel.send(&"x".repeat(FRAME + 1)).is_err());
+            theirs.write_all(&u32::MAX.to_le_bytes()).await.unwrap();
+            assert!(channel.next().await.is_err());
+            assert_eq!(channel.next().await.unwrap(), None);
+        })
+        .unwrap();
     }
 }

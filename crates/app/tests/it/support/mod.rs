@@ -2,9 +2,11 @@
 #![allow(dead_code)] // each test file uses its own part of this
 
 pub(crate) mod browser;
+pub(crate) mod display;
 pub(crate) mod http;
 pub(crate) mod live_server;
 pub(crate) mod load;
+pub(crate) mod relay;
 pub(crate) mod terminal;
 
 use std::collections::HashSet;
@@ -27,6 +29,11 @@ pub(crate) fn runnel() -> Command {
     let mut command = Command::new(named.unwrap_or_else(|| env!("CARGO_BIN_EXE_runnel").into()));
     command.env_remove("RUNNEL_LOG").env_remove("NO_COLOR").stdin(Stdio::null());
     command
+}
+
+/// The process that shows native windows, where it is built.
+pub(crate) fn window_host() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_runnel")).with_file_name("runnel-window")
 }
 
 /// The folder of the examples.

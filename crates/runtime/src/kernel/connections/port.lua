@@ -120,7 +120,7 @@ function inputsOf(thing)
   if thing._isServer or thing._isSource then return {} end
   if thing._isStore or thing._isDictionary then return { { "store", "at:put:" } } end
   local inputs = {}
-  if K.hasPath(thing) then inputs[1] = { "store", "at:put:" } end
+  if thing._isWidget or K.hasPath(thing) then inputs[1] = { "store", "at:put:" } end
   if understands(thing, "writeObject:") then inputs[#inputs + 1] = { "stream", "writeObject:" } end
   return inputs
 end

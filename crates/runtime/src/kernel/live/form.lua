@@ -28,7 +28,9 @@ function K.plainEvent(object, path, query, reference)
   local address = native.exchange("form", "_event")
   if type(address) ~= "string" then return false end
   local found, page = K.tryPath(object, "get", path, nil, reference, false)
-  if not found or type(page) ~= "table" or page._kind ~= K.kinds.element then return false end
+  if not found then page = path == "/" and object or nil end
+  if type(page) == "table" and page._isWidget then page = page:_page() end
+  if type(page) ~= "table" or page._kind ~= K.kinds.element then return false end
   local view = K.newView(false)
   view:write(page)
   local slot = view:find(address)

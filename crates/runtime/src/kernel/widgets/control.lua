@@ -97,6 +97,7 @@ function K.queueEvent(self, event, value, after)
     end
     rawset(self, "_events", nil)
     after()
+    K.native.flush()
   end)
 end
 

@@ -3,6 +3,7 @@ local K = ...
 local type, rawget, rawset, ipairs, setmetatable = type, rawget, rawset, ipairs, setmetatable
 local classes = K.classes
 local Widget, Control = classes.Widget, classes.Control
+K.nilKeys._owner = true
 
 local function view(self)
   local views = K.standard("widgets.st")._views
@@ -55,6 +56,13 @@ K.methods(Widget, {
     end
     return string.format("width:%gpx;height:%gpx", frame:width(), frame:height())
   end,
+  -- Whether it stands beside another window.
+  ["isDialog"] = function(self) return rawget(self, "_owner") ~= nil end,
+  -- A table in it is a region already.
+  ["isRegion"] = function(self)
+    local one = self:_inside()[1]
+    return one == nil or one._view ~= "Table"
+  end,
   ["htmlName"] = function(self) return "w" .. K.hash(self) end,
   ["htmlWidth"] = function(self)
     local most = 1
@@ -67,16 +75,14 @@ K.methods(Widget, {
 -- Properties that follow ------------------------------------------------------------------------------
 
 -- The property as a reference, perhaps through a block that makes another value of it.
-local isFollowing = K["liveMarkup"] ~= nil -- whether elements follow references
 local function live(self, name, block)
   local reference = K.propertyReference(self, name)
-  if not block then return isFollowing and reference or reference:value() end
+  if not block then return reference end
   local arity = K.blockArity(block)
   local function get()
     if arity == 0 then return block() end
     return block(K.readProperty(self, name))
   end
-  if not isFollowing then return get() end
   return setmetatable({
     _scheme = "var", _path = name, _get = get, _observe = rawget(reference, "_observe"),
   }, classes.Reference._methods)
@@ -85,11 +91,16 @@ end
 K.methods(Widget, {
   ["live:"] = function(self, name) return live(self, name) end,
   ["live:with:"] = live,
-  -- The same for what seldom changes: followed only where it was given as a reference or a block.
+  -- The same for what seldom changes: followed only where it is a reference or a block.
   ["slot:with:"] = function(self, name, block)
     local given = K.givenProperty(self, name)
     if type(given) == "function" or K.isLiveReference(given) or name == "dialogs" then return live(self, name, block) end
     return block()
+  end,
+  -- And for what has a default: followed where it was given.
+  ["given:"] = function(self, name)
+    if K.givenProperty(self, name) == nil then return nil end
+    return live(self, name)
   end,
 })
 

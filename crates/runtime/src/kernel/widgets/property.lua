@@ -165,8 +165,7 @@ end
 local function retrack(self, name, block)
   local entry = rawget(self, "_sources")[name]
   if not entry then return end
-  local tracked = K["tracked"] or function(one) return one(), {} end
-  local value, references = tracked(block)
+  local value, references = K.tracked(block)
   entry.value = value
   endAll(entry.stops)
   entry.stops = {}
