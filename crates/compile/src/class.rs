@@ -139,6 +139,8 @@ impl Generator<'_> {
         let context = MethodContext {
             class: class.name.text.clone(),
             class_side: method.class_side,
+            // A filter's own `-<void>writeObject:` forwards like the body of a filter.
+            forwards: is_void && name == "writeObject_" && is_filter(class),
             ..MethodContext::default()
         };
         let tail = if is_void { Tail::Discard } else { Tail::Return };
@@ -273,4 +275,10 @@ impl Generator<'_> {
             verbs.join(",")
         ));
     }
+}
+
+/// Whether a class is a filter by its own words.
+fn is_filter(class: &Class) -> bool {
+    let above = class.superclass.as_ref().map(|word| word.text.as_str());
+    class.keyword == ClassKeyword::Filter || matches!(above, Some("Filter" | "MPWFilter"))
 }

@@ -128,7 +128,7 @@ fn a_port_shows_the_window_in_a_browser() {
         program.listens(port);
         let page = http::get(port, "/");
         assert_eq!(page.status, 200, "{name}");
-        assert!(page.text().contains("<main><section class=\"window\""), "{name}");
+        assert!(page.text().contains("<main><div class=\"window\""), "{name}");
         eventually("it runs", || program.is_running());
         assert!(!program.err().contains("native"), "{}", program.err());
     }

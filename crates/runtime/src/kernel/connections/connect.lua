@@ -160,7 +160,8 @@ local function writeFrom(connection, left, right)
   if left._isControl then return K.linkConnection(connection, left, K.followControl(left, sink)) end
   if left._isStore then return joinLog(connection, left, sink) end
   if K.holdsElements(left) then
-    writeElements(left, sink)
+    -- A table shows all of them.
+    if not K.isClass(right) and right._isControl then right:setValue_(left) else writeElements(left, sink) end
     return connection
   end
   if joinsItself(left) then return joinOwn(connection, left, sink) end

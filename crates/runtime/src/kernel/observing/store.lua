@@ -163,6 +163,13 @@ local function hubOf(store, path, scheme)
   return hub
 end
 
+-- Whether a path is telling its observers just now.
+function K.isStoreTelling(store, path)
+  local paths = hubs[store]
+  local hub = paths and paths[plain(path)]
+  return K.isTelling(hub)
+end
+
 function K.isDictionaryView(store)
   return type(store) == "table" and rawget(store, "i_dictionary") ~= nil and K.isKind(store, K.classes.DictionaryView)
 end

@@ -6,7 +6,7 @@ local throw, define = K.throw, K.defineFilter
 local classes = K.classes
 local Source = classes.Source
 
-for _, field in ipairs { "_task", "_stopped", "_writing", "_lines", "_bytes", "_draining", "_command" } do
+for _, field in ipairs { "_task", "_lines", "_bytes", "_draining", "_command" } do
   K.nilKeys[field] = true
 end
 
@@ -109,7 +109,53 @@ K.classMethods(FileChanges, {
   end,
 })
 
+-- The references below a folder, depth first: `ref:file:notes directoryStream`.
+local DEEPEST = 100 -- folders within each other
+local Directory = plain(K.newClass("DirectoryStream", Source))
+K.alias("MPWDirectoryEnumerationStream", Directory)
+K.ivar(Directory, "reference")
+local function visit(self, reference, depth)
+  if depth > DEEPEST then throw("invalid", "the folder is deeper than 100 levels") end
+  local children = reference:children()
+  for i = 1, #children do
+    if not emit(self, children[i]) or not visit(self, children[i], depth + 1) then return false end
+  end
+  return true
+end
+K.methods(Directory, {
+  ["produce"] = function(self)
+    if self.i_reference == nil then
+      throw("nilValue", "a DirectoryStream has no reference", { i_hint = "write `ref:file:folder directoryStream`" })
+    end
+    visit(self, self.i_reference, 1)
+  end,
+})
+K.methods(classes.Reference, {
+  ["directoryStream"] = function(self)
+    local source = Directory:new()
+    source.i_reference = self
+    return source
+  end,
+})
+
 -- Filters ------------------------------------------------------------------------------------------
+
+-- Counts the objects, and writes their number when it is closed.
+define("CountingFilter", "MPWCountingFilter", {
+  ["init"] = function(self)
+    self._arrived = 0
+    return self
+  end,
+  ["writeObject:"] = function(self, object)
+    if object ~= nil then self._arrived = self._arrived + 1 end
+  end,
+  ["count"] = function(self) return self._arrived end,
+  ["close"] = function(self)
+    self:forward_(self._arrived)
+    self._arrived = 0
+    return classes.WriteStream._methods.close(self)
+  end,
+})
 
 -- Passes each object on after a time. The writer waits, so no queue grows.
 local Delay = define("DelayStream", "MPWDelayStream", {

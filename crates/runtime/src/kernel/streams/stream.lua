@@ -119,6 +119,7 @@ local function processed(self, object)
 end
 
 K.methods(WriteStream, {
+  ["initWithTarget:"] = function(self, target) return setTarget(self:init(), target) end,
   ["target"] = targetOf, ["setTarget:"] = setTarget, ["target:"] = setTarget,
   ["finalTarget"] = finalTarget, ["setFinalTarget:"] = setFinalTarget,
   ["forward:"] = forward,

@@ -127,6 +127,10 @@ function K.order(a, b)
   if type(a) == "boolean" and type(b) == "boolean" then
     return a == b and 0 or b and -1 or 1
   end
+  -- Objects of the program: `compare:` where they have no `<`.
+  if type(a) == "table" and not K.understands(a, "isLessThan_") and K.understands(a, "compare_") then
+    return a:compare_(b)
+  end
   if K.lt(a, b) then return -1 end
   if K.lt(b, a) then return 1 end
   return 0

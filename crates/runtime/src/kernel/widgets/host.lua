@@ -19,7 +19,7 @@ local function list(values) return K.array(values, #values) end
 
 -- What the host is told of each kind, by the name of the property; children and rows are told apart.
 local shown = {
-  Window = { "title" }, Label = { "value" }, Button = { "title" }, MenuItem = { "title", "shortcut" }, Menu = { "title" },
+  Window = { "title" }, Label = { "value" }, Button = { "title" }, MenuItem = { "title" }, Menu = { "title" }, Separator = {},
   TextField = { "value", "placeholder", "editable" }, TextView = { "value", "placeholder", "editable" },
   NumberField = { "value", "placeholder", "editable", "min", "max" },
   Checkbox = { "title", "value" }, Slider = { "value", "min", "max", "step" }, Progress = { "value", "max" },
@@ -105,6 +105,19 @@ local function frameOf(widget)
   return { x = isPlaced and frame:x() or nil, y = isPlaced and frame:y() or nil, width = frame:width(), height = frame:height() }
 end
 
+local menuNodes
+
+-- A menu is sent anew as a whole.
+local function followMenu(self, held, widget)
+  for name in pairs(widget._properties) do
+    held.stops[#held.stops + 1] = K.watchProperty(widget, name, function()
+      local window = K.rootWidget(widget)
+      if not self.held[window] then return end
+      mark(self, self.held[window].id .. ".menu", window, function() return menuNodes(self, window) end, true)
+    end)
+  end
+end
+
 local function followAll(self, held, widget)
   local id = held.id
   local function watch(name, update) held.stops[#held.stops + 1] = K.watchProperty(widget, name, update) end
@@ -139,13 +152,37 @@ local function columnTitles(widget)
   return list(titles)
 end
 
-local function addMenus(self, held, widget, node)
-  local menus = {}
-  for i, menu in ipairs(widget:_menus()) do
+function menuNodes(self, window)
+  local held, nodes = self.held[window], {}
+  for i, menu in ipairs(window:_menus()) do
     held.inside[#held.inside + 1] = menu
-    menus[i] = build(self, menu)
+    nodes[i] = build(self, menu)
   end
-  if #menus > 0 then node:at_put_("menu", list(menus)) end
+  return list(nodes)
+end
+
+-- Pixels of a slider or a progress bar that has no frame, at least.
+local SHORTEST = 160
+
+-- What only some kinds have.
+local function addParts(self, held, widget, node)
+  local kind = widget._view
+  if inner[kind] then
+    held.inside = widget:_inside()
+    node:at_put_(kind == "Grid" and "rows" or "children", contents(self, widget))
+  end
+  if kind == "Table" then
+    node:at_put_("columns", columnTitles(widget))
+    node:at_put_("rows", record("count", #widget:items()))
+  elseif kind == "MenuItem" then
+    node:at_put_("key", widget:shortcut())
+  elseif (kind == "Slider" or kind == "Progress") and widget:frame() == nil then
+    node:at_put_("width", SHORTEST)
+  elseif kind == "Canvas" then
+    node:at_put_("moves", K.givenProperty(widget, "move") ~= nil)
+  elseif kind == "Window" and #widget:_menus() > 0 then
+    node:at_put_("menu", menuNodes(self, widget))
+  end
 end
 
 function build(self, widget)
@@ -167,16 +204,8 @@ function build(self, widget)
   set("enabled", widget:enabled())
   for name, value in pairs(frameOf(widget)) do set(name, value) end
   for _, name in ipairs(shown[kind] or {}) do set(name, wired(widget, name)) end
-  if inner[kind] then
-    held.inside = widget:_inside()
-    node:at_put_(kind == "Grid" and "rows" or "children", contents(self, widget))
-  end
-  if kind == "Table" then
-    set("columns", columnTitles(widget))
-    node:at_put_("rows", record("count", #widget:items()))
-  end
-  if widget._menus then addMenus(self, held, widget, node) end
-  followAll(self, held, widget)
+  addParts(self, held, widget, node)
+  if kind == "MenuItem" or kind == "Menu" then followMenu(self, held, widget) else followAll(self, held, widget) end
   return node
 end
 
@@ -264,10 +293,10 @@ local function handle(self, message)
     K.fork(function() return K.alone(function() cells(self, widget, id, value) end) end)
     return
   end
-  if not widget._isControl or not widget:enabled() then return end
+  if not widget._isControl or not widget:enabled() or event == "release" then return end
   event, value = valueOf(event, value)
   -- What the user typed is not sent back.
-  if widget._properties.value and event ~= "edit" then self.sent[id .. ".value"] = K.json(K.orNull(value)) end
+  if widget._properties.value and (event == "input" or event == "action") then self.sent[id .. ".value"] = K.json(K.orNull(value)) end
   self.typing[widget] = true
   K.queueEvent(widget, event, value, function()
     self.typing[widget] = nil

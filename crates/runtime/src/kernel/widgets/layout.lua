@@ -133,6 +133,8 @@ K.method(Canvas, "_eventValue", function(_, _, value) return value end)
 -- Menus: `#Menu{ title: 'File', items: [ #MenuItem{ title: 'Close', click: { … } } ] }`.
 K.widgetClass("MenuItem", Control, "MenuItem", { title = { "text", "" }, shortcut = { "text", "" } },
   { "NSMenuItem" })
+-- A line between items.
+K.widgetClass("Separator", Widget, "Separator", {}, {})
 local Menu = K.widgetClass("Menu", Widget, "Menu", { title = { "text", "" }, items = { "list" } }, { "NSMenu" })
 K.method(Menu, "_inside", function(self) return widgets(self, self:items()) end)
 K.classMethods(Menu, { ["fromArray:"] = function(class, list)

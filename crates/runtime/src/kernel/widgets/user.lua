@@ -37,6 +37,10 @@ function K.accessibleName(self)
   local label = self:label()
   if label ~= "" then return label end
   if self._properties.title then return K.readProperty(self, "title") end
+  if self._view == "Scroll" then
+    local inside = self:_inside()[1]
+    if inside then return K.accessibleName(inside) end
+  end
   local text = textBefore(self)
   if text and text ~= "" then return text end
   if self._properties.placeholder then
