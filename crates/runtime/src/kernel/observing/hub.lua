@@ -73,11 +73,21 @@ local function tell(hub)
   local telling = hub._telling
   if telling >= MOST_LEVELS then return endless(hub) end
   hub._telling = telling + 1
-  for i = 1, hub._n do
-    local entry = hub[i]
+  local n = hub._n
+  if n == 1 then
+    -- Without a loop, so that a chain of changes is compiled as one trace.
+    local entry = hub[1]
     if entry then
       local ok, raised = xpcall(entry.update, handler)
       if not ok then failed(hub, raised) end
+    end
+  else
+    for i = 1, n do
+      local entry = hub[i]
+      if entry then
+        local ok, raised = xpcall(entry.update, handler)
+        if not ok then failed(hub, raised) end
+      end
     end
   end
   telling = hub._telling - 1
