@@ -122,7 +122,7 @@
       for (const element of node.querySelectorAll ? [node, ...node.querySelectorAll("*")] : []) {
         const { id, name, tagName, dataset } = element;
         if (isField(element) || dataset.live) {
-          let key = [id, name, tagName, dataset.live, element.closest("[data-k]")?.dataset.k];
+          let key = [id, dataset.live || name, tagName, element.closest("[data-k]")?.dataset.k];
           while (found[key]) key += "+";
           found[key] = element;
         }
@@ -137,7 +137,7 @@
     const now = named(replace());
     for (const key in old) {
       const field = now[key], was = old[key], event = unsettled.get(was);
-      if (!field || field === was) continue;
+      if (!field) continue;
       if (isField(was) && was.type !== "file" &&
           (event || isTyped(was) && (!boundTo(was) || isNew && was === focused))) {
         field.value = was.value;
@@ -184,7 +184,7 @@
   };
 
   // Frames ---------------------------------------------------------------------------------------------
-  let view, seq, fingerprint;
+  let view, seq = 0, fingerprint;
   // Frames wait while an input method composes text.
   let held;
 
@@ -300,7 +300,7 @@
     view = token;
     count = 0;
     queue = queue.filter((event) => {
-      const isKept = (/^(input|change)$/.test(event.type) || !event.isSent) && !event.element?.closest("[data-k]");
+      const isKept = (/^(input|change)$/.test(event.type) || !event.isSent) && !event.element.closest("[data-k]");
       if (isKept) event.n = ++count;
       else settle(event);
       event.isSent = false;
@@ -371,7 +371,6 @@
 
   const open = () => {
     close();
-    if (!view) seq = 0;
     // Twice no WebSocket and never one: something on the way does not let it through.
     if (failures > 1) load("more", (more) => connection = more.open());
     else connection = openSocket();

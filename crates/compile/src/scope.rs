@@ -59,10 +59,10 @@ pub(crate) fn assigned(statements: &[Statement]) -> BTreeSet<String> {
 }
 
 fn assigned_here(expression: &Expression, names: &mut BTreeSet<String>) {
-    let ExpressionKind::Assign { target, operator: AssignOperator::Put, .. } = &expression.kind
-    else {
+    let ExpressionKind::Assign { target, operator, .. } = &expression.kind else { return };
+    if *operator == AssignOperator::Post {
         return;
-    };
+    }
     match &target.kind {
         ExpressionKind::Name(name) => {
             names.insert(name.clone());

@@ -53,7 +53,12 @@ async fn render_all() -> Result<()> {
 }
 
 /// The scripts of live pages, which servers answer below `/.runnel/`.
-const SCRIPTS: [(&str, &str); 1] = [("live.js", "live.min.js")];
+const SCRIPTS: [(&str, &str); 4] = [
+    ("live.js", "live/live.min.js"),
+    ("live-more.js", "live/live-more.min.js"),
+    ("live-drop.js", "live/live-drop.min.js"),
+    ("live-upload.js", "live/live-upload.min.js"),
+];
 
 /// A store of them.
 fn scripts() -> Rc<dyn Store> {

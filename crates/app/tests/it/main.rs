@@ -20,6 +20,7 @@ mod judges;
 mod language_cases;
 mod live;
 mod live_client;
+mod live_pages;
 mod machines;
 mod memory_attacks;
 mod native_work;

@@ -326,11 +326,7 @@ impl Generator<'_> {
                 self.kept_call(format!("K.post({},{})", left.text, value.text), target.span, wanted)
             }
             AssignOperator::Follow | AssignOperator::Join => {
-                let left = self.reference_of(target);
-                let right = self.reference_of(value);
-                self.helper("K");
-                let both = operator == AssignOperator::Join;
-                let call = format!("K.constrain({},{},{both})", left.text, right.text);
+                let call = self.constraint(target, value, operator == AssignOperator::Join);
                 self.kept_call(call, target.span, wanted)
             }
         }

@@ -19,12 +19,15 @@ macro_rules! files {
 }
 
 /// The files of `std/`.
-const FILES: [(&str, &str); 12] = files![
+const FILES: [(&str, &str); 15] = files![
     "design/base.css",
     "design/parts.css",
     "pages.st",
     "admin.js",
-    "live.min.js",
+    "live/live.min.js",
+    "live/live-more.min.js",
+    "live/live-drop.min.js",
+    "live/live-upload.min.js",
     "watch.js",
     "widgets.st",
     "widgets.css",

@@ -6,6 +6,7 @@ pub(crate) mod display;
 pub(crate) mod http;
 pub(crate) mod live_server;
 pub(crate) mod load;
+pub(crate) mod relay;
 pub(crate) mod terminal;
 
 use std::collections::HashSet;

@@ -270,9 +270,9 @@ K.methods(Object, { ["required"] = function(self) return self end })
 K.methods(K.classes.Nil, { ["required"] = function() return K.required(nil, "a required value", "") end })
 
 -- What observers keep in an object is not copied (observing/field.lua).
-local OBSERVERS = { _hubs = true, _entryHubs = true }
+local OBSERVERS = { _hubs = true, _entryHubs = true, _links = true }
 local function unobserved(copy, kind)
-  copy._hubs, copy._entryHubs = nil, nil
+  copy._hubs, copy._entryHubs, copy._links = nil, nil, nil
   return setmetatable(copy, rawget(kind, "_unobserved") or kind)
 end
 

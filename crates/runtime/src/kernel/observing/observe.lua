@@ -15,30 +15,38 @@ local function isCollection(value)
   return type(value) == "table" and not K.isClass(value) and (value._isArray or value._isDictionary or value._isSet)
 end
 
-local function observeVariable(hub, read, update)
+local function observeVariable(hub, read, update, isPlain)
   local inside = K.newInside(update)
   inside:enter(read())
+  local function moved()
+    local value = read()
+    if type(value) == "table" or inside.entry then inside:enter(value) end
+  end
   local entry = hub:add(function()
-    inside:enter(read())
-    return update()
-  end, function() inside:enter(read()) end)
+    moved()
+    update()
+  end, moved, isPlain)
   return function()
     K.unobserve(entry)
     inside:leave()
   end
 end
 
-local function observeVariablePath(reference, update)
+-- `parts` leads on from what the reference names, as far as it can be observed.
+local function observeVariablePath(reference, update, parts, isPlain)
   local name, rest = string.match(reference._path, "^([^/]*)/?(.*)$")
+  local isPartial = parts ~= nil
+  if parts and rest ~= "" then parts = pathParts(rest .. "/" .. table.concat(parts, "/")) end
+  if not parts and rest ~= "" then parts = pathParts(rest) end
   local cell, get = rawget(reference, "_cell"), rawget(reference, "_local")
   if not cell and K.defaultStore then return K.observeStore(K.defaultStore, reference._path, nil, update) end
   if not cell and K.variables[name] == nil and K.predefinedNames[name] then
-    return K.observePath(K.predefined[name], pathParts(rest), update, reference:stringValue())
+    return K.observePath(K.predefined[name], parts or {}, update, reference:stringValue(), nil, nil, isPartial)
   end
   local hub = cell and K.localHub(name, get, cell) or K.variableHub(name)
   local read = cell and get or function() return K.variables[name] end
-  if rest == "" then return observeVariable(hub, read, update) end
-  return K.observePath(read(), pathParts(rest), update, reference:stringValue(), hub, read)
+  if not parts then return observeVariable(hub, read, update, isPlain) end
+  return K.observePath(read(), parts, update, reference:stringValue(), hub, read, isPartial)
 end
 
 -- A path of a store. What a dictionary tells, its view tells.
@@ -49,7 +57,7 @@ local function observeIn(store, path, scheme, update)
   return K.observePath(store.i_dictionary, parts, update, (scheme or "") .. ":" .. path)
 end
 
-local function observeReference(reference, update)
+local function observeReference(reference, update, isPlain)
   local object = rawget(reference, "_object")
   if object ~= nil then
     local parts = rawget(reference, "_key") and { rawget(reference, "_key") } or pathParts(reference._path)
@@ -61,21 +69,47 @@ local function observeReference(reference, update)
       throw("unsupported", reference:stringValue() .. " cannot tell of its changes",
         { i_hint = "name the variable by `ref:" .. tostring(reference._path) .. "`" })
     end
-    return observeVariablePath(reference, update)
+    return observeVariablePath(reference, update, nil, isPlain)
   end
   return observeIn(reference:store(), reference._path, scheme, update)
 end
 
-function K.observe(reference, update)
+-- Answers what ends it. `isPlain` says that `update` neither waits nor fails.
+function K.observe(reference, update, isPlain)
   if type(reference) == "table" and not K.isClass(reference) then
     local own = rawget(reference, "_observe")
     if own then return own(reference, update) end
-    if reference._isReference then return observeReference(reference, update) end
+    if reference._isReference then return observeReference(reference, update, isPlain) end
     if reference._isStore then return observeIn(reference, "", nil, update) end
     if isCollection(reference) then return entryStop(K.collectionHub(reference):add(update)) end
   end
   throw("unsupported", K.nameOf(reference) .. " cannot tell of its changes",
     { i_hint = "observe a reference, as in `ref:model:title`" })
+end
+
+-- What an expression reads by messages to what a reference names: `order price` of the variable
+-- `order`. It is observed as far as its steps are variables of objects and entries of dictionaries.
+function K.partReference(base, path)
+  local parts = pathParts(path)
+  local reference = K.pathReference((base._path or "") .. "/" .. path, base._scheme)
+  reference._get = function()
+    local value = base:value()
+    for i = 1, #parts do value = K.property(value, parts[i]) end
+    return value
+  end
+  reference._observe = function(_, update)
+    local object = rawget(base, "_object")
+    if object ~= nil then
+      local all = pathParts(base._path .. "/" .. path)
+      return K.observePath(object, all, update, reference:stringValue(), nil, nil, true)
+    end
+    local isVariable = base._scheme == "var" and not rawget(base, "_store")
+    if isVariable and (rawget(base, "_cell") or not rawget(base, "_get")) then
+      return observeVariablePath(base, update, parts)
+    end
+    return K.observe(base, update)
+  end
+  return reference
 end
 
 -- `ref:x onChange: { :value | … }` -----------------------------------------------------------------

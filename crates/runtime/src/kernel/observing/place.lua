@@ -45,6 +45,8 @@ local function observeStep(chain, at, holder, update, moved)
   local name = chain.parts[at]
   if type(holder) == "table" and not K.isClass(holder) then
     if K.isDictionaryView(holder) then holder = holder.i_dictionary end
+    -- A message to a collection computes something of its elements.
+    if chain.isPartial and isCollection(holder) then return nil, true end
     if holder._isDictionary then return K.entryHub(holder, name):add(update, moved) end
     if holder._isStore then
       return K.observeStore(holder, table.concat(chain.parts, "/", at), nil, update), true
@@ -55,6 +57,8 @@ local function observeStep(chain, at, holder, update, moved)
     local hub = holder._isArray and K.entryHub(holder, name)
     if hub then return hub:add(update, moved) end
   end
+  -- What an expression computes of it changes with it.
+  if chain.isPartial then return nil, true end
   K.cannotObserve(chain.name, string.format("`%s` of %s is computed", K.str(name), K.nameOf(holder)),
     "observe what it is computed from")
 end
@@ -84,7 +88,7 @@ local function follow(chain, from)
     else
       local function moved() chain:moved(at) end
       chain.observations[at], chain.covered = observeStep(chain, at, holder, moved, moved)
-      if chain.covered then return end
+      if chain.covered then return chain.inside:enter(holder) end
       values[at] = valueOf(holder, chain.parts[at])
     end
   end
@@ -115,9 +119,10 @@ function Chain.moved(chain, at)
 end
 
 -- Observes a path from a value. `base` is the hub of the variable that holds the value, with
--- `read` to read it; without one the value stays.
-function K.observePath(value, parts, update, name, base, read)
+-- `read` to read it; without one the value stays. `isPartial` ends the path where something is computed.
+function K.observePath(value, parts, update, name, base, read, isPartial)
   local chain = setmetatable({ parts = parts, name = name, values = {}, observations = {}, update = update }, Chain)
+  chain.isPartial = isPartial
   chain.inside = K.newInside(update)
   chain.values[0] = value
   local ok, raised = K.try(follow, chain, 1)

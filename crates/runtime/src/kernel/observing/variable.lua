@@ -6,6 +6,7 @@ local rawset, rawget, next, getmetatable, setmetatable = rawset, rawget, next, g
 local variables = K.variables
 
 local held, hubs = {}, {} -- values and hubs of the observed variables, by name
+K.variableHubs = hubs
 
 local behind = {
   __index = held,

@@ -47,12 +47,18 @@ local function windowClosed(window)
   local handler = K.givenProperty(window, "closed")
   if handler then handler(window) end
 end
-K.nilKeys._owner = true
+
+-- Windows beside the first one.
+local MOST_WINDOWS = 100
 
 local function open(window)
   local root = besides(window)
   if root then
     local list = { unpack(root:dialogs()) }
+    if #list >= MOST_WINDOWS then
+      K.throw("tooLarge", "a program shows at most " .. MOST_WINDOWS .. " windows beside the first one",
+        { i_hint = "close one: `window close`" })
+    end
     list[#list + 1] = window
     rawset(window, "_owner", root)
     K.putProperty(root, "dialogs", K.array(list, #list))

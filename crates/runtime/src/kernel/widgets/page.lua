@@ -3,6 +3,7 @@ local K = ...
 local type, rawget, rawset, ipairs, setmetatable = type, rawget, rawset, ipairs, setmetatable
 local classes = K.classes
 local Widget, Control = classes.Widget, classes.Control
+K.nilKeys._owner = true
 
 local function view(self)
   local views = K.standard("widgets.st")._views
@@ -54,6 +55,13 @@ K.methods(Widget, {
       return string.format("left:%gpx;bottom:%gpx;width:%gpx;height:%gpx", frame:x(), frame:y(), frame:width(), frame:height())
     end
     return string.format("width:%gpx;height:%gpx", frame:width(), frame:height())
+  end,
+  -- Whether it stands beside another window.
+  ["isDialog"] = function(self) return rawget(self, "_owner") ~= nil end,
+  -- A table in it is a region already.
+  ["isRegion"] = function(self)
+    local one = self:_inside()[1]
+    return one == nil or one._view ~= "Table"
   end,
   ["htmlName"] = function(self) return "w" .. K.hash(self) end,
   ["htmlWidth"] = function(self)

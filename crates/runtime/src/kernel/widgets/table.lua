@@ -8,7 +8,7 @@ local Control = K.classes.Control
 -- What `MPWSQLTable` names is a table of a database; `#Table{ items: … }` shows one.
 local Table = K.widgetClass("Table", Control, "Table", {
   items = { "list" }, columns = { "any" }, value = { "number" }, selection = { "any" }, editable = { "boolean", false },
-  edit = { "handler" },
+  edit = { "handler" }, activate = { "handler" },
 }, { "MPWTableView", "NSTableView" })
 K.propertyAlias(Table, "ref", "items")
 
