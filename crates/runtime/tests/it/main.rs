@@ -8,6 +8,7 @@ mod insertion;
 mod kernel;
 mod limits;
 mod memory;
+mod observing;
 mod pages;
 mod queries;
 mod support;

@@ -2,7 +2,7 @@
 -- them. Writes of this isolate to stores in memory, and to stores of the program, are told within
 -- the write.
 local K = ...
-local type, rawget, next, pairs, setmetatable = type, rawget, next, pairs, setmetatable
+local type, rawget, next, pairs, error, setmetatable = type, rawget, next, pairs, error, setmetatable
 local find, gsub, sub = string.find, string.gsub, string.sub
 local native = K.native
 local observed = K.observedStores
@@ -64,18 +64,6 @@ local function teller(paths)
   end
 end
 
-local function listen(hub, watch)
-  native.fork(function()
-    return K.alone(function()
-      while true do
-        local told = native.nextChange(watch)
-        if told == nil or hub.released then return end
-        K.alone(function() changed(hub, plain(told[2])) end)
-      end
-    end)
-  end, nil, false, true)
-end
-
 local written = setmetatable({}, { __mode = "k" }) -- the hubs that tellers know, by path
 
 local function register(key, hub)
@@ -91,12 +79,13 @@ end
 local function unregister(hub)
   local key = hub.registered
   local paths = key and written[key]
-  if not paths then return end
+  if not paths or paths[hub.path] ~= hub then return end
   paths[hub.path] = nil
   if next(paths) == nil then written[key], observed[key] = nil, nil end
 end
 
-local function release(hub)
+-- Takes a hub out, so that the next observer opens a watch of its own.
+local function forget(hub)
   hub.released = true
   local paths = hubs[hub.store]
   if paths and paths[hub.path] == hub then
@@ -104,6 +93,27 @@ local function release(hub)
     if next(paths) == nil then hubs[hub.store] = nil end
   end
   unregister(hub)
+end
+
+local function listen(hub, watch)
+  native.fork(function()
+    return K.alone(function()
+      while true do
+        local ok, told = K.try(native.nextChange, watch)
+        if hub.released then return end
+        if not ok or told == nil then
+          forget(hub)
+          if not ok then error(told, 0) end
+          return
+        end
+        K.alone(function() changed(hub, plain(told[2])) end)
+      end
+    end)
+  end, nil, false, true)
+end
+
+local function release(hub)
+  forget(hub)
   if hub.watch then native.unwatch(hub.watch) end
   if hub.unfollow then hub.unfollow() end
 end
@@ -125,7 +135,7 @@ local function open(hub, store, path, scheme)
     hub.compares = isMemory(store)
     -- The watch first: what is written while the value is read is told.
     hub.watch = watched(store, path, scheme, hub._name)
-    if hub.compares then register(inner, hub) end
+    if hub.compares then hub.told = inner end
   else
     hub.compares = true
     if K.isKind(store, K.classes.LoggingStore) then
@@ -134,7 +144,7 @@ local function open(hub, store, path, scheme)
         if touches(hub.path, written) then changed(hub, written) end
       end)
     else
-      register(store, hub)
+      hub.told = store
     end
   end
   if hub.compares then isKnown(hub, hub.path) end
@@ -159,6 +169,7 @@ local function hubOf(store, path, scheme)
     hubs[store] = paths
   end
   paths[at] = hub
+  if hub.told then register(hub.told, hub) end
   if hub.watch then listen(hub, hub.watch) end
   return hub
 end
