@@ -63,14 +63,22 @@ local function isSame(old, new)
   return old ~= nil and not rawequal(old, new) and K.eq(old, new)
 end
 
+-- Follows one variable of the script in another one: nothing in it can wait or fail.
+local function followVariable(reference, from, to)
+  local stop = K.observe(reference, function() variables[to] = variables[from] end, true)
+  if variables[from] ~= nil then variables[to] = variables[from] end
+  return stop
+end
+
 -- `reference → end`: the present value, then each new one. Answers what ends it.
 function K.followReference(reference, sink)
-  local write, last = writerTo(sink), nil
-  local ended, name = false, variableOf(reference)
+  local from, to = variableOf(reference), variableOf(sink)
+  if from and to then return followVariable(reference, from, to) end
+  local write, last, ended = writerTo(sink), nil, false
   local function update()
     if ended then return end
     local value
-    if name then value = variables[name] else value = reference:value() end
+    if from then value = variables[from] else value = reference:value() end
     if isSame(last, value) then return end
     last = value
     write(value)

@@ -14,8 +14,8 @@ local RING, PATIENCE = 64, 30
 -- Views that wait for their clients, of one isolate.
 local MOST_WAITING = 1000
 
--- Seconds that the block of an event may run.
-local LONGEST = 30
+-- Milliseconds that the block of an event may run.
+local LONGEST = 30000
 
 local waiting, waitingCount = {}, 0
 
