@@ -40,6 +40,7 @@ checked! {
     queue_draw = gtk_widget_queue_draw(widget: "GtkWidget");
     append_column = gtk_column_view_append_column(view: "GtkColumnView", column: "GtkColumnViewColumn");
     remove_column = gtk_column_view_remove_column(view: "GtkColumnView", column: "GtkColumnViewColumn");
+    start_editing = gtk_editable_label_start_editing(label: "GtkEditableLabel");
     set_caret = gtk_editable_set_position(field: "GtkEditable"; position: c_int);
 }
 
@@ -55,6 +56,14 @@ pub(crate) fn place_in_box(parent: &Object, child: &Object, after: Option<&Objec
         if is_new { gtk.gtk_box_insert_child_after } else { gtk.gtk_box_reorder_child_after };
     // SAFETY: a box and two widgets; GTK refuses a sibling that is no child of the box.
     unsafe { place(parent.raw(), child.raw(), sibling) };
+}
+
+/// Ends editing; what was typed counts.
+pub(crate) fn stop_editing(label: &Object) {
+    if label.is("GtkEditableLabel") {
+        // SAFETY: the object is alive and a label that can be edited.
+        unsafe { (library().gtk_editable_label_stop_editing)(label.raw(), 1) };
+    }
 }
 
 /// The caret of a field.

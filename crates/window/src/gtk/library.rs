@@ -152,6 +152,8 @@ functions! {
     gtk_overlay_remove_overlay(Pointer, Pointer);
     gtk_grid_attach(Pointer, Pointer, c_int, c_int, c_int, c_int);
     gtk_grid_remove(Pointer, Pointer);
+    gtk_editable_label_start_editing(Pointer);
+    gtk_editable_label_stop_editing(Pointer, c_int);
     gtk_string_list_new(*const Text) -> Pointer;
     gtk_string_object_new(Text) -> Pointer;
     gtk_column_view_append_column(Pointer, Pointer);

@@ -1,6 +1,6 @@
 -- References and controls as sending ends: each new value is written to the other end.
 local K = ...
-local type, rawget, rawequal = type, rawget, rawequal
+local type, rawget, rawequal, error = type, rawget, rawequal, error
 local classes = K.classes
 
 -- Connections that follow something that may change after the program's last line.
@@ -70,6 +70,16 @@ local function followVariable(reference, from, to)
   return stop
 end
 
+-- Observes a reference; where its store cannot tell, the error says how to copy once.
+local function observed(reference, update)
+  local ok, stop = K.try(K.observe, reference, update)
+  if ok then return stop end
+  if type(stop) == "table" and stop.i_kind == "unsupported" then
+    stop.i_hint = (stop.i_hint and stop.i_hint .. "; " or "") .. "`copyTo:` copies once"
+  end
+  error(stop, 0)
+end
+
 -- `reference → end`: the present value, then each new one. Answers what ends it.
 function K.followReference(reference, sink)
   local from, to = variableOf(reference), variableOf(sink)
@@ -83,7 +93,7 @@ function K.followReference(reference, sink)
     last = value
     write(value)
   end
-  local stop = K.observe(reference, update)
+  local stop = observed(reference, update)
   local stays = changesFromOutside(reference)
   if stays then following = following + 1 end
   local function undo()
