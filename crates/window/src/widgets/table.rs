@@ -22,6 +22,8 @@ const BLOCK: u32 = 128;
 const KNOWN: usize = 8_192;
 /// How long rows are collected until they are wanted.
 const COLLECTING: Duration = Duration::from_millis(4);
+/// The width that a cell asks for at least, in characters; an editor asks for no more.
+const CHARACTERS: i32 = 5;
 /// No row is selected: `GTK_INVALID_LIST_POSITION`.
 const NONE: u32 = u32::MAX;
 
@@ -282,7 +284,8 @@ fn factory(table: &Table, column: usize) -> Object {
     let factory = Object::new("GtkSignalListItemFactory", &[]);
     let cells = table.cells.clone();
     on_item(&factory, "setup", move |item| {
-        let cell = Object::new("GtkLabel", &[("xalign", 0.0.into()), ("hexpand", true.into())]);
+        let cell =
+            Object::new("GtkLabel", &[("xalign", 0.0.into()), ("width-chars", CHARACTERS.into())]);
         note_press(&cells, item, &cell, column);
         item.set("child", &cell);
     });
@@ -366,7 +369,7 @@ fn editor(cells: &Rc<Cells>, item: &Object, column: usize) -> Object {
     /// `GDK_KEY_Tab`, and `GTK_PHASE_CAPTURE`: before the text gets the key.
     const TAB: u32 = 0xff09;
     const CAPTURE: i32 = 1;
-    let editor = Object::new("GtkEditableLabel", &[("hexpand", true.into())]);
+    let editor = Object::new("GtkEditableLabel", &[("max-width-chars", CHARACTERS.into())]);
     let (shared, weak, place) = (Rc::downgrade(cells), editor.downgrade(), item.downgrade());
     let find = move || {
         let (cells, editor, item) = (shared.upgrade()?, weak.upgrade()?, place.upgrade()?);
