@@ -180,7 +180,7 @@ function Hub.changed(hub, value)
   local last = hub._last
   if rawequal(last, value) then return end
   hub._last = value
-  if type(value) ~= "string" and same(last, value) then return replaced(hub) end
+  if type(value) == "table" and same(last, value) or value ~= value and last ~= last then return replaced(hub) end
   tell(hub)
 end
 

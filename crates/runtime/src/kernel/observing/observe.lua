@@ -1,4 +1,5 @@
--- `K.observe(reference, update)`: calls `update` after every change of what a reference names.
+-- `K.observe(reference, update)`: calls `update` after every change of what a reference names, with the
+-- new value where it is known.
 local K = ...
 local type, rawget, tostring, setmetatable = type, rawget, tostring, setmetatable
 local throw = K.throw
@@ -21,11 +22,9 @@ local function observeVariable(hub, read, update, isPlain)
   local function moved()
     local value = read()
     if type(value) == "table" or inside.entry then inside:enter(value) end
+    return value
   end
-  local entry = hub:add(function()
-    moved()
-    update()
-  end, moved, isPlain)
+  local entry = hub:add(function() update(moved()) end, moved, isPlain)
   return function()
     K.unobserve(entry)
     inside:leave()
@@ -130,7 +129,10 @@ K.methods(K.classes.Reference, {
   -- Calls the block with the new value after every change.
   ["onChange:"] = function(self, block)
     K.expectBlock(block, "onChange:")
-    local stop = K.observe(self, function() return block(self:value()) end)
+    local stop = K.observe(self, function(value)
+      if value == nil then value = self:value() end
+      block(value)
+    end)
     return setmetatable({ _stop = stop }, Observation._methods)
   end,
 })

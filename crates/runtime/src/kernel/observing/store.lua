@@ -190,3 +190,17 @@ function K.observeStore(store, path, scheme, update)
   local entry = hubOf(store, path, scheme):add(update)
   return function() K.unobserve(entry) end
 end
+
+-- Looks again at all that is observed in stores, for values that changed without a write.
+function K.lookAgain()
+  local list, n = {}, 0
+  for _, paths in pairs(hubs) do
+    for _, hub in pairs(paths) do
+      n = n + 1
+      list[n] = hub
+    end
+  end
+  for i = 1, n do
+    if not list[i].released then changed(list[i], list[i].path) end
+  end
+end
