@@ -203,8 +203,12 @@ fn a_drawing_is_pointed_at_in_a_browser() {
     shows(&browser, circles, "0");
     browser.click("input[type=image]");
     shows(&browser, circles, "1");
-    browser.click("button:nth-of-type(3)");
+    browser.click(".stack > .row > button:nth-of-type(3)");
     shows(&browser, "document.querySelectorAll('.window .window input[type=range]').length", "1");
-    browser.click("button:nth-of-type(1)");
+    browser.click("[aria-label=Close]");
+    shows(&browser, "document.querySelectorAll('.window .window').length", "0");
+    browser.click(".stack > .row > button:nth-of-type(1)");
+    browser.click(".stack > .row > button:nth-of-type(1)");
+    shows(&browser, circles, "0");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }

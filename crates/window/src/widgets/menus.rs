@@ -32,7 +32,7 @@ fn model(session: &Rc<Session>, actions: &MenuActions, nodes: &[Value], depth: u
             } else if let Some(id) = node["id"].as_u64() {
                 let name = format!("item{id}");
                 let outbox = session.outbox.clone();
-                let key = trigger(&shown(&node["key"]));
+                let key = trigger(&shown(&node["shortcut"]));
                 actions.add(&name, &key, node["enabled"] != false, move || {
                     outbox.tell(id, "action", Value::Null);
                 });

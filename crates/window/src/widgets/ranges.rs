@@ -14,6 +14,8 @@ const REST: Duration = Duration::from_millis(150);
 
 struct Slider {
     adjustment: Object,
+    /// The step between two values; 0 for none.
+    step: Cell<f64>,
     /// The task that commits the value.
     resting: RefCell<Option<DelayedTask>>,
 }
@@ -29,7 +31,8 @@ pub(super) fn slider() -> Made {
             ("digits", (-1).into()),
         ],
     );
-    let behaviour = Rc::new(Slider { adjustment, resting: RefCell::default() });
+    let behaviour =
+        Rc::new(Slider { adjustment, step: Cell::default(), resting: RefCell::default() });
     Made { inner: outer.clone(), outer, behaviour }
 }
 
@@ -38,11 +41,24 @@ impl Slider {
         self.adjustment.get(property).double()
     }
 
-    /// The value, to a thousandth of the range.
+    /// The value: a whole number of steps, or to a thousandth of the range.
     fn value(&self) -> f64 {
+        let step = self.step.get();
+        if step > 0.0 {
+            let least = self.get("lower");
+            return least + ((self.get("value") - least) / step).round() * step;
+        }
         let range = (self.get("upper") - self.get("lower")).abs().max(1e-9);
         let scale = 10_f64.powf((3.0 - range.log10().ceil()).clamp(0.0, 12.0));
         (self.get("value") * scale).round() / scale
+    }
+
+    /// How far a key moves it.
+    fn set_steps(&self) {
+        let range = self.get("upper") - self.get("lower");
+        let step = if self.step.get() > 0.0 { self.step.get() } else { range / 100.0 };
+        self.adjustment.set("step-increment", step);
+        self.adjustment.set("page-increment", (range / 10.0).max(step));
     }
 
     /// While it moves, each place is an input; once it rests, the last one is an action.
@@ -83,10 +99,12 @@ impl Behaviour for Slider {
             }
             "min" | "max" => widget.quietly(|| {
                 self.adjustment.set(if property == "min" { "lower" } else { "upper" }, to);
-                let range = self.get("upper") - self.get("lower");
-                self.adjustment.set("step-increment", range / 100.0);
-                self.adjustment.set("page-increment", range / 10.0);
+                self.set_steps();
             }),
+            "step" => {
+                self.step.set(to.max(0.0));
+                self.set_steps();
+            }
             _ => {}
         }
     }

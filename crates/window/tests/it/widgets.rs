@@ -124,12 +124,12 @@ fn a_closed_window_is_told_and_the_others_stay() {
 }
 
 #[test]
-fn a_menu_item_has_a_key() {
+fn a_menu_item_has_a_shortcut() {
     let Some(display) = Display::start() else { return };
     let menu = json!([{ "id": 5, "kind": "Menu", "title": "File", "children": [
-        { "id": 6, "kind": "MenuItem", "title": "Open", "key": "Ctrl+O" },
+        { "id": 6, "kind": "MenuItem", "title": "Open", "shortcut": "Ctrl+O" },
         { "kind": "Separator" },
-        { "id": 7, "kind": "MenuItem", "title": "Save", "key": "Ctrl+S", "enabled": false },
+        { "id": 7, "kind": "MenuItem", "title": "Save", "shortcut": "Ctrl+S", "enabled": false },
     ] }]);
     let node =
         json!({ "id": 1, "kind": "Window", "title": "Menu", "menu": menu, "children": field() });

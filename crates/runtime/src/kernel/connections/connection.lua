@@ -91,6 +91,8 @@ local methods = {
   end,
   ["stringValue"] = function(self) return self:description() end,
   ["ports"] = function(self) return self._source:ports() end,
+  ["portFor:"] = function(self, selector) return self._source:portFor_(selector) end,
+  ["actionFor:"] = function(self, selector) return self._source:actionFor_(selector) end,
   ["isStream"] = function(self) return self._isStream end,
   ["writeObject:"] = function(self, object)
     local source = self._source

@@ -1,6 +1,6 @@
 -- References and controls as sending ends: each new value is written to the other end.
 local K = ...
-local type, rawget, rawequal = type, rawget, rawequal
+local type, rawget, rawequal, error = type, rawget, rawequal, error
 local classes = K.classes
 
 -- Connections that follow something that may change after the program's last line.
@@ -63,19 +63,37 @@ local function isSame(old, new)
   return old ~= nil and not rawequal(old, new) and K.eq(old, new)
 end
 
+-- Follows one variable of the script in another one: nothing in it can wait or fail.
+local function followVariable(reference, from, to)
+  local stop = K.observe(reference, function() variables[to] = variables[from] end, true)
+  if variables[from] ~= nil then variables[to] = variables[from] end
+  return stop
+end
+
+-- Observes a reference; where its store cannot tell, the error says how to copy once.
+local function observed(reference, update)
+  local ok, stop = K.try(K.observe, reference, update)
+  if ok then return stop end
+  if type(stop) == "table" and stop.i_kind == "unsupported" then
+    stop.i_hint = (stop.i_hint and stop.i_hint .. "; " or "") .. "`copyTo:` copies once"
+  end
+  error(stop, 0)
+end
+
 -- `reference → end`: the present value, then each new one. Answers what ends it.
 function K.followReference(reference, sink)
-  local write, last = writerTo(sink), nil
-  local ended, name = false, variableOf(reference)
+  local from, to = variableOf(reference), variableOf(sink)
+  if from and to then return followVariable(reference, from, to) end
+  local write, last, ended = writerTo(sink), nil, false
   local function update()
     if ended then return end
     local value
-    if name then value = variables[name] else value = reference:value() end
+    if from then value = variables[from] else value = reference:value() end
     if isSame(last, value) then return end
     last = value
     write(value)
   end
-  local stop = K.observe(reference, update)
+  local stop = observed(reference, update)
   local stays = changesFromOutside(reference)
   if stays then following = following + 1 end
   local function undo()

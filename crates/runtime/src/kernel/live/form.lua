@@ -27,6 +27,13 @@ end
 function K.plainEvent(object, path, query, reference)
   local address = native.exchange("form", "_event")
   if type(address) ~= "string" then return false end
+  local token = native.exchange("header", "runnel-view")
+  local shown = token and K.openView(token)
+  if shown then
+    -- Files that the client of a live page sends.
+    native.respond("status", 204)
+    return K.eventIn(shown, address, fieldsOf(native.exchange("form", "")))
+  end
   local found, page = K.tryPath(object, "get", path, nil, reference, false)
   if not found then page = path == "/" and object or nil end
   if type(page) == "table" and page._isWidget then page = page:_page() end

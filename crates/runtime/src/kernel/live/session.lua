@@ -4,10 +4,9 @@
 -- The element that it answers becomes a view, unless the client comes back to one that still waits.
 -- Where no WebSocket comes through, frames are server-sent events, and events are posted.
 --
--- A transport has `offer(frame)`, which does not wait and answers whether the frame was taken, and
--- `send(frame)`, which waits for room.
+-- A transport has `offer`, which does not wait and answers whether the frame was taken, and `send`, which waits for room.
 local K = ...
-local type = type
+local type, setmetatable = type, setmetatable
 local native, try = K.native, K.try
 
 -- Frames that a view keeps for a client that comes back, and seconds that it waits for one.
@@ -15,10 +14,14 @@ local RING, PATIENCE = 64, 30
 -- Views that wait for their clients, of one isolate.
 local MOST_WAITING = 1000
 
--- Seconds that the block of an event may run.
-local LONGEST = 30
+-- Milliseconds that the block of an event may run.
+local LONGEST = 30000
 
 local waiting, waitingCount = {}, 0
+
+-- Views with a client, by token: for what comes as a request of its own.
+local open = setmetatable({}, { __mode = "v" })
+function K.openView(token) return open[token] end
 local within = K.classes.Block._methods.timeout_
 
 local function tellFailure(view, raised)
@@ -57,6 +60,15 @@ local function run(view, address, name, value)
   end
 end
 
+-- The block of an event, for what comes as a request of its own: whether the view has it.
+function K.eventIn(view, address, fields)
+  local slot = view:find(address)
+  if not slot or slot.kind ~= "event" then return false end
+  within(function() slot.block(fields) end, LONGEST)
+  view:markBlocks()
+  return true
+end
+
 -- One event, with its number in the view: what came before is not done again.
 local function receive(view, n, address, name, value)
   if type(n) ~= "number" or type(address) ~= "string" or type(name) ~= "string" then return end
@@ -77,15 +89,23 @@ end
 local View = K.viewMethods
 
 -- Sends a frame. A client that reads slowly is waited for: until then its slots are only marked.
-function View:send(parts)
-  self.seq = self.seq + 1
-  local frame = "[" .. self.seq .. "," .. parts .. "]"
-  self.ring[self.seq % RING] = frame
-  local transport = self.transport
-  if not transport or transport.offer(frame) then return end
+function View:send(parts, isWhole)
+  local seq = self.seq + 1
+  self.seq = seq
+  -- The text of many views is one: only their numbers differ.
+  if not isWhole then
+    local ring = self.ring
+    if not ring then
+      ring = {}
+      self.ring = ring
+    end
+    ring[seq % RING] = parts
+  end
+  local transport, frame = self.transport, "[" .. seq .. "," .. parts .. "]"
+  if not transport or transport:offer(frame) then return end
   self.slow = true
   native.fork(function()
-    try(transport.send, frame)
+    try(transport.send, transport, frame)
     if self.transport == transport then self.slow = false end
     if #self.dirty > 0 or self.control then K.wakeView(self) end
   end, nil, false, true)
@@ -110,24 +130,28 @@ local function sendAll(view, text, print, isSame)
   end
   parts[#parts + 1] = '"",' .. K.json(view.control)
   view.control = nil
-  view:send(table.concat(parts, ","))
+  view:send(table.concat(parts, ","), true)
 end
 
-local function open(transport, element, print)
+local function begin(transport, element, print)
   local view = K.newView(true)
-  view.token, view.ring, view.transport = K.randomToken(16), {}, transport
+  view.token, view.transport = K.randomToken(16), transport
+  open[view.token] = view
   local text, own = view:write(element)
   sendAll(view, text, own, own == print)
+  view.first = view.seq
   return view
 end
 
 -- The view that a client comes back to, with the frames that it missed sent again.
 local function resume(transport, token, seq)
   local view = waiting[token]
-  if not view or type(seq) ~= "number" or seq > view.seq or view.seq - seq >= RING then return nil end
+  if not view or type(seq) ~= "number" or seq < view.first or seq > view.seq or view.seq - seq >= RING then
+    return nil
+  end
   waiting[token], waitingCount = nil, waitingCount - 1
   view.transport, view.slow = transport, false
-  for n = seq + 1, view.seq do transport.send(view.ring[n % RING]) end
+  for n = seq + 1, view.seq do transport:send("[" .. n .. "," .. view.ring[n % RING] .. "]") end
   view:tell("ack", view.heard)
   K.wakeView(view)
   return view
@@ -151,7 +175,7 @@ local function greet(transport, text, element)
   local hello = K.parseJSON(text)
   if type(hello) ~= "table" or not hello._isArray or hello[1] ~= "hello" then return nil end
   return type(hello[2]) == "string" and resume(transport, hello[2], hello[3])
-    or open(transport, element, hello[4])
+    or begin(transport, element, hello[4])
 end
 
 local function hear(view, message)
@@ -162,14 +186,17 @@ end
 
 -- WebSockets --------------------------------------------------------------------------------------------
 
+local Socket = {}
+Socket.__index = Socket
+function Socket:offer(frame) return native.socketOffer(self.socket, frame, false) end
+function Socket:send(frame) return native.socketSend(self.socket, frame, false) end
+
 local function converse(socket, element)
-  local transport = {
-    offer = function(frame) return native.socketOffer(socket, frame, false) end,
-    send = function(frame) return native.socketSend(socket, frame, false) end,
-  }
+  local transport = setmetatable({ socket = socket }, Socket)
   local first = native.socketNext(socket)
   local view = type(first) == "string" and greet(transport, first, element)
   if not view then return end
+  element, first = nil, nil
   local ok, failure = try(function()
     while true do
       local message = native.socketNext(socket)
@@ -186,7 +213,11 @@ K.methods(Session, { ["description"] = function() return "the session of a live 
 
 local function socketSession(element)
   local session = Session:new()
-  session.i_opened = function() converse(session._native, element) end
+  session.i_opened = function(self)
+    local page = element
+    element, self.i_opened = nil, nil
+    converse(self._native, page)
+  end
   return session
 end
 
@@ -195,20 +226,17 @@ end
 -- Frames that wait in a stream, and seconds after which an empty line keeps it open.
 local MOST_FRAMES, QUIET = 64, 20
 
--- Views of streams, for their events, by token.
-local streams = {}
-
 local function newStream()
   local queue, sleeper, closed = {}, nil, false
   local stream = {}
-  function stream.offer(frame)
+  function stream:offer(frame)
     if #queue >= MOST_FRAMES then return false end
     queue[#queue + 1] = frame
     if sleeper then native.cancel(sleeper) end
     return true
   end
-  function stream.send(frame)
-    while not closed and not stream.offer(frame) do native.sleep(0.05) end
+  function stream:send(frame)
+    while not closed and not self:offer(frame) do native.sleep(0.05) end
   end
   -- Writes frames until the client is gone.
   function stream.run(put)
@@ -233,10 +261,8 @@ local function eventSession(element, hello)
     local stream = newStream()
     local view = greet(stream, hello, element)
     if not view then return end
-    streams[view.token] = view
     local ok, failure = try(stream.run, put)
     stream.close()
-    streams[view.token] = nil
     if view.transport == stream then keep(view) end
     if not ok then error(failure, 0) end
   end, "text/event-stream")
@@ -246,7 +272,7 @@ end
 function K.postedEvent(message)
   local token = native.exchange("header", "runnel-view")
   if token == nil then return false end
-  local view = streams[token]
+  local view = open[token]
   if not view then
     K.throw("gone", "this view is not open here", { i_hint = "load the page again" })
   end

@@ -105,6 +105,21 @@ local function joined(self, path)
   return result
 end
 
+local function postTo(self, value) return K.storePost(storeOf(self), self._path, value, self._scheme) end
+
+-- A store in memory keeps an array of the program as the object that it is: what is posted becomes its
+-- last element. Nothing runs between reading and writing it.
+local function addToList(self, value, raised)
+  if raised.i_kind ~= "conflict" or not K.isKind(storeOf(self), K.classes.DictStore) then error(raised, 0) end
+  local held = read(self)
+  if type(held) ~= "table" or not held._isArray then error(raised, 0) end
+  local list, n = {}, #held
+  for i = 1, n do list[i] = held[i] end
+  list[n + 1] = value == nil and K.NULL or value
+  write(self, K.array(list, n + 1))
+  return value
+end
+
 K.methods(Reference, {
   ["value"] = read,
   ["get"] = read,
@@ -129,7 +144,9 @@ K.methods(Reference, {
       end
       return value
     end
-    return K.storePost(storeOf(self), self._path, value, self._scheme)
+    local ok, answer = K.try(postTo, self, value)
+    if ok then return answer end
+    return addToList(self, value, answer)
   end,
   ["merge:"] = function(self, value) return K.storeMerge(storeOf(self), self._path, value, self._scheme) end,
   ["delete"] = function(self)

@@ -130,6 +130,7 @@ local TextView = class("TextView", "TextView", textual, { "NSTextView" })
 for _, one in ipairs { TextField, TextView } do
   K.propertyAlias(one, "stringValue", "value")
   K.propertyAlias(one, "text", "value")
+  K.propertyAlias(one, "binding", "value")
 end
 
 local NumberField = class("NumberField", "NumberField", {
@@ -155,8 +156,7 @@ K.methods(NumberField, {
 })
 
 local Label = class("Label", "Label", { value = { "any", "" } }, { "STLabel" })
-for _, name in ipairs { "text", "ref", "stringValue" } do K.propertyAlias(Label, name, "value") end
-rawset(Label._methods, "_shown", "text")
+for _, name in ipairs { "text", "ref", "stringValue", "binding" } do K.propertyAlias(Label, name, "value") end
 
 class("Button", "Button", { title = { "text", "" } }, { "NSButton", "STButton" })
 local Checkbox = class("Checkbox", "Checkbox", { title = { "text", "" }, value = { "boolean", false } }, { "STCheckbox" })
@@ -168,6 +168,7 @@ local Progress = class("Progress", "Progress", { value = { "number", 0 }, max = 
 K.propertyAlias(Progress, "ref", "value")
 K.propertyAlias(Progress, "maxRef", "max")
 K.propertyAlias(Slider, "ref", "value")
+K.propertyAlias(Slider, "binding", "value")
 K.propertyAlias(Checkbox, "ref", "value")
 
 -- A choice of one of several items: `value` is its index, `selection` the item.

@@ -63,10 +63,15 @@ local function nodesOf(self, widgets)
 end
 
 -- The nodes inside a widget. Those that stay keep their ids, so that the host keeps them as they are.
-local function contents(self, widget)
-  if widget._view ~= "Grid" then return nodesOf(self, widget:_inside()) end
+local function contents(self, widget, held)
+  held.inside = {}
+  local function nodes(widgets)
+    for _, one in ipairs(widgets) do held.inside[#held.inside + 1] = one end
+    return nodesOf(self, widgets)
+  end
+  if widget._view ~= "Grid" then return nodes(widget:_inside()) end
   local rows = {}
-  for i, row in ipairs(widget:_rowsInside()) do rows[i] = nodesOf(self, row) end
+  for i, row in ipairs(widget:_rowsInside()) do rows[i] = nodes(row) end
   return list(rows)
 end
 
@@ -80,19 +85,19 @@ local function forget(self, widget)
 end
 
 -- The value is sent when the events of now are over, if it is another one than the host has.
-local function mark(self, slot, widget, read, isAlways)
+local function mark(self, widget, name, read, isAlways)
+  local slot = self.ids[widget] .. "." .. name
   if not self.dirty[slot] then self.order[#self.order + 1] = slot end
-  self.dirty[slot] = { widget = widget, read = read, isAlways = isAlways }
+  self.dirty[slot] = { widget = widget, name = name, read = read, isAlways = isAlways }
   self:schedule()
 end
 
 local function markContents(self, widget)
   local held = self.held[widget]
   if not held then return end
-  mark(self, held.id .. (widget._view == "Grid" and ".rows" or ".children"), widget, function()
+  mark(self, widget, widget._view == "Grid" and "rows" or "children", function()
     for _, one in ipairs(held.inside) do forget(self, one) end
-    held.inside = widget:_inside()
-    return contents(self, widget)
+    return contents(self, widget, held)
   end, true)
 end
 
@@ -113,16 +118,15 @@ local function followMenu(self, held, widget)
     held.stops[#held.stops + 1] = K.watchProperty(widget, name, function()
       local window = K.rootWidget(widget)
       if not self.held[window] then return end
-      mark(self, self.held[window].id .. ".menu", window, function() return menuNodes(self, window) end, true)
+      mark(self, window, "menu", function() return menuNodes(self, window) end, true)
     end)
   end
 end
 
 local function followAll(self, held, widget)
-  local id = held.id
   local function watch(name, update) held.stops[#held.stops + 1] = K.watchProperty(widget, name, update) end
   local function follow(name, slot, read, isAlways)
-    watch(name, function() mark(self, id .. "." .. slot, widget, read, isAlways) end)
+    watch(name, function() mark(self, widget, slot, read, isAlways) end)
   end
   for _, name in ipairs(shown[widget._view] or {}) do
     follow(name, name, function() return wired(widget, name) end)
@@ -136,7 +140,7 @@ local function followAll(self, held, widget)
   end)
   watch("frame", function()
     for _, name in ipairs { "x", "y", "width", "height" } do
-      mark(self, id .. "." .. name, widget, function() return frameOf(widget)[name] end)
+      mark(self, widget, name, function() return frameOf(widget)[name] end)
     end
   end)
   local property = inner[widget._view]
@@ -168,8 +172,7 @@ local SHORTEST = 160
 local function addParts(self, held, widget, node)
   local kind = widget._view
   if inner[kind] then
-    held.inside = widget:_inside()
-    node:at_put_(kind == "Grid" and "rows" or "children", contents(self, widget))
+    node:at_put_(kind == "Grid" and "rows" or "children", contents(self, widget, held))
   end
   if kind == "Table" then
     node:at_put_("columns", columnTitles(widget))
@@ -192,13 +195,13 @@ function build(self, widget)
     id = self.count + 1
     self.count, self.ids[widget], self.widgets[id] = id, id, widget
   end
-  local held, kind = { id = id, stops = {}, inside = {} }, widget._view
+  local held, kind = { id = id, stops = {}, inside = {}, sent = {} }, widget._view
   self.held[widget] = held
   local node = record("id", id, "kind", kind)
   local function set(name, value)
     if value == nil then return end
     node:at_put_(name, value)
-    self.sent[id .. "." .. name] = K.json(value)
+    held.sent[name] = K.json(value)
   end
   if widget._isControl and kind ~= "Label" or widget:label() ~= "" then set("label", K.accessibleName(widget)) end
   set("enabled", widget:enabled())
@@ -224,11 +227,12 @@ local function flush(self)
   local frame, n = { 0, "", record("ack", self.received) }, 3
   for _, slot in ipairs(order) do
     local one = dirty[slot]
-    if self.held[one.widget] and not self.typing[one.widget] then
+    local held = self.held[one.widget]
+    if held and not self.typing[one.widget] then
       local value = one.read()
-      local text = K.json(K.orNull(value))
-      if one.isAlways or self.sent[slot] ~= text then
-        self.sent[slot] = text
+      local text = not one.isAlways and K.json(K.orNull(value))
+      if one.isAlways or held.sent[one.name] ~= text then
+        held.sent[one.name] = text
         frame[n + 1], frame[n + 2], n = slot, K.orNull(value), n + 2
       end
     end
@@ -296,12 +300,14 @@ local function handle(self, message)
   if not widget._isControl or not widget:enabled() or event == "release" then return end
   event, value = valueOf(event, value)
   -- What the user typed is not sent back.
-  if widget._properties.value and (event == "input" or event == "action") then self.sent[id .. ".value"] = K.json(K.orNull(value)) end
+  if widget._properties.value and (event == "input" or event == "action") then
+    self.held[widget].sent.value = K.json(K.orNull(value))
+  end
   self.typing[widget] = true
   K.queueEvent(widget, event, value, function()
     self.typing[widget] = nil
     if widget._properties.value and self.held[widget] then
-      mark(self, id .. ".value", widget, function() return wired(widget, "value") end)
+      mark(self, widget, "value", function() return wired(widget, "value") end)
     end
   end)
 end
@@ -320,7 +326,7 @@ K.openInSession = open
 -- each window that is closed.
 function K.openNative(window, whenClosed)
   local self = setmetatable({
-    held = {}, ids = {}, widgets = {}, sent = {}, dirty = {}, order = {}, typing = {}, windows = {}, count = 0, seq = 0,
+    held = {}, ids = setmetatable({}, { __mode = "k" }), widgets = setmetatable({}, { __mode = "v" }), dirty = {}, order = {}, typing = {}, windows = {}, count = 0, seq = 0,
     received = 0, isScheduled = false, host = false, closed = whenClosed,
   }, Session)
   local ok, failure = K.try(open, self, window)

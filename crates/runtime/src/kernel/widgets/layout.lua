@@ -26,7 +26,7 @@ local function childOf(self, value, kept)
   kept[value] = label
   return label
 end
-K.nilKeys._labels = true
+for _, key in ipairs { "_labels", "_before", "_isPlaced" } do K.nilKeys[key] = true end
 
 local function widgets(self, list)
   local kept, out = {}, {}
@@ -37,6 +37,12 @@ local function widgets(self, list)
     end
   end
   rawset(self, "_labels", kept)
+  local isPlaced = #out > 0
+  for i = 1, #out do
+    rawset(out[i], "_before", out[i - 1])
+    isPlaced = isPlaced and out[i]:frame() ~= nil
+  end
+  rawset(self, "_isPlaced", isPlaced)
   return out
 end
 
@@ -101,11 +107,8 @@ K.propertyAlias(Window, "view", "children")
 K.methods(Widget, {
   -- Whether the widgets inside stand where their frames say: all of them have one.
   ["isPlaced"] = function(self)
-    local list = self:_inside()
-    for _, one in ipairs(list) do
-      if one:frame() == nil then return false end
-    end
-    return #list > 0
+    if rawget(self, "_isPlaced") == nil then self:_inside() end
+    return rawget(self, "_isPlaced") == true
   end,
   -- The widget in an area of that size which scrolls.
   ["inScrollView:"] = function(self, frame)

@@ -90,6 +90,9 @@ end
 
 -- Reading and writing -----------------------------------------------------------------------------
 
+-- Properties that hold widgets: their blocks make new ones, so that they run when what they read has changed only.
+local holding = { children = true, rows = true, view = true, dialogs = true }
+
 local function givenOf(self, name)
   local given = rawget(self, "_given")
   return given and given[name]
@@ -100,8 +103,14 @@ function current(self, name)
   local property = self._properties[name]
   local value = givenOf(self, name)
   if property.isHandler then return value end
-  if isReference(value) then value = value:value()
-  elseif type(value) == "function" then value = value() end
+  if isReference(value) then
+    value = value:value()
+  elseif type(value) == "function" then
+    -- While it is followed, a block that makes widgets has made those that are shown.
+    local sources = holding[name] and rawget(self, "_sources")
+    local entry = sources and sources[name]
+    if entry and entry.value ~= nil then value = entry.value else value = value() end
+  end
   if value == nil then value = property.default end
   return property.kind(value, self, name)
 end
@@ -149,6 +158,8 @@ K.putProperty = put
 -- Widgets with a watched block, whose value is compared after each event of the user: a block may read
 -- what cannot tell of its changes.
 local blocks = {}
+-- Widgets that follow references or blocks.
+local followers = setmetatable({}, { __mode = "k" })
 
 local function observeAll(entry, stops, references)
   for i = 1, #references do
@@ -161,15 +172,42 @@ local function endAll(stops)
   for i = 1, #stops do stops[i]() end
 end
 
+-- A copy of a short list of texts and numbers; nil for anything else, whose parts may change.
+local SHORT = 1000
+local function plainItems(value)
+  if type(value) ~= "table" or K.isClass(value) or not value._isArray or #value > SHORT then return nil end
+  local copy = {}
+  for i = 1, #value do
+    if type(value[i]) ~= "string" and type(value[i]) ~= "number" then return nil end
+    copy[i] = value[i]
+  end
+  return copy
+end
+
+local function sameItems(before, after)
+  if not before or not after or #before ~= #after then return false end
+  for i = 1, #before do
+    if before[i] ~= after[i] then return false end
+  end
+  return true
+end
+
 -- Runs the block, and observes the references of stores that it reads now.
 local function retrack(self, name, block)
   local entry = rawget(self, "_sources")[name]
   if not entry then return end
   local value, references = K.tracked(block)
-  entry.value = value
+  entry.value, entry.plain = value, plainItems(value)
   endAll(entry.stops)
   entry.stops = {}
   observeAll(entry, entry.stops, references)
+  -- Collections in variables are changed in place.
+  local held = {}
+  for _, reference in ipairs(K.variablesRead(block)) do
+    local inside = reference:value()
+    if type(inside) == "table" and not K.isClass(inside) and inside._isCollection then held[#held + 1] = inside end
+  end
+  observeAll(entry, entry.stops, held)
 end
 
 -- Reads the block again; tells of another value.
@@ -177,12 +215,14 @@ local function refresh(self, name, block)
   local entry = rawget(self, "_sources")[name]
   if not entry or entry.isBusy then return end
   entry.isBusy = true
-  local before = entry.value
+  local before, items = entry.value, entry.plain
   local ok, failure = K.try(function() retrack(self, name, block) end)
   entry.isBusy = false
   if not ok then error(failure, 0) end
-  local isSame = K.eq(before, entry.value) and not isWidget(entry.value)
-  if not isSame or (type(before) == "table" and not before._isText) then notify(self, name) end
+  local isTable = type(before) == "table" and not before._isText
+  if isTable and not sameItems(items, entry.plain) or not isTable and not K.eq(before, entry.value) then
+    notify(self, name)
+  end
 end
 
 function startSource(self, name)
@@ -197,6 +237,7 @@ function startSource(self, name)
   end
   local entry = { stops = {}, variables = {} }
   sources[name] = entry
+  followers[self] = true
   if isBlock then
     entry.changed = function() refresh(self, name, value) end
     local named = blocks[self] or {}
@@ -271,7 +312,9 @@ function K.refreshWidgets(widget)
   local list, root = {}, rootOf(widget)
   for one, named in pairs(blocks) do
     if rootOf(one) == root then
-      for name, block in pairs(named) do list[#list + 1] = { one, name, block } end
+      for name, block in pairs(named) do
+        if not holding[name] then list[#list + 1] = { one, name, block } end
+      end
     end
   end
   for i = 1, #list do
@@ -280,6 +323,20 @@ function K.refreshWidgets(widget)
     if sources and sources[one[2]] then refresh(one[1], one[2], one[3]) end
   end
 end
+
+-- `protocol:ModelDidChange notify`: all widgets read again what they follow, also in stores that cannot tell.
+local ModelDidChange = K.newClass("ModelDidChange", K.classes.Protocol)
+ModelDidChange:follow_(function()
+  local list = {}
+  for widget in pairs(followers) do
+    for name in pairs(rawget(widget, "_sources")) do list[#list + 1] = { widget, name } end
+  end
+  for i = 1, #list do
+    local widget, name = list[i][1], list[i][2]
+    local value = givenOf(widget, name)
+    if type(value) == "function" then refresh(widget, name, value) else notify(widget, name) end
+  end
+end)
 
 -- References --------------------------------------------------------------------------------------
 

@@ -22,13 +22,7 @@ function K.eachWidget(widget, visit) each(widget, visit, 0, { n = 0 }) end
 
 -- The text that stands before a control in its row or stack names it, where it has no label.
 local function textBefore(self)
-  local parent = rawget(self, "_parent")
-  if not parent then return nil end
-  local before
-  for _, one in ipairs(parent:_inside()) do
-    if one == self then break end
-    before = one
-  end
+  local before = rawget(self, "_before")
   return before and K.isKind(before, classes.Label) and K.str(before:value()) or nil
 end
 
