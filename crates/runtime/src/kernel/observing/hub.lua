@@ -72,7 +72,7 @@ local function call(hub, entry)
   return true
 end
 
--- Calls the observers that may wait or fail. One that is added meanwhile is not called.
+-- Calls the observers that may wait or fail. An observer that is added meanwhile is not called.
 local function callOthers(hub)
   local fiber, outer, depth = running() or 0, hub._fiber, 1
   if outer == fiber then

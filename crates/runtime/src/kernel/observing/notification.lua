@@ -1,10 +1,6 @@
--- `protocol:ModelDidChange notify`: what is observed in stores is looked at again, for values that
--- changed without a write through the store.
+-- `protocol:ModelDidChange notify` reads the observed paths of stores again, for values that changed
+-- without a write through the store.
 local K = ...
-local Notification = K.classes.Notification
 
-local ModelDidChange = K.newClass("ModelDidChange", Notification)
-K.classMethod(ModelDidChange, "notify_", function(class, object)
-  K.lookAgain()
-  return Notification._meta.notify_(class, object)
-end)
+local ModelDidChange = K.newClass("ModelDidChange", K.classes.Notification)
+ModelDidChange:follow_(K.lookAgain)

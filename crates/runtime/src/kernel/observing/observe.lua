@@ -31,7 +31,7 @@ local function observeVariable(hub, read, update, isPlain)
   end
 end
 
--- `parts` leads on from what the reference names, as far as it can be observed.
+-- `parts` continues the path, up to the first step that is computed.
 local function observeVariablePath(reference, update, parts, isPlain)
   local name, rest = string.match(reference._path, "^([^/]*)/?(.*)$")
   local isPartial = parts ~= nil
@@ -87,7 +87,7 @@ function K.observe(reference, update, isPlain)
 end
 
 -- What an expression reads by messages to what a reference names: `order price` of the variable
--- `order`. It is observed as far as its steps are variables of objects and entries of dictionaries.
+-- `order`. It is observed up to the first step that is neither a property nor an entry.
 function K.partReference(base, path)
   local parts = pathParts(path)
   local reference = K.pathReference((base._path or "") .. "/" .. path, base._scheme)
