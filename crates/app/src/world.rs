@@ -198,7 +198,11 @@ impl Host for World {
     }
 
     fn open_window(&self, tree: &str) -> Answer<Rc<dyn NativeWindow>> {
-        if self.silent || !self.place.is_first() {
+        if self.silent {
+            let reason = "a program that only shows what it is made of opens no windows";
+            return Error::new(Kind::Unsupported, reason).into();
+        }
+        if !self.place.is_first() {
             return Answer::ok(Rc::new(windows::SilentWindow));
         }
         windows::open(tree, &self.environment)

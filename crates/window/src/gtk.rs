@@ -15,7 +15,7 @@ mod start;
 pub(crate) use calls::*;
 pub(crate) use drawing::{Steps, show_steps};
 pub(crate) use menus::{MenuActions, MenuModel};
-pub(crate) use object::Object;
+pub(crate) use object::{Object, WeakObject};
 pub(crate) use property_value::PropertyValue;
 pub(crate) use rows::RowModel;
 pub(crate) use start::{Missing, start, take_channel};

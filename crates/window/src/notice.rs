@@ -5,7 +5,7 @@ use std::io::Write;
 /// The exit status after a frame that was malformed.
 const DATA: i32 = 65;
 
-/// One line on standard error; nobody may read it.
+/// Writes one line to standard error, if it is open.
 pub(crate) fn complain(message: &str) {
     let _ = writeln!(std::io::stderr(), "runnel-window: {message}");
 }

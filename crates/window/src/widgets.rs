@@ -1,5 +1,5 @@
-//! The kinds of widgets, one file for each group. A kind that does not exist becomes a label that
-//! says so.
+//! The kinds of widgets, one file for each group. An unknown kind becomes a label with an
+//! error.
 
 mod choices;
 mod containers;

@@ -142,7 +142,7 @@ impl NativeWindow for WindowProcess {
     }
 }
 
-/// The window of a program that only shows what it is made of, or of a worker other than the first.
+/// The window of a worker other than the first.
 pub(super) struct SilentWindow;
 
 impl NativeWindow for SilentWindow {

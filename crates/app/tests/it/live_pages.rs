@@ -376,14 +376,14 @@ fn the_page_works_without_javascript() {
     };
     for count in 1..=2 {
         browser.click("#more");
-        says(&format!("<!--[2-->{count}<!--]-->"));
+        says(&format!("<!--[3-->{count}<!--]-->"));
     }
     browser.type_into("#title", "three\n");
     says(">three</li>");
     // A field is sent with the next event.
     browser.type_into("#name", "Ada");
     browser.click("#more");
-    says("<!--[2-->3<!--]-->");
+    says("<!--[3-->3<!--]-->");
     assert_eq!(browser.text("#hello"), "Ada");
     assert_eq!(page.get("name"), "Ada");
     assert_eq!(browser.get("/url"), page.address());
@@ -406,14 +406,101 @@ fn problems(browser: &Browser) -> Option<Value> {
     Some(found)
 }
 
+/// Serves an example with these arguments.
+fn example(name: &str, arguments: &[&str]) -> (Process, String) {
+    let port = free_port();
+    let mut command = runnel();
+    command.args(["--port", &port.to_string()]).arg(support::examples().join(name)).args(arguments);
+    let mut process = Process::start(&mut command);
+    process.listens(port);
+    (process, format!("http://127.0.0.1:{port}/"))
+}
+
+/// Nothing serious, where axe-core is installed.
+fn is_accessible(browser: &Browser, page: &str) {
+    match problems(browser) {
+        Some(found) => assert_eq!(found, json!([]), "{page}"),
+        None => support::skip("axe-core is not installed"),
+    }
+}
+
 #[test]
 fn live_pages_are_accessible() {
     let Some(browser) = browser() else { return };
     let page = LivePage::start();
     browser.open(&page.address());
     is_connected(&browser);
-    match problems(&browser) {
-        Some(found) => assert_eq!(found, json!([])),
-        None => support::skip("axe-core is not installed"),
+    is_accessible(&browser, "the page of the tests");
+    let (_process, address) = example("7guis-temperature.st", &[]);
+    browser.open(&address);
+    is_accessible(&browser, "7guis-temperature.st");
+}
+
+#[test]
+fn a_chat_is_shared() {
+    let (Some(one), Some(two)) = (browser(), browser()) else { return };
+    let (_process, address) = example("chat.st", &["memory:chat"]);
+    for (browser, name) in [(&one, "Ada"), (&two, "Bob")] {
+        browser.open(&address);
+        is_connected(browser);
+        browser.type_into("label:nth-of-type(1) input", name);
     }
+    one.type_into("label:nth-of-type(2) input", "hello <b>\n");
+    two.type_into("label:nth-of-type(2) input", "hi\n");
+    for browser in [&one, &two] {
+        let lines = "[...document.querySelectorAll('li')].map((line) => line.textContent).sort()";
+        shows(browser, lines, json!(["Ada: hello <b>", "Bob: hi"]));
+        shows(browser, "document.querySelectorAll('label input')[1].value", json!(""));
+        shows(browser, "document.querySelectorAll('label input')[0].value.length", json!(3));
+        is_accessible(browser, "chat.st");
+        assert_eq!(browser.complaints(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn cards_of_a_board_are_dragged() {
+    let (Some(one), Some(two)) = (browser(), browser()) else { return };
+    let (_process, address) = example("board.st", &[]);
+    for browser in [&one, &two] {
+        browser.open(&address);
+        is_connected(browser);
+    }
+    let board = "[...document.querySelectorAll('ul')].map((list) =>
+        [...list.children].map((card) => card.textContent).join())";
+    shows(&one, board, json!(["Write the manual", "Sow", "Plough"]));
+    shows(&one, "document.querySelectorAll('[tabindex]').length", json!(3));
+    // A mouse takes the first card to the third column.
+    let place = |index: usize| {
+        one.script(&format!(
+            "const box = document.querySelectorAll('li')[{index}].getBoundingClientRect();
+             return [Math.round(box.left + box.width / 2), Math.round(box.top + 5)]"
+        ))
+    };
+    let mouse = |kind: &str, at: &Value| {
+        let (x, y) = (&at[0], &at[1]);
+        json!({ "type": kind, "x": x, "y": y, "duration": 100, "origin": "viewport" })
+    };
+    let (from, to) = (place(0), place(2));
+    one.post(
+        "/actions",
+        &json!({ "actions": [{ "type": "pointer", "id": "mouse", "actions": [
+            mouse("pointerMove", &from),
+            { "type": "pointerDown", "button": 0 },
+            mouse("pointerMove", &to),
+            mouse("pointerMove", &to),
+            { "type": "pointerUp", "button": 0 },
+        ] }] }),
+    );
+    for browser in [&one, &two] {
+        shows(browser, board, json!(["", "Sow", "Write the manual,Plough"]));
+    }
+    // Keys take the second one there.
+    two.type_into("[data-item='2']", " \u{e014} ");
+    for browser in [&one, &two] {
+        shows(browser, board, json!(["", "", "Sow,Write the manual,Plough"]));
+    }
+    two.type_into("label input", "Harvest\n");
+    shows(&one, board, json!(["Harvest", "", "Sow,Write the manual,Plough"]));
+    is_accessible(&one, "board.st");
+    assert_eq!(one.complaints(), Vec::<String>::new());
 }

@@ -2,7 +2,7 @@
 //! arguments first and does nothing with others.
 #![allow(unsafe_code)]
 
-use super::library::library;
+use super::library::{RawTextPlace, library};
 use super::object::Object;
 use super::property_value::{OwnedValue, PropertyValue, c_text};
 use std::ffi::c_int;
@@ -40,7 +40,7 @@ checked! {
     queue_draw = gtk_widget_queue_draw(widget: "GtkWidget");
     append_column = gtk_column_view_append_column(view: "GtkColumnView", column: "GtkColumnViewColumn");
     remove_column = gtk_column_view_remove_column(view: "GtkColumnView", column: "GtkColumnViewColumn");
-    set_caret = gtk_editable_set_position(field: "GtkEditable"; position: c_int);
+    start_editing = gtk_editable_label_start_editing(label: "GtkEditableLabel");
 }
 
 /// Moves a child of a box behind a sibling, or to the front; a new child is inserted there.
@@ -57,13 +57,42 @@ pub(crate) fn place_in_box(parent: &Object, child: &Object, after: Option<&Objec
     unsafe { place(parent.raw(), child.raw(), sibling) };
 }
 
-/// The caret of a field.
-pub(crate) fn caret(field: &Object) -> i32 {
-    if !field.is("GtkEditable") {
+/// Ends editing; what was typed counts.
+pub(crate) fn stop_editing(label: &Object) {
+    if label.is("GtkEditableLabel") {
+        // SAFETY: the object is alive and a label that can be edited.
+        unsafe { (library().gtk_editable_label_stop_editing)(label.raw(), 1) };
+    }
+}
+
+/// The caret of a field or of the buffer of a view.
+pub(crate) fn caret(text: &Object) -> i32 {
+    if text.is("GtkTextBuffer") {
+        return text.get("cursor-position").int();
+    }
+    if !text.is("GtkEditable") {
         return 0;
     }
     // SAFETY: the object is alive and a field.
-    unsafe { (library().gtk_editable_get_position)(field.raw()) }
+    unsafe { (library().gtk_editable_get_position)(text.raw()) }
+}
+
+/// Moves the caret of a field or of the buffer of a view; behind the end means the end.
+pub(crate) fn set_caret(text: &Object, position: i32) {
+    let gtk = library();
+    // SAFETY: the object is alive and of the class that each function expects; GTK fills in the place
+    // before it is used.
+    unsafe {
+        if text.is("GtkTextBuffer") {
+            let mut place = RawTextPlace([0; 16]);
+            (gtk.gtk_text_buffer_get_iter_at_offset)(text.raw(), &raw mut place, position);
+            (gtk.gtk_text_buffer_place_cursor)(text.raw(), &raw const place);
+        } else if text.is("GtkEditable") {
+            let end = text.get("text").text().chars().count();
+            let end = i32::try_from(end).unwrap_or(i32::MAX);
+            (gtk.gtk_editable_set_position)(text.raw(), position.min(end));
+        }
+    }
 }
 
 /// The widget that edits the text of a field and has its focus.

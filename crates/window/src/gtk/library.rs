@@ -25,6 +25,10 @@ impl RawValue {
 #[repr(C)]
 pub(super) struct RawWeak(pub(super) Pointer);
 
+/// A place in a text buffer: GTK's own has 80 bytes.
+#[repr(C)]
+pub(super) struct RawTextPlace(pub(super) [u64; 16]);
+
 /// A rectangle of GDK.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -152,6 +156,10 @@ functions! {
     gtk_overlay_remove_overlay(Pointer, Pointer);
     gtk_grid_attach(Pointer, Pointer, c_int, c_int, c_int, c_int);
     gtk_grid_remove(Pointer, Pointer);
+    gtk_text_buffer_get_iter_at_offset(Pointer, *mut RawTextPlace, c_int);
+    gtk_text_buffer_place_cursor(Pointer, *const RawTextPlace);
+    gtk_editable_label_start_editing(Pointer);
+    gtk_editable_label_stop_editing(Pointer, c_int);
     gtk_string_list_new(*const Text) -> Pointer;
     gtk_string_object_new(Text) -> Pointer;
     gtk_column_view_append_column(Pointer, Pointer);

@@ -24,7 +24,7 @@ impl Object {
         Some(Object(object))
     }
 
-    /// An object that somebody else holds; it is counted once more.
+    /// A borrowed object; its count of references rises by one.
     pub(super) fn borrowed(object: Pointer) -> Option<Object> {
         let found = NonNull::new(object)?;
         // SAFETY: GTK gave it as a live object.

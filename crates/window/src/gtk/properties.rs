@@ -76,7 +76,7 @@ extern "C" fn marshal(
     _: Pointer,
     data: Pointer,
 ) {
-    // SAFETY: GObject calls it with the data of `connect`, and with so many values, of which the
+    // SAFETY: GObject calls it with the data of `connect`, and with `count` values, of which the
     // first is the object. A panic ends the process.
     unsafe {
         let handler = &*data.cast::<Handler>();

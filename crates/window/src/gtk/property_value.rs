@@ -72,6 +72,10 @@ impl PropertyValue {
         if let PropertyValue::Uint(value) = self { *value } else { 0 }
     }
 
+    pub(crate) fn int(&self) -> i32 {
+        if let PropertyValue::Int(value) = self { *value } else { 0 }
+    }
+
     pub(crate) fn double(&self) -> f64 {
         if let PropertyValue::Double(value) = self { *value } else { 0.0 }
     }

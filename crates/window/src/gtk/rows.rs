@@ -70,7 +70,7 @@ impl RowModel {
         COUNTS.with_borrow_mut(|counts| counts.insert(self.model.raw() as usize, count));
         let kept = old.min(count);
         if old != count {
-            // SAFETY: the model is alive, and has as many rows as it is told here.
+            // SAFETY: the model is alive, and has these rows from now on.
             unsafe {
                 let changed = library().g_list_model_items_changed;
                 changed(self.model.raw(), kept, old - kept, count - kept);

@@ -3,7 +3,7 @@
 //! A cell that appears asks for its text. Rows that are not known are wanted from the program, a
 //! block of them at once; the texts of cells that are still visible are then filled in.
 
-use crate::gtk::{self, Object, PropertyValue, RowModel, main_loop};
+use crate::gtk::{self, Object, PropertyValue, RowModel, WeakObject, main_loop};
 use crate::json::{elements, is_true, shown};
 use crate::session::{Behaviour, Made, Session, Widget};
 use serde_json::{Value, json};
@@ -22,6 +22,8 @@ const BLOCK: u32 = 128;
 const KNOWN: usize = 8_192;
 /// How long rows are collected until they are wanted.
 const COLLECTING: Duration = Duration::from_millis(4);
+/// The width that a cell asks for at least, in characters; an editor asks for no more.
+const CHARACTERS: i32 = 5;
 /// No row is selected: `GTK_INVALID_LIST_POSITION`.
 const NONE: u32 = u32::MAX;
 
@@ -40,15 +42,23 @@ struct Table {
 /// Gets the text of a cell that the user edited.
 type EditHandler = Box<dyn Fn(CellPlace, String)>;
 
+/// What shows a text, and the item of the list that it belongs to.
+struct VisibleCell {
+    cell: Object,
+    item: WeakObject,
+}
+
 /// The texts of rows, and the cells that show them.
 #[derive(Default)]
 struct Cells {
     texts: RefCell<HashMap<u32, Vec<String>>>,
-    visible: RefCell<HashMap<CellPlace, Object>>,
+    visible: RefCell<HashMap<CellPlace, VisibleCell>>,
     /// Blocks that were wanted and have not come.
     wanted: RefCell<HashSet<u32>>,
     /// Blocks that are wanted next.
     next: RefCell<Vec<u32>>,
+    /// The cell that was pressed last.
+    pressed: Cell<CellPlace>,
     /// The row of the cell that appeared last.
     near: Cell<u32>,
     /// Set once the table is connected.
@@ -99,9 +109,9 @@ impl Cells {
         }
         drop(texts);
         let end = first.saturating_add(u32::try_from(rows.len()).unwrap_or(0));
-        for (place, cell) in self.visible.borrow().iter() {
+        for (place, visible) in self.visible.borrow().iter() {
             if (first..end).contains(&place.0) {
-                show(cell, &self.text(*place).unwrap_or_default());
+                show(&visible.cell, &self.text(*place).unwrap_or_default());
             }
         }
     }
@@ -118,8 +128,12 @@ impl Cells {
     }
 }
 
-/// Shows the text of a cell, which is a label or a label that can be edited.
+/// Shows the text of a cell, which is a label or a label that can be edited. What the user edits
+/// stays.
 fn show(cell: &Object, text: &str) {
+    if cell.is("GtkEditableLabel") && cell.get("editing").boolean() {
+        return;
+    }
     let property = if cell.is("GtkLabel") { "label" } else { "text" };
     if cell.get(property).text() != text {
         cell.set(property, text);
@@ -173,9 +187,18 @@ impl Behaviour for Table {
             PropertyValue::Nothing
         });
         let (outbox, id) = (session.outbox.clone(), widget.id);
+        let (cells, is_editable) = (Rc::downgrade(&self.cells), self.is_editable.clone());
         widget.inner.connect("activate", move |arguments| {
             let row = arguments.first().map_or(0, PropertyValue::uint);
-            outbox.tell(id, "activate", row.into());
+            match cells.upgrade().filter(|_| is_editable.get()) {
+                Some(cells) => {
+                    let (pressed, column) = cells.pressed.get();
+                    edit(&cells, (row, if pressed == row { column } else { 0 }));
+                }
+                None => {
+                    outbox.tell(id, "activate", row.into());
+                }
+            }
             PropertyValue::Nothing
         });
         let (outbox, table) = (session.outbox.clone(), Rc::downgrade(&self));
@@ -259,28 +282,30 @@ impl Table {
 /// Makes the cells of a column, and fills them when they appear.
 fn factory(table: &Table, column: usize) -> Object {
     let factory = Object::new("GtkSignalListItemFactory", &[]);
-    let (cells, is_editable) = (table.cells.clone(), table.is_editable.clone());
+    let cells = table.cells.clone();
     on_item(&factory, "setup", move |item| {
-        let cell = if is_editable.get() {
-            editable_cell(&cells, item, column)
-        } else {
-            Object::new("GtkLabel", &[("xalign", 0.0.into())])
-        };
+        let cell =
+            Object::new("GtkLabel", &[("xalign", 0.0.into()), ("width-chars", CHARACTERS.into())]);
+        note_press(&cells, item, &cell, column);
         item.set("child", &cell);
     });
     let cells = table.cells.clone();
     on_item(&factory, "bind", move |item| {
         let place = (item.get("position").uint(), column);
         if let Some(cell) = item.get("child").object() {
-            cells.visible.borrow_mut().insert(place, cell.clone());
+            let visible = VisibleCell { cell: cell.clone(), item: item.downgrade() };
+            cells.visible.borrow_mut().insert(place, visible);
             cells.fill(place, cell);
         }
     });
     let cells = table.cells.clone();
     on_item(&factory, "unbind", move |item| {
+        let place = (item.get("position").uint(), column);
         if let Some(cell) = item.get("child").object() {
-            // Its position may be another one by now.
-            cells.visible.borrow_mut().retain(|place, other| place.1 != column || other != cell);
+            let mut visible = cells.visible.borrow_mut();
+            if visible.get(&place).is_some_and(|known| known.cell == *cell) {
+                visible.remove(&place);
+            }
         }
     });
     factory
@@ -295,25 +320,88 @@ fn on_item(factory: &Object, signal: &str, handler: impl Fn(&Object) + 'static) 
     });
 }
 
-/// A cell that a double click or Return edits. What was typed is told when editing ends.
-fn editable_cell(cells: &Rc<Cells>, item: &Object, column: usize) -> Object {
-    let cell = Object::new("GtkEditableLabel", &[("text", "".into())]);
-    let (cells, weak_cell) = (Rc::downgrade(cells), cell.downgrade());
-    let place = item.downgrade();
-    cell.connect("notify::editing", move |_| {
-        let found = (cells.upgrade(), weak_cell.upgrade(), place.upgrade());
-        let (Some(cells), Some(cell), Some(item)) = found else { return PropertyValue::Nothing };
-        if cell.get("editing").boolean() {
-            return PropertyValue::Nothing;
+/// Notes which cell was pressed, with the space around its label: a double click and Return edit it.
+/// The list counts the clicks, because it takes them over from the cell.
+fn note_press(cells: &Rc<Cells>, item: &Object, label: &Object, column: usize) {
+    let (cells, item, weak) = (Rc::downgrade(cells), item.downgrade(), label.downgrade());
+    let pressed = Rc::new(move || {
+        if let (Some(cells), Some(item)) = (cells.upgrade(), item.upgrade()) {
+            cells.pressed.set((item.get("position").uint(), column));
         }
-        let place = (item.get("position").uint(), column);
-        let text = cell.get("text").text().to_string();
-        if cells.text(place).is_some_and(|known| known != text)
-            && let Some(edit) = &*cells.edit.borrow()
-        {
-            edit(place, text);
+    });
+    label.connect("notify::parent", move |_| {
+        let parent = weak.upgrade().map(|label| label.get("parent"));
+        if let Some(cell) = parent.as_ref().and_then(PropertyValue::object) {
+            let click = Object::new("GtkGestureClick", &[]);
+            let pressed = pressed.clone();
+            click.connect("pressed", move |_| {
+                pressed();
+                PropertyValue::Nothing
+            });
+            gtk::add_controller(cell, &click);
         }
         PropertyValue::Nothing
     });
-    cell
+}
+
+/// Edits a visible cell whose text is known: an editor replaces its label.
+fn edit(cells: &Rc<Cells>, place: CellPlace) {
+    let known = cells.text(place).is_some();
+    let found = cells.visible.borrow().get(&place).and_then(|visible| visible.item.upgrade());
+    let Some(item) = found.filter(|_| known) else { return };
+    let current = item.get("child");
+    let editor = match current.object().filter(|cell| cell.is("GtkEditableLabel")) {
+        Some(editor) => editor.clone(),
+        None => editor(cells, &item, place.1),
+    };
+    cells
+        .visible
+        .borrow_mut()
+        .insert(place, VisibleCell { cell: editor.clone(), item: item.downgrade() });
+    item.set("child", &editor);
+    show(&editor, &cells.text(place).unwrap_or_default());
+    gtk::start_editing(&editor);
+}
+
+/// A label that can be edited. The end of editing is an event; Tab continues in the
+/// next column.
+fn editor(cells: &Rc<Cells>, item: &Object, column: usize) -> Object {
+    /// `GDK_KEY_Tab`, and `GTK_PHASE_CAPTURE`: before the text gets the key.
+    const TAB: u32 = 0xff09;
+    const CAPTURE: i32 = 1;
+    let editor = Object::new("GtkEditableLabel", &[("max-width-chars", CHARACTERS.into())]);
+    let (shared, weak, place) = (Rc::downgrade(cells), editor.downgrade(), item.downgrade());
+    let find = move || {
+        let (cells, editor, item) = (shared.upgrade()?, weak.upgrade()?, place.upgrade()?);
+        Some((cells, editor, (item.get("position").uint(), column)))
+    };
+    let find = Rc::new(find);
+    let ended = find.clone();
+    editor.connect("notify::editing", move |_| {
+        if let Some((cells, editor, place)) = ended()
+            && !editor.get("editing").boolean()
+        {
+            tell_edit(&cells, place, editor.get("text").text());
+        }
+        PropertyValue::Nothing
+    });
+    let keys = Object::new("GtkEventControllerKey", &[("propagation-phase", CAPTURE.into())]);
+    keys.connect("key-pressed", move |arguments| {
+        let is_tab = arguments.first().is_some_and(|key| key.uint() == TAB);
+        if let (true, Some((cells, editor, (row, column)))) = (is_tab, find()) {
+            gtk::stop_editing(&editor);
+            edit(&cells, (row, column + 1));
+        }
+        PropertyValue::Bool(is_tab)
+    });
+    gtk::add_controller(&editor, &keys);
+    editor
+}
+
+fn tell_edit(cells: &Cells, place: CellPlace, text: &str) {
+    if cells.text(place).is_some_and(|known| known != text)
+        && let Some(tell) = &*cells.edit.borrow()
+    {
+        tell(place, text.to_string());
+    }
 }

@@ -53,6 +53,35 @@ fn rows_are_wanted_in_blocks_as_they_become_visible() {
 }
 
 #[test]
+fn cells_are_edited_by_mouse_and_keyboard() {
+    let Some(display) = Display::start() else { return };
+    let mut host = table(&display);
+    host.change(json!(["2.editable", true]));
+    serve(&mut host, 1);
+    let window = display.window("Rows");
+    display.hand(&["windowfocus", "--sync", &window]);
+    display.hand(&["mousemove", "--window", &window, "300", "100"]);
+    display.hand(&["click", "--repeat", "2", "--delay", "50", "1"]);
+    assert_eq!(host.event("2", "action"), 1);
+    // The second click opens the editor, without an event.
+    assert!(host.next_within(SILENCE).is_null());
+    display.hand(&["type", "new"]);
+    display.hand(&["key", "Return"]);
+    assert_eq!(host.event("2", "edit"), json!([1, 1, "new"]), "a double click edits a cell");
+    host.change(json!(["2.cells", [1, [["1", "new"]]]]));
+    display.hand(&["key", "Down"]);
+    assert_eq!(host.event("2", "action"), 2, "the row has the focus again");
+    display.hand(&["key", "Return"]);
+    assert!(host.next_within(SILENCE).is_null());
+    display.hand(&["type", "a"]);
+    display.hand(&["key", "Tab"]);
+    assert_eq!(host.event("2", "edit"), json!([2, 0, "a"]), "Return edits the first cell");
+    display.hand(&["type", "b"]);
+    display.hand(&["key", "Return"]);
+    assert_eq!(host.event("2", "edit"), json!([2, 1, "b"]), "Tab continues in the next");
+}
+
+#[test]
 fn a_row_is_selected_by_the_program_without_an_event() {
     let Some(display) = Display::start() else { return };
     let mut host = table(&display);

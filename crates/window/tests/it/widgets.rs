@@ -57,6 +57,22 @@ fn a_value_of_the_program_does_not_disturb_typing() {
 }
 
 #[test]
+fn a_new_text_of_a_view_keeps_the_caret() {
+    let Some(display) = Display::start() else { return };
+    let view = json!([{ "id": 2, "kind": "TextView", "value": "one" }]);
+    let mut host = Host::open(&display, &window(&view));
+    display.hand(&["key", "ctrl+Home", "Right"]);
+    display.hand(&["type", "x"]);
+    assert_eq!(host.typed("2"), "oxne");
+    host.change(json!(["2.value", "öther\ntext"]));
+    display.hand(&["type", "y"]);
+    assert_eq!(host.typed("2"), "ötyher\ntext");
+    host.change(json!(["2.value", ""]));
+    display.hand(&["type", "z"]);
+    assert_eq!(host.typed("2"), "z");
+}
+
+#[test]
 fn the_keyboard_reaches_every_widget_in_order() {
     let Some(display) = Display::start() else { return };
     let children = json!([

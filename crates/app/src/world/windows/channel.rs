@@ -133,7 +133,7 @@ impl WindowChannel {
         }
     }
 
-    /// Reads what is there now.
+    /// Reads the available bytes.
     fn read(&self) {
         let mut received = self.received.borrow_mut();
         let start = received.len();
@@ -276,7 +276,7 @@ mod tests {
                     theirs.read_buf(&mut received).await.unwrap();
                 }
             };
-            // The rest is written while somebody waits for a frame.
+            // A reader writes the rest.
             tokio::select! {
                 ((), sent) = async { tokio::join!(reading, sending.into_future()) } => sent.unwrap(),
                 _ = channel.next() => panic!("nothing was sent"),

@@ -4,7 +4,7 @@
 -- Events of one control are handled one after the other, those of different controls at the same time, so that
 -- a handler that computes for long holds up its own control only.
 local K = ...
-local type, rawget, rawset, ipairs = type, rawget, rawset, ipairs
+local type, rawget, rawset, ipairs, setmetatable = type, rawget, rawset, ipairs, setmetatable
 local throw = K.throw
 
 -- Events of one control that wait for their handler. More are dropped; of `input` the latest waits only.
@@ -50,9 +50,10 @@ local function fire(self, event, value)
   end
 end
 
--- The window whose event is handled: where another one opens.
-local eventRoot
-function K.eventRoot() return eventRoot end
+-- The window whose event is handled, by fiber: where another one opens.
+local roots = setmetatable({}, { __mode = "k" })
+local running = coroutine.running
+function K.eventRoot() return roots[running() or 0] end
 
 -- What the user did: the value that the control has from then on, then its handlers.
 function K.userEvent(self, event, value)
@@ -60,9 +61,10 @@ function K.userEvent(self, event, value)
     throw("notAllowed", K.nameOf(self) .. " is disabled", { i_hint = "`enabled: true` allows events" })
   end
   self:_taken(event, value)
-  eventRoot = K.rootWidget(self)
+  local fiber = running() or 0
+  roots[fiber] = K.rootWidget(self)
   local ok, failure = K.try(function() fire(self, event, self:_eventValue(event, value)) end)
-  eventRoot = nil
+  roots[fiber] = nil
   if not ok then error(failure, 0) end
   K.refreshWidgets(self)
 end

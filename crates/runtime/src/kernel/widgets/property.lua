@@ -274,22 +274,25 @@ function K.watchProperty(self, name, update)
     watchers = {}
     rawset(self, "_watchers", watchers)
   end
-  local list, entry = watchers[name], { update = update }
+  local list, entry = watchers[name], { update = update, at = 1 }
   if list then
-    list[#list + 1] = entry
+    entry.at = #list + 1
+    list[entry.at] = entry
   else
-    watchers[name] = { entry }
+    list = { entry }
+    watchers[name] = list
     startSource(self, name)
   end
   return function()
-    local all = watchers[name]
-    for i = 1, all and #all or 0 do
-      if all[i] == entry then
-        table.remove(all, i)
-        break
-      end
-    end
-    if all and #all == 0 then
+    local at = entry.at
+    if not at then return end
+    -- The last one takes its place: a page has as many watchers as browsers.
+    local n = #list
+    local last = list[n]
+    list[n] = nil
+    if last ~= entry then list[at], last.at = last, at end
+    entry.at = nil
+    if #list == 0 and watchers[name] == list then
       watchers[name] = nil
       stopSource(self, name)
     end
