@@ -86,6 +86,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "connections/connector.lua",
     "observing/access.lua",
     "observing/constraint.lua",
+    "observing/notification.lua",
     "streams/sources.lua",
     "net/live.lua",
     "pages/markup.lua",

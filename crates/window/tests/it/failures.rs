@@ -18,6 +18,21 @@ fn without_a_display_the_reason_is_told() {
 }
 
 #[test]
+fn without_gtk_the_reason_is_told() {
+    let folder = std::env::temp_dir().join(format!("runnel-no-gtk-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("libgtk-4.so.1"), "no library").unwrap();
+    let mut command = Command::new(HOST);
+    command.env("LD_LIBRARY_PATH", &folder);
+    let mut host = Host::of(command);
+    let reason = "GTK 4 is not installed (libgtk-4.so.1)";
+    assert_eq!(host.next(), json!(["failed", reason]));
+    assert_eq!(host.ended().code(), Some(69));
+    assert_eq!(host.complaint(), format!("runnel-window: {reason}\n"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_descriptor_that_is_no_socket_is_refused() {
     for argument in ["zero", "77", "-1"] {
         let output = Command::new(HOST).arg(argument).output().unwrap();

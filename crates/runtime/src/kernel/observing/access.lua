@@ -1,7 +1,7 @@
 -- The ends of constraints: how one is read and written, by the shortest way that the kind of its
 -- reference allows, and whether it is telling its observers just now.
 local K = ...
-local type, rawget = type, rawget
+local type, rawget, rawequal = type, rawget, rawequal
 local variables, variableHubs = K.variables, K.variableHubs
 
 local isTelling = K.isTelling
@@ -17,6 +17,15 @@ end
 local function variableAccess(name)
   return function() return variables[name] end, function(value) variables[name] = value end, function()
     return isTelling(variableHubs[name])
+  end
+end
+
+-- Copies a value to a variable of the script, unless that is where the change began.
+function K.copier(name)
+  return function(value)
+    local hub = variableHubs[name]
+    if hub and (rawequal(hub._last, value) or hub._fiber and isTelling(hub)) then return end
+    variables[name] = value
   end
 end
 
@@ -39,12 +48,12 @@ local function stepIsTelling(object, name)
 end
 
 -- Answers what reads, what writes, what says whether this fiber is telling the end's observers, and
--- whether neither can wait or fail.
+-- whether neither can wait or fail; the name of a variable of the script.
 function K.accessOf(reference)
   local get, object = rawget(reference, "_get"), rawget(reference, "_object")
   if not get and isVariable(reference) and not string.find(reference._path, "/", 1, true) then
     local read, write, tells = variableAccess(reference._path)
-    return read, write, tells, true
+    return read, write, tells, true, reference._path
   end
   local function write(value) reference:setValue_(value) end
   local cell = rawget(reference, "_cell")

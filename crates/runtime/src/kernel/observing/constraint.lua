@@ -125,14 +125,16 @@ function K.constrain(left, right, both)
     return constrainStores(left, right, both)
   end
   left, right = endOf(left), endOf(right)
-  local readRight, _, _, isDirect = K.accessOf(right)
+  local readRight, _, _, isDirect, rightName = K.accessOf(right)
+  local readLeft, _, _, _, leftName = K.accessOf(left)
   local update, toDirect = updater(left, readRight)
+  local back = both and updater(right, readLeft)
   local isPlain = isDirect and toDirect
-  local back = both and updater(right, (K.accessOf(left)))
   local constraint = newConstraint(left, right, update, both and "=|=")
   local ok, raised = K.try(function()
-    follow(constraint, right, update, isPlain)
-    if back then follow(constraint, left, back, isPlain) end
+    local areVariables = leftName and rightName
+    follow(constraint, right, areVariables and K.copier(leftName) or update, isPlain)
+    if back then follow(constraint, left, areVariables and K.copier(rightName) or back, isPlain) end
     begin(left, right, update, back)
   end)
   if ok then return linked(constraint) end

@@ -72,7 +72,7 @@ local function call(hub, entry)
   return true
 end
 
--- Calls the observers that may wait or fail. One that is added meanwhile is not called.
+-- Calls the observers that may wait or fail. An observer that is added meanwhile is not called.
 local function callOthers(hub)
   local fiber, outer, depth = running() or 0, hub._fiber, 1
   if outer == fiber then
@@ -180,7 +180,7 @@ function Hub.changed(hub, value)
   local last = hub._last
   if rawequal(last, value) then return end
   hub._last = value
-  if type(value) ~= "string" and same(last, value) then return replaced(hub) end
+  if type(value) == "table" and same(last, value) or value ~= value and last ~= last then return replaced(hub) end
   tell(hub)
 end
 

@@ -1,4 +1,5 @@
--- `K.observe(reference, update)`: calls `update` after every change of what a reference names.
+-- `K.observe(reference, update)`: calls `update` after every change of what a reference names, with the
+-- new value where it is known.
 local K = ...
 local type, rawget, tostring, setmetatable = type, rawget, tostring, setmetatable
 local throw = K.throw
@@ -21,18 +22,16 @@ local function observeVariable(hub, read, update, isPlain)
   local function moved()
     local value = read()
     if type(value) == "table" or inside.entry then inside:enter(value) end
+    return value
   end
-  local entry = hub:add(function()
-    moved()
-    update()
-  end, moved, isPlain)
+  local entry = hub:add(function() update(moved()) end, moved, isPlain)
   return function()
     K.unobserve(entry)
     inside:leave()
   end
 end
 
--- `parts` leads on from what the reference names, as far as it can be observed.
+-- `parts` continues the path, up to the first step that is computed.
 local function observeVariablePath(reference, update, parts, isPlain)
   local name, rest = string.match(reference._path, "^([^/]*)/?(.*)$")
   local isPartial = parts ~= nil
@@ -88,7 +87,7 @@ function K.observe(reference, update, isPlain)
 end
 
 -- What an expression reads by messages to what a reference names: `order price` of the variable
--- `order`. It is observed as far as its steps are variables of objects and entries of dictionaries.
+-- `order`. It is observed up to the first step that is neither a property nor an entry.
 function K.partReference(base, path)
   local parts = pathParts(path)
   local reference = K.pathReference((base._path or "") .. "/" .. path, base._scheme)
@@ -130,7 +129,10 @@ K.methods(K.classes.Reference, {
   -- Calls the block with the new value after every change.
   ["onChange:"] = function(self, block)
     K.expectBlock(block, "onChange:")
-    local stop = K.observe(self, function() return block(self:value()) end)
+    local stop = K.observe(self, function(value)
+      if value == nil then value = self:value() end
+      block(value)
+    end)
     return setmetatable({ _stop = stop }, Observation._methods)
   end,
 })

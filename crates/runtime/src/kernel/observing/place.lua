@@ -33,7 +33,7 @@ function Inside.enter(inside, value)
   if inside.entry then K.unobserve(inside.entry) end
   inside.entry, inside.value = nil, nil
   if isCollection(value) then
-    inside.entry, inside.value = K.collectionHub(value):add(inside.update), value
+    inside.entry, inside.value = K.collectionHub(value):add(function() return inside.update(value) end), value
   end
 end
 
@@ -115,7 +115,7 @@ function Chain.moved(chain, at)
     chain.inside:enter(values[last])
   end
   if not covered and not chain.covered and K.sameValue(before, values[last]) then return end
-  chain.update()
+  chain.update(not chain.covered and values[last] or nil)
 end
 
 -- Observes a path from a value. `base` is the hub of the variable that holds the value, with

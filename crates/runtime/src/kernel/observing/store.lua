@@ -1,6 +1,6 @@
 -- Observed paths of stores. All observers of a path share one watch, which ends with the last of
--- them. Writes of this isolate to stores in memory, and to stores of the program, are told within
--- the write.
+-- them. Writes of this isolate to stores in memory and to stores of the program reach the observers
+-- within the write.
 local K = ...
 local type, rawget, next, pairs, error, setmetatable = type, rawget, next, pairs, error, setmetatable
 local find, gsub, sub = string.find, string.gsub, string.sub
@@ -43,7 +43,7 @@ local function isKnown(hub, path)
 end
 
 local function changed(hub, path)
-  -- Of what is above, the observed path itself is looked at.
+  -- After a write above it, the observed path itself is read.
   if #path < #hub.path then path = hub.path end
   if hub.compares and isKnown(hub, path) then return end
   hub:tell()
@@ -133,7 +133,7 @@ local function open(hub, store, path, scheme)
   local inner = K.nativeOf(store)
   if inner then
     hub.compares = isMemory(store)
-    -- The watch first: what is written while the value is read is told.
+    -- The watch first: it reports writes that happen while the value is read.
     hub.watch = watched(store, path, scheme, hub._name)
     if hub.compares then hub.told = inner end
   else
@@ -189,4 +189,18 @@ end
 function K.observeStore(store, path, scheme, update)
   local entry = hubOf(store, path, scheme):add(update)
   return function() K.unobserve(entry) end
+end
+
+-- Looks again at all that is observed in stores, for values that changed without a write.
+function K.lookAgain()
+  local list, n = {}, 0
+  for _, paths in pairs(hubs) do
+    for _, hub in pairs(paths) do
+      n = n + 1
+      list[n] = hub
+    end
+  end
+  for i = 1, n do
+    if not list[i].released then changed(list[i], list[i].path) end
+  end
 end

@@ -39,7 +39,7 @@ local function tell(self, verb, reference)
   end
   local followers = rawget(self, "_followers")
   if followers and verb ~= "GET" then
-    -- From the end, where the first one is: a follower may end while it is told.
+    -- From the end, where the first one is: a follower may end itself here.
     for i = #followers, 1, -1 do
       if followers[i] then followers[i](path) end
     end

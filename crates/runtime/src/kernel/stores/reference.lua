@@ -9,7 +9,7 @@ local Reference = K.classes.Reference
 local methods = Reference._methods
 
 -- A local variable. `cell` keeps what observes it (observing/variable.lua), where the program names
--- it by `ref:`. With a path, what is there in the variable's value.
+-- it by `ref:`. With a path, a part of the variable's value.
 function K.localReference(name, get, set, cell, path)
   local reference = { _scheme = "var", _path = name, _get = get, _set = set, _local = get, _cell = cell }
   if path then

@@ -328,7 +328,7 @@ function K.refreshWidgets(widget)
 end
 
 -- `protocol:ModelDidChange notify`: all widgets read again what they follow, also in stores that cannot tell.
-local ModelDidChange = K.newClass("ModelDidChange", K.classes.Protocol)
+local ModelDidChange = K.classes.ModelDidChange
 ModelDidChange:follow_(function()
   local list = {}
   for widget in pairs(followers) do
