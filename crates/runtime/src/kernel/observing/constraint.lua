@@ -29,7 +29,6 @@ local function endOf(thing)
   throw("typeError", "a constraint joins two references or variables",
     { i_hint = "write a name or `scheme:path` on both sides" })
 end
-K.nilKeys._isControl = true
 
 -- What makes the left end equal to what `read` answers. A place that is telling its observers keeps
 -- its value: a change does not come back to where it began.

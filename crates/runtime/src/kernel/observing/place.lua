@@ -51,9 +51,11 @@ local function observeStep(chain, at, holder, update, moved)
     if holder._isStore then
       return K.observeStore(holder, table.concat(chain.parts, "/", at), nil, update), true
     end
+    if holder._isControl and name == "value" then
+      local reference = holder:valueReference()
+      return reference._observe(reference, update)
+    end
     if declares(K.classOf(holder), name) then return K.fieldHub(holder, name):add(update, moved) end
-    local own = rawget(holder, "_observe")
-    if own and name == "value" then return own(holder, update) end
     local hub = holder._isArray and K.entryHub(holder, name)
     if hub then return hub:add(update, moved) end
   end
@@ -73,6 +75,8 @@ local function valueOf(holder, name)
   if type(holder) == "table" and not K.isClass(holder) and holder._isStore then return nil end
   return K.property(holder, name)
 end
+
+K.nilKeys._isControl = true
 
 local Chain = {}
 Chain.__index = Chain
