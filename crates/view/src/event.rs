@@ -194,14 +194,6 @@ impl ViewEvent {
     }
 }
 
-impl EventValue {
-    /// The field of a form by its name; its value where it is text.
-    pub fn field(&self, name: &str) -> Option<&EventValue> {
-        let EventValue::Fields(fields) = self else { return None };
-        fields.iter().find(|(field, _)| field == name).map(|(_, value)| value)
-    }
-}
-
 fn number(part: Option<Value>) -> Option<u64> {
     part?.as_u64().filter(|number| *number <= MAX_NUMBER)
 }
@@ -256,43 +248,6 @@ fn value(json: Value, depth: usize, entries: &mut usize) -> Result<EventValue, E
     })
 }
 
-/// The order of a client's events: each is handled once, also when the client sends it again after
-/// its connection was cut.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EventOrder {
-    last: u64,
-}
-
-/// What is to be done with an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// It is the next one: handle it.
-    Next,
-    /// It was handled before: acknowledge it again.
-    Repeated,
-    /// Events before it are missing: the client and the view are out of step, so send a new view.
-    Gap,
-}
-
-impl EventOrder {
-    /// Takes the number of an event.
-    pub fn take(&mut self, n: u64) -> Arrival {
-        if n <= self.last {
-            return Arrival::Repeated;
-        }
-        if n > self.last + 1 {
-            return Arrival::Gap;
-        }
-        self.last = n;
-        Arrival::Next
-    }
-
-    /// The number of the last event that was taken, for an acknowledgement.
-    pub fn last(&self) -> u64 {
-        self.last
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,10 +281,12 @@ mod tests {
     #[test]
     fn a_form_keeps_its_fields() {
         let form = event_value(r#"{"title":"Größe","done":true,"tags":["a","b"]}"#).unwrap();
-        assert_eq!(form.field("title"), Some(&EventValue::Text("Größe".into())));
-        assert_eq!(form.field("done"), Some(&EventValue::Flag(true)));
-        assert!(matches!(form.field("tags"), Some(EventValue::List(tags)) if tags.len() == 2));
-        assert_eq!(form.field("other"), None);
+        let EventValue::Fields(fields) = form else { panic!("{form:?}") };
+        let names: Vec<&str> = fields.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["title", "done", "tags"]);
+        assert_eq!(fields[0].1, EventValue::Text("Größe".into()));
+        assert_eq!(fields[1].1, EventValue::Flag(true));
+        assert!(matches!(&fields[2].1, EventValue::List(tags) if tags.len() == 2));
         assert_eq!(event_value("null"), Ok(EventValue::Null));
         assert_eq!(event_value("-1.5"), Ok(EventValue::Number(-1.5)));
     }
@@ -371,15 +328,6 @@ mod tests {
         }
         let deep = "[".repeat(MAX_MESSAGE);
         assert!(matches!(parse(&deep), Err(EventError::Malformed(_))));
-    }
-
-    #[test]
-    fn each_event_is_taken_once() {
-        let mut order = EventOrder::default();
-        let taken: Vec<Arrival> = [1, 2, 1, 2, 4, 3].map(|n| order.take(n)).into();
-        use Arrival::{Gap, Next, Repeated};
-        assert_eq!(taken, [Next, Next, Repeated, Repeated, Gap, Next]);
-        assert_eq!(order.last(), 3);
     }
 
     proptest! {

@@ -42,9 +42,9 @@ fn tasks_are_added_ticked_off_and_removed() {
     shows(&browser, json!([]));
     eventually("nothing is open", || browser.script(OPEN) == "0");
 
-    browser.type_into("#new input", "Clean Room\n");
+    browser.type_into("#new [name=title]", "Clean Room\n");
     shows(&browser, json!(["Clean Room"]));
-    browser.type_into("#new input", "<b>Check</b> & 'Twitter'\n");
+    browser.type_into("#new [name=title]", "<b>Check</b> & 'Twitter'\n");
     shows(&browser, json!(["Clean Room", "<b>Check</b> & 'Twitter'"]));
     eventually("two are open", || browser.script(OPEN) == "2");
     assert_eq!(

@@ -44,8 +44,9 @@ const SERVING: [Serving; 8] = [
 
 /// Tested where their ports can be changed, `seed_server.rs`, `machines.rs` and `http_cases.rs`,
 /// where figures are read, `database.rs`, where searches are compared, `search.rs`, where people
-/// search, `search_page.rs`, and where windows open, `windows.rs`.
-const ELSEWHERE: [&str; 16] = [
+/// search, `search_page.rs`, where windows open, `windows.rs`, and
+/// where several browsers show a page, `live_pages.rs`.
+const ELSEWHERE: [&str; 18] = [
     "7guis-cells",
     "7guis-circle",
     "7guis-counter",
@@ -53,8 +54,10 @@ const ELSEWHERE: [&str; 16] = [
     "7guis-flight",
     "7guis-temperature",
     "7guis-timer",
+    "board",
     "books",
     "catalogue",
+    "chat",
     "http-fixture",
     "insert",
     "insert-columns",

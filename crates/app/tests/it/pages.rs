@@ -43,7 +43,7 @@ fn asked(server: &Server, target: &str) -> TcpStream {
 fn what_is_there_is_sent_while_the_rest_is_made() {
     let server = Server::of_scheme(SITE, 10.0);
     for (target, first, last) in [
-        ("/slow/7", "<h1>7</h1>", "<p>after 7</p></body></html>"),
+        ("/slow/7", "<h1>7</h1>", "<p>after 7</p><!--]--></body></html>"),
         ("/eager", "<h1>first</h1>", "<p>2</p></body></html>"),
     ] {
         let mut stream = asked(&server, target);
@@ -57,7 +57,7 @@ fn what_is_there_is_sent_while_the_rest_is_made() {
     // Whole pages are as they are without waiting.
     assert_eq!(
         server.get("/slow/9").text(),
-        "<!DOCTYPE html><html><body><h1>9</h1><p>after 9</p></body></html>"
+        "<!DOCTYPE html><html><body><h1>9</h1><!--[1--><p>after 9</p><!--]--></body></html>"
     );
 }
 
@@ -65,8 +65,8 @@ fn what_is_there_is_sent_while_the_rest_is_made() {
 fn a_quick_page_has_a_length_and_a_failing_one_a_status() {
     let server = Server::of_scheme(SITE, 10.0);
     let quick = server.get("/quick/3");
-    assert_eq!(quick.text(), "<!DOCTYPE html><html><body><p>n3</p></body></html>");
-    assert_eq!(quick.header("content-length"), Some("50"));
+    assert_eq!(quick.text(), "<!DOCTYPE html><html><body><!--[1--><p>n3</p><!--]--></body></html>");
+    assert_eq!(quick.header("content-length"), Some("67"));
     assert_eq!(server.get("/early").status, 500);
     // After the first bytes nothing can be said any more: the connection ends without the last chunk.
     let mut stream = asked(&server, "/late");
@@ -88,7 +88,7 @@ fn many_pages_at_once_do_not_mix() {
         connection.ask("GET", &format!("/slow/{n}"), &[], b"").unwrap();
     }
     for (n, connection) in connections.iter_mut().enumerate() {
-        let expected = format!("<h1>{n}</h1><p>after {n}</p></body></html>");
+        let expected = format!("<h1>{n}</h1><!--[1--><p>after {n}</p><!--]--></body></html>");
         assert!(connection.answer("GET").unwrap().text().ends_with(&expected), "{n}");
     }
     // Clients that go away in the middle leave the others alone.
@@ -97,7 +97,7 @@ fn many_pages_at_once_do_not_mix() {
         read_until(&mut stream, "<h1>");
     }
     std::thread::sleep(Duration::from_millis(1));
-    assert!(server.get("/slow/1").text().ends_with("<p>after 1</p></body></html>"));
+    assert!(server.get("/slow/1").text().ends_with("<p>after 1</p><!--]--></body></html>"));
 }
 
 /// Pages as they are found: old and new, sloppy and strict.

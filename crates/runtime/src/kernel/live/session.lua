@@ -71,12 +71,9 @@ end
 
 -- One event, with its number in the view: what came before is not done again.
 local function receive(view, n, address, name, value)
-  if type(n) ~= "number" or type(address) ~= "string" or type(name) ~= "string" then return end
   if n <= view.heard then return end
   view.heard = n
-  view.holds = true
   local ok, raised = try(function() run(view, address, name, value) end)
-  view.holds = false
   if not ok then
     if not K.catchable(raised) then error(raised, 0) end
     tellFailure(view, raised)
@@ -172,16 +169,19 @@ end
 
 -- The view for the first message of a client: `["hello", token, seq, fingerprint]`; nil if it is none.
 local function greet(transport, text, element)
-  local hello = K.parseJSON(text)
-  if type(hello) ~= "table" or not hello._isArray or hello[1] ~= "hello" then return nil end
+  local hello = native.liveMessage(text)
+  if hello == nil or hello[1] ~= "hello" then return nil end
   return type(hello[2]) == "string" and resume(transport, hello[2], hello[3])
     or begin(transport, element, hello[4])
 end
 
-local function hear(view, message)
-  if type(message) == "table" and message._isArray then
-    receive(view, message[1], message[2], message[3], message[4])
-  end
+-- What is no event within the limits is left out.
+local function hear(view, text)
+  local message = native.liveMessage(text)
+  if message == nil or message[1] == "hello" then return end
+  local value = message[4]
+  if rawequal(value, K.NULL) then value = nil end
+  receive(view, message[1], message[2], message[3], value)
 end
 
 -- WebSockets --------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ local function converse(socket, element)
     while true do
       local message = native.socketNext(socket)
       if message == nil then return end
-      if type(message) == "string" then hear(view, K.parseJSON(message)) end
+      if type(message) == "string" then hear(view, message) end
     end
   end)
   if view.transport == transport then keep(view) end
@@ -276,7 +276,7 @@ function K.postedEvent(message)
   if not view then
     K.throw("gone", "this view is not open here", { i_hint = "load the page again" })
   end
-  hear(view, K.parseJSON(message))
+  hear(view, message)
   return true
 end
 

@@ -239,7 +239,7 @@ local function flushAll()
 end
 
 function K.wakeView(view)
-  if view.isMarked or view.slow or view.holds then return end
+  if view.isMarked or view.slow then return end
   view.isMarked = true
   marked[#marked + 1] = view
   if running then return end

@@ -7,8 +7,8 @@ use crate::combine::definition::{
 use crate::combine::layer::{Below, Layer};
 use crate::{
     AT_ONCE, Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, DATA_POOL, Form,
-    Held, Outcome, Query, RecordUse, Reference, Result, Setting, SettingKind, SettingTable, Shape,
-    Store, Value, Verb, json, parse_permit,
+    Held, Outcome, PortContent, Query, RecordUse, Reference, Result, Setting, SettingKind,
+    SettingTable, Shape, Store, Value, Verb, json, parse_permit,
 };
 use bytes::Bytes;
 use std::rc::Rc;
@@ -108,6 +108,9 @@ impl Json {
             return to_json(content);
         }
         let parsing = self.parsing(self.contract.clone().map(|contract| (contract, verb)));
+        if verb == Verb::Post && is_page_event(&content) {
+            return Answer::ok(content);
+        }
         match verb {
             Verb::Post => posted_value(content, parsing),
             _ => to_value(content, parsing),
@@ -275,11 +278,33 @@ impl Layer for Json {
     }
 }
 
-/// A page or a document: serialized in its own format, whose text is not data.
+/// An event of a live page below: from its client, or a form that names one.
+fn is_page_event(content: &Content) -> bool {
+    let own = content.media_type.as_deref().unwrap_or_default();
+    let body: &[u8] = match &content.body {
+        Body::Bytes(bytes) => bytes,
+        Body::Text(text) => text.as_bytes(),
+        _ => &[],
+    };
+    let is_form = own.starts_with("application/x-www-form-urlencoded")
+        || own.starts_with("multipart/form-data");
+    own == "application/vnd.runnel.event+json"
+        || (is_form && body.windows(6).any(|part| part == b"_event"))
+}
+
+/// A page or a document: serialized in its own format, whose text is not data. So is a conversation.
 fn is_document(content: &Content) -> bool {
+    if let Body::Lazy(lazy) = &content.body
+        && lazy.as_any().is::<PortContent>()
+    {
+        return true;
+    }
     let own = content.media_type.as_deref().unwrap_or_default();
     let own = own.split(';').next().unwrap_or_default().trim();
-    own == "text/html" || own.ends_with("/xml") || own.ends_with("+xml")
+    own == "text/html"
+        || own == "text/event-stream"
+        || own.ends_with("/xml")
+        || own.ends_with("+xml")
 }
 
 /// Content as JSON bytes. Streams that are JSON already stay streams, and pages stay pages.
