@@ -273,7 +273,8 @@ K.methods(K.classes.Nil, { ["required"] = function() return K.required(nil, "a r
 local OBSERVERS = { _hubs = true, _entryHubs = true, _links = true }
 local function unobserved(copy, kind)
   copy._hubs, copy._entryHubs, copy._links = nil, nil, nil
-  return setmetatable(copy, rawget(kind, "_unobserved") or kind)
+  -- A table inside an object has no class.
+  return setmetatable(copy, kind and (rawget(kind, "_unobserved") or kind))
 end
 
 -- Instances -------------------------------------------------------------------------------------

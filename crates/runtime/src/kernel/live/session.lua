@@ -104,7 +104,7 @@ function View:send(parts, isWhole)
   native.fork(function()
     try(transport.send, transport, frame)
     if self.transport == transport then self.slow = false end
-    if #self.dirty > 0 or self.control then K.wakeView(self) end
+    if self.dirty or self.control then K.wakeView(self) end
   end, nil, false, true)
 end
 

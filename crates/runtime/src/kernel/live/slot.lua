@@ -14,6 +14,7 @@
 --   `form`    the place is in a form with an event
 --   `address` what stands before the numbers of the present scope in an address, such as `3.7.`
 local K = ...
+local type = type
 local put, lengthOf, live = K.put, K.markupLength, K.live
 
 -- Slots of one page.
@@ -78,8 +79,26 @@ K.contentSlot = contentSlot
 
 -- References -----------------------------------------------------------------------------------------
 
+-- A plain value has no slots in it: it is written between its marks. Answers whether it was one.
+local function plainReference(buffer, page, value)
+  local shown = value:value()
+  local kind = type(shown)
+  if kind ~= "string" and kind ~= "number" and shown ~= nil then return false end
+  page.live = true
+  beginRange(buffer, page)
+  local n = number(page)
+  put(buffer, opener(n))
+  if page.scope then page.scope:add(n, { kind = "reference", reference = value }) end
+  if shown ~= nil then K.child(buffer, shown) end
+  put(buffer, CLOSE)
+  endRange(buffer, page)
+  return true
+end
+
 local function reference(buffer, value)
   if not buffer.page then return K.child(buffer, value:value()) end
+  local page = pageOf(buffer)
+  if plainReference(buffer, page, value) then return end
   contentSlot(buffer, true, { kind = "reference", reference = value }, function(target)
     K.child(target, value:value())
   end)

@@ -102,11 +102,28 @@ end
 
 function Slot:drop(scope) close(scope) end
 
+-- Most slots follow the one reference that they show.
+function Slot:followOne(topic)
+  if self.topic == topic then return end
+  topic:join(self)
+  self:unfollow()
+  self.topic = topic
+end
+
+function Slot:unfollow()
+  local topic, following = self.topic, self.following
+  self.topic, self.following = nil, nil
+  if topic then topic:leave(self) end
+  for one in pairs(following or {}) do one:leave(self) end
+end
+
 -- Follows these references, and the one that the slot shows, instead of those before.
 function Slot:follow(references)
   -- A view without a connection lives for one form only: it follows nothing.
   if not self.view.session then return end
+  if self.reference and #references == 0 and not self.names then return self:followOne(topicOf(self.reference)) end
   local old, new = self.following or {}, {}
+  if self.topic then old[self.topic], self.topic = true, nil end
   local function add(reference)
     local topic = topicOf(reference)
     if new[topic] then return end
@@ -130,8 +147,7 @@ end
 
 function Slot:close()
   self.gone = true
-  for topic in pairs(self.following or {}) do topic:leave(self) end
-  self.following = nil
+  self:unfollow()
   if self.inner then close(self.inner) end
   for _, item in ipairs(self.items or {}) do close(item.scope) end
 end
@@ -219,6 +235,10 @@ function schedule(slot)
   if slot.gone then return end
   local view = slot.view
   local dirty = view.dirty
+  if not dirty then
+    dirty = {}
+    view.dirty = dirty
+  end
   if dirty[slot] then return end
   dirty[slot] = true
   dirty[#dirty + 1] = slot
@@ -251,8 +271,8 @@ end
 function View:flush()
   if self.closed then return end
   local dirty, parts = self.dirty, {}
-  self.dirty = {}
-  for i = 1, #dirty do
+  self.dirty = nil
+  for i = 1, #(dirty or {}) do
     local slot = dirty[i]
     if not slot.gone then
       local ok, json = try(update, slot)
@@ -334,7 +354,7 @@ K.viewMethods = View
 
 -- `session`: whether it follows what it shows.
 function K.newView(session)
-  local view = setmetatable({ session = session, dirty = {}, seq = 0, heard = 0 }, View)
+  local view = setmetatable({ session = session, seq = 0, heard = 0 }, View)
   view.root = newScope(view)
   return view
 end
