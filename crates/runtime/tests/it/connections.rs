@@ -47,7 +47,14 @@ fn connections_leave_no_memory() {
         lab.run(&many(10_000)).unwrap_or_else(|_| panic!("{connection}"));
         let before = used(&lab);
         lab.run(&many(10_000)).unwrap();
-        let after = used(&lab);
+        let mut after = used(&lab);
+        // Watches that have ended leave with the next turns of the event loop, late on a busy machine.
+        for _ in 0..100 {
+            if after >= before + KEPT {
+                lab.run("runLoop runFor: 0.02. nil").unwrap();
+                after = used(&lab);
+            }
+        }
         assert!(after < before + KEPT, "{connection} {before} → {after}");
     }
 }
