@@ -32,7 +32,9 @@ end
 local function numberOf(text)
   if type(text) == "number" then return text end
   local number = type(text) == "string" and tonumber((string.gsub(text, ",", ".")))
-  return number or nil
+  -- What is beyond all numbers, or none, is no number of a user.
+  if not number or number ~= number or number - number ~= 0 then return nil end
+  return number
 end
 
 -- Assigns what a user entered in a field.
