@@ -24,6 +24,16 @@ local function entry(dictionary, name)
   return value
 end
 
+-- Whether a class declares an instance variable.
+local function hasVariable(class, name)
+  local ivars = class._ivars
+  for i = 1, #ivars do
+    if ivars[i] == name then return true end
+  end
+  return false
+end
+K.hasVariable = hasVariable
+
 -- A key of a dictionary, a position of an array, what a store has there, or the answer to a
 -- unary message. Of nil: nil. A name that is none of these is an error.
 function K.property(object, name)
@@ -45,10 +55,7 @@ function K.property(object, name)
     local value = rawget(object, ivarKey(name))
     if value ~= nil then return value end
     if K.isClass(object) then unknown(object, name) end
-    local declared = K.classOf(object)._ivars
-    for i = 1, #declared do
-      if declared[i] == name then return nil end
-    end
+    if hasVariable(K.classOf(object), name) then return nil end
   end
   unknown(object, name)
 end
@@ -58,10 +65,7 @@ end
 -- Whether instances of a class of the program have a field: an instance variable, or a method
 -- without arguments that the program defines.
 local function declares(class, name)
-  local ivars = class._ivars
-  for i = 1, #ivars do
-    if ivars[i] == name then return true end
-  end
+  if hasVariable(class, name) then return true end
   local getter = mangle(name)
   while class and rawget(class, "_program") do
     if type(rawget(class._own, getter)) == "function" then return true end

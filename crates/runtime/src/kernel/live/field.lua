@@ -97,7 +97,7 @@ local function writeOne(buffer, page, one, tag, names)
       kind = "attribute", entry = one.entry, value = one.value, field = one.field,
       reference = isReference(one.value) and one.value or nil,
     })
-    slot:track(function() writeValue(buffer, one) end)
+    slot:tracked(function() writeValue(buffer, one) end)
   else
     writeValue(buffer, one)
   end

@@ -71,7 +71,7 @@ function K.eventIn(view, address, fields)
   return true
 end
 
--- One event, with its number in the view: what came before is not done again.
+-- Handles one event. Numbers up to the last handled one are duplicates of a resumed connection.
 local function receive(view, n, address, name, value)
   if n <= view.heard then return end
   view.heard = n

@@ -115,7 +115,7 @@ end
 local function block(buffer, write, names, stores)
   if not buffer.page then return write(buffer) end
   contentSlot(buffer, stores, { kind = "block", write = write, names = names }, function(target, slot)
-    if slot.view then slot:track(function() write(target) end) else write(target) end
+    if slot.view then slot:tracked(function() write(target) end) else write(target) end
   end)
 end
 

@@ -160,7 +160,6 @@ function Slot:tracked(write)
   self:follow(references)
   return value, more
 end
-Slot.track = Slot.tracked
 
 -- What a slot shows ----------------------------------------------------------------------------------------
 
@@ -196,8 +195,7 @@ end
 
 -- The same for many views: a plain value is rendered once for its topic.
 local function shared(slot)
-  local store, key = keyOf(slot.reference)
-  local topic = topics[store] and topics[store][key]
+  local topic = slot.topic
   if not topic then return shown(slot) end
   if topic.text then return topic.text end
   local value = slot.reference:value()
@@ -230,7 +228,7 @@ end
 
 local marked, running = {}, false
 
--- A slot may show something else: its view is looked at soon.
+-- Marks a slot whose value may have changed, and schedules a flush of its view.
 function schedule(slot)
   if slot.gone then return end
   local view = slot.view

@@ -9,14 +9,6 @@ function K.pathParts(path)
   return parts
 end
 
-local function declares(class, name)
-  local ivars = class._ivars
-  for i = 1, #ivars do
-    if ivars[i] == name then return true end
-  end
-  return false
-end
-
 -- What a place holds may be a collection: its own changes are changes of the place.
 local Inside = {}
 Inside.__index = Inside
@@ -55,7 +47,7 @@ local function observeStep(chain, at, holder, update, moved)
       local reference = holder:valueReference()
       return reference._observe(reference, update)
     end
-    if declares(K.classOf(holder), name) then return K.fieldHub(holder, name):add(update, moved) end
+    if K.hasVariable(K.classOf(holder), name) then return K.fieldHub(holder, name):add(update, moved) end
     local hub = holder._isArray and K.entryHub(holder, name)
     if hub then return hub:add(update, moved) end
   end
