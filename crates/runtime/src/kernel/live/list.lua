@@ -107,18 +107,11 @@ end
 
 -- The markup of an item, without the number of its element, and its key.
 local function itemText(page, write, item, scope, address)
-  local buffer = K.openMarkup()
-  buffer.live = true
-  local inner = {
-    n = 0, level = 1, print = 0, last = 0, scope = scope or false, live = false, form = page.form,
-    total = page.total, address = address,
-  }
-  buffer.page = inner
-  write(buffer, item)
+  local inner = K.newLivePart(scope)
+  inner.form, inner.total, inner.address = page.form, page.total, address
+  local text, key = K.livePart(inner, function(buffer) write(buffer, item) end)
   page.total = inner.total
-  local key = buffer.itemKey
-  buffer.live, buffer.itemKey = false, nil
-  return K.finished(buffer), key
+  return text, key
 end
 
 local function numbered(text, id)

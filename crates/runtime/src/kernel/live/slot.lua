@@ -20,15 +20,30 @@ local put, lengthOf, live = K.put, K.markupLength, K.live
 -- Slots of one page.
 local MOST = 10000
 
+local function newPage(level, scope)
+  return { n = 0, level = level, print = 0, last = 0, scope = scope or false, live = false, form = false,
+    total = 0, address = "" }
+end
+
 local function pageOf(buffer)
   local page = buffer.page
   if page == true then
-    page = { n = 0, level = 0, print = 0, last = 0, scope = false, live = false, form = false,
-      total = 0, address = "" }
+    page = newPage(0)
     buffer.page = page
   end
   return page
 end
+
+-- The text of a part that is written apart from its page, and the key that an item has given itself.
+function K.livePart(page, fill)
+  local buffer = K.openMarkup()
+  buffer.live, buffer.page = true, page
+  fill(buffer)
+  local key = buffer.itemKey
+  buffer.live, buffer.itemKey = false, nil
+  return K.finished(buffer), key
+end
+function K.newLivePart(scope) return newPage(1, scope) end
 K.livePage = pageOf
 
 -- The fingerprint leaves out what lies between this and `endRange`.

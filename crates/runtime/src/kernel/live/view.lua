@@ -164,14 +164,7 @@ end
 -- What a slot shows ----------------------------------------------------------------------------------------
 
 local function written(slot, fill)
-  local buffer = K.openMarkup()
-  buffer.live = true
-  buffer.page = {
-    n = 0, level = 1, print = 0, last = 0, scope = slot:renew(), live = false, form = false, total = 0, address = "",
-  }
-  fill(buffer)
-  buffer.live, buffer.itemKey = false, nil
-  return K.finished(buffer)
+  return (K.livePart(K.newLivePart(slot:renew()), fill))
 end
 
 local function attributeJSON(slot)
