@@ -188,7 +188,7 @@ K.methods(Port, {
   end,
 })
 
--- The ports of a thing: a dictionary with OUT and IN, as far as it has them.
+-- The ports of an object: a dictionary with those of OUT and IN that exist.
 local function ports(thing)
   local keys, map = {}, {}
   for _, direction in ipairs { "OUT", "IN" } do

@@ -134,7 +134,7 @@ K.alias("MPWStreamSource", Source)
 
 for _, field in ipairs { "_stopped", "_writing" } do K.nilKeys[field] = true end
 
--- Passes an object on; answers whether the source goes on.
+-- Forwards an object. Answers whether the source continues.
 function K.emit(self, object)
   self._writing = true
   self:forward_(object)

@@ -17,7 +17,7 @@ local function record(...)
 end
 local function list(values) return K.array(values, #values) end
 
--- What the host is told of each kind, by the name of the property; children and rows are told apart.
+-- The properties that the host gets for each kind of widget. Children and rows have messages of their own.
 local shown = {
   Window = { "title" }, Label = { "value" }, Button = { "title" }, MenuItem = { "title" }, Menu = { "title" }, Separator = {},
   TextField = { "value", "placeholder", "editable" }, TextView = { "value", "placeholder", "editable" },

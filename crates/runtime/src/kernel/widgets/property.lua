@@ -210,7 +210,7 @@ local function retrack(self, name, block)
   observeAll(entry, entry.stops, held)
 end
 
--- Reads the block again; tells of another value.
+-- Evaluates the block again, and notifies observers if its value differs.
 local function refresh(self, name, block)
   local entry = rawget(self, "_sources")[name]
   if not entry or entry.isBusy then return end
