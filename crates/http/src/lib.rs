@@ -4,6 +4,7 @@
 //!   runs, and stops gracefully.
 //! - [`ServerOptions`] and [`Limits`] set the listening address and the limits of a client.
 //! - [`client`] is the web as a store: the schemes `http:` and `https:`.
+//! - [`Handler`] answers requests that are no verbs of a store, on the same server.
 //! - [`Transport`] sends requests unchanged, for stores whose protocol runs over HTTP.
 //!
 //! Reading order: `server::service` (request to verb), `server::response::request_cycle` and
@@ -11,6 +12,7 @@
 //! `server::serve`; then `client`.
 
 mod client;
+mod handler;
 mod network;
 mod protocol;
 mod server;
@@ -21,6 +23,7 @@ pub use client::store::client;
 pub use client::transport::{
     Received, Transport, TransportError, TransportFault, TransportOptions,
 };
+pub use handler::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse};
 pub use network::server_tls::Certificate;
 pub use network::unix_socket::{SocketFile, UNIX_PEER, UnixAddress, accept_unix, bind_unix};
 pub use protocol::trace_context::TraceContext;

@@ -1,8 +1,8 @@
 //! What is in a server and in a bucket (ListBuckets and ListObjectsV2).
 
-use crate::fault;
-use crate::server::{S3Request, S3Server};
-use crate::xml;
+use crate::client::endpoint::{S3Request, S3Server};
+use crate::client::fault;
+use crate::client::xml;
 use http::Method;
 use percent_encoding::percent_decode_str;
 use runnel_store::{Entry, Error, Kind, Result};

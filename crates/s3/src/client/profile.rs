@@ -1,6 +1,6 @@
 //! The files `~/.aws/credentials` and `~/.aws/config`.
 
-use crate::options::S3Options;
+use crate::client::options::S3Options;
 use runnel_store::{Error, Kind, Result};
 use std::collections::HashMap;
 use std::io::Read;

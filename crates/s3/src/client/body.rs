@@ -1,6 +1,6 @@
 //! Objects as content, and content as what goes out.
 
-use crate::server::S3Server;
+use crate::client::endpoint::S3Server;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
 use http::header::{self, HeaderName, HeaderValue};

@@ -1,9 +1,9 @@
 //! Writing an object: in one request, or in parts.
 
-use crate::body::RequestBody;
-use crate::fault::{self, S3Refusal};
-use crate::server::{S3Request, S3Server};
-use crate::xml;
+use crate::client::body::RequestBody;
+use crate::client::endpoint::{S3Request, S3Server};
+use crate::client::fault::{self, S3Refusal};
+use crate::client::xml;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use object_store::aws::AwsCredential;

@@ -1,12 +1,12 @@
 //! Buckets as a store.
 
-use crate::body;
-use crate::condition::{self, KeyState};
-use crate::list;
-use crate::object_path::{ObjectPath, check_bucket};
-use crate::options::S3Options;
-use crate::server::{S3Request, S3Server, is_missing};
-use crate::upload;
+use crate::client::body;
+use crate::client::condition::{self, KeyState};
+use crate::client::endpoint::{S3Request, S3Server, is_missing};
+use crate::client::list;
+use crate::client::object_path::{ObjectPath, check_bucket};
+use crate::client::options::S3Options;
+use crate::client::upload;
 use http::header;
 use http::{Method, StatusCode};
 use runnel_store::{

@@ -1,6 +1,6 @@
 //! What the server refuses, in one sentence (Amazon S3 API reference, "Error responses").
 
-use crate::xml;
+use crate::client::xml;
 use http::StatusCode;
 use runnel_store::{Error, Kind};
 

@@ -1,8 +1,8 @@
 //! What a program, the environment and the profile say together.
 
-use crate::credentials::Credentials;
-use crate::options::S3Options;
-use crate::profile::Profile;
+use crate::client::credentials::Credentials;
+use crate::client::options::S3Options;
+use crate::client::profile::Profile;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use runnel_store::{Error, Kind, Result};
 use url::Url;

@@ -1,7 +1,7 @@
 //! Credentials: static keys, or temporary keys from a provider.
 
-use crate::options::S3Options;
-use crate::profile::Profile;
+use crate::client::options::S3Options;
+use crate::client::profile::Profile;
 use bytes::BytesMut;
 use futures_util::FutureExt;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, AwsCredentialProvider};

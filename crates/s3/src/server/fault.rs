@@ -1,0 +1,134 @@
+//! What a request is refused with: the codes of S3 with their status and words.
+//!
+//! Source: Amazon S3 API reference, "Error responses".
+
+use http::StatusCode;
+use std::borrow::Cow;
+
+/// A refused request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct S3Fault {
+    pub(crate) code: FaultCode,
+    /// Words for this case, where those of the code do not say enough.
+    pub(crate) message: Cow<'static, str>,
+    /// Further elements of the answer, in order: `BucketName`, `Key`, `ArgumentValue`, ….
+    pub(crate) details: Vec<(&'static str, String)>,
+}
+
+/// The answer of an operation.
+pub(crate) type S3Result<T> = Result<T, S3Fault>;
+
+impl S3Fault {
+    /// The fault of a code in its own words.
+    pub(crate) fn new(code: FaultCode) -> Self {
+        S3Fault { code, message: Cow::Borrowed(code.message()), details: Vec::new() }
+    }
+
+    /// Says it in other words.
+    pub(crate) fn because(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// Adds an element to the answer.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.details.push((name, value.into()));
+        self
+    }
+}
+
+impl From<FaultCode> for S3Fault {
+    fn from(code: FaultCode) -> Self {
+        S3Fault::new(code)
+    }
+}
+
+/// One row a code: its name in answers, its status and its words.
+macro_rules! codes {
+    ($($code:ident $status:literal $message:literal)*) => {
+        /// The codes of refused requests.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum FaultCode { $($code),* }
+
+        impl FaultCode {
+            /// The text in the element `Code`.
+            pub(crate) fn name(self) -> &'static str {
+                match self { $(FaultCode::$code => stringify!($code)),* }
+            }
+
+            fn message(self) -> &'static str {
+                match self { $(FaultCode::$code => $message),* }
+            }
+
+            /// The status of the answer.
+            pub(crate) fn status(self) -> StatusCode {
+                let status: u16 = match self { $(FaultCode::$code => $status),* };
+                StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+            }
+        }
+    };
+}
+
+codes! {
+    AccessControlListNotSupported 400 "The bucket does not allow ACLs"
+    AccessDenied 403 "Access Denied"
+    AuthorizationHeaderMalformed 400 "The authorization header that you provided is not valid."
+    AuthorizationQueryParametersError 400 "Error parsing the X-Amz-Credential parameter."
+    BadDigest 400 "The Content-MD5 you specified did not match what we received."
+    BucketAlreadyExists 409 "The requested bucket name is not available."
+    BucketAlreadyOwnedByYou 409 "Your previous request to create the named bucket succeeded and you already own it."
+    BucketNotEmpty 409 "The bucket you tried to delete is not empty."
+    CORSForbidden 403 "CORSResponse: This CORS request is not allowed."
+    EntityTooLarge 400 "Your proposed upload exceeds the maximum allowed object size."
+    EntityTooSmall 400 "Your proposed upload is smaller than the minimum allowed object size."
+    ExpiredToken 400 "The provided token has expired."
+    IllegalLocationConstraintException 400 "The specified location constraint is not valid."
+    IllegalVersioningConfigurationException 400 "The versioning configuration specified in the request is invalid."
+    IncompleteBody 400 "You did not provide the number of bytes specified by the Content-Length HTTP header."
+    InternalError 500 "We encountered an internal error. Please try again."
+    InvalidAccessKeyId 403 "The AWS access key ID you provided does not exist in our records."
+    InvalidArgument 400 "Invalid Argument"
+    InvalidBucketName 400 "The specified bucket is not valid."
+    InvalidBucketState 409 "The request is not valid with the current state of the bucket."
+    InvalidDigest 400 "The Content-MD5 you specified is not valid."
+    InvalidLocationConstraint 400 "The specified location constraint is not valid."
+    InvalidObjectState 403 "The operation is not valid for the current state of the object."
+    InvalidPart 400 "One or more of the specified parts could not be found."
+    InvalidPartNumber 416 "The requested partnumber is not satisfiable"
+    InvalidPartOrder 400 "The list of parts was not in ascending order."
+    InvalidPolicyDocument 400 "The content of the form does not meet the conditions specified in the policy document."
+    InvalidRange 416 "The requested range is not satisfiable"
+    InvalidRequest 400 "Invalid Request"
+    InvalidTag 400 "The tag provided was not a valid tag."
+    InvalidURI 400 "Couldn't parse the specified URI."
+    KeyTooLongError 400 "Your key is too long."
+    MalformedACLError 400 "The XML you provided was not well-formed or did not validate against our published schema."
+    MalformedPOSTRequest 400 "The body of your POST request is not well-formed multipart/form-data."
+    MalformedPolicy 400 "Policies must be valid JSON and the first byte must be '{'"
+    MalformedXML 400 "The XML you provided was not well-formed or did not validate against our published schema."
+    MetadataTooLarge 400 "Your metadata headers exceed the maximum allowed metadata size."
+    MethodNotAllowed 405 "The specified method is not allowed against this resource."
+    MissingContentLength 411 "You must provide the Content-Length HTTP header."
+    MissingSecurityHeader 400 "Your request was missing a required header."
+    NoSuchBucket 404 "The specified bucket does not exist"
+    NoSuchBucketPolicy 404 "The bucket policy does not exist"
+    NoSuchCORSConfiguration 404 "The CORS configuration does not exist"
+    NoSuchKey 404 "The specified key does not exist."
+    NoSuchLifecycleConfiguration 404 "The lifecycle configuration does not exist"
+    NoSuchObjectLockConfiguration 404 "The specified object does not have a ObjectLock configuration"
+    NoSuchTagSet 404 "The TagSet does not exist"
+    NoSuchUpload 404 "The specified multipart upload does not exist. The upload ID may be invalid, or \
+        the upload may have been aborted or completed."
+    NoSuchVersion 404 "The specified version does not exist."
+    NotImplemented 501 "A header you provided implies functionality that is not implemented."
+    ObjectLockConfigurationNotFoundError 404 "Object Lock configuration does not exist for this bucket"
+    OwnershipControlsNotFoundError 404 "The bucket ownership controls were not found"
+    PreconditionFailed 412 "At least one of the pre-conditions you specified did not hold"
+    RequestTimeTooSkewed 403 "The difference between the request time and the server's time is too large."
+    RequestTimeout 400 "Your socket connection to the server was not read from or written to within the timeout period."
+    ServiceUnavailable 503 "Service is unable to handle request."
+    SignatureDoesNotMatch 403 "The request signature we calculated does not match the signature you \
+        provided. Check your key and signing method."
+    SlowDown 503 "Please reduce your request rate."
+    XAmzContentSHA256Mismatch 400 "The provided 'x-amz-content-sha256' header does not match what was computed."
+}
