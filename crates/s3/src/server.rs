@@ -2,3 +2,4 @@
 
 pub(crate) mod fault;
 pub(crate) mod options;
+pub(crate) mod xml;
