@@ -1,0 +1,3 @@
+//! Bodies of requests: the framing of chunks, hashes and checksums.
+
+pub(crate) mod plan;
