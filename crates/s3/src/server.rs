@@ -1,3 +1,5 @@
 //! Any store, served to clients of S3.
 
 pub(crate) mod fault;
+pub(crate) mod options;
+pub(crate) mod xml;

@@ -1,0 +1,13 @@
+//! Documents of requests and answers in XML: a bounded reader and a writer. What the elements mean is
+//! said in `bucket` and in the operations.
+
+mod element;
+mod reader;
+mod writer;
+
+#[allow(unused_imports)] // the operations read and write them
+pub(crate) use element::Element;
+#[allow(unused_imports)]
+pub(crate) use reader::{DOCUMENT_SIZE, read};
+#[allow(unused_imports)]
+pub(crate) use writer::{XmlWriter, url_encode};
