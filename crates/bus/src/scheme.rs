@@ -72,6 +72,10 @@ impl<F: FindServer + 'static> Layer for BusScheme<F> {
         }))
     }
 
+    fn renames_below(&self, _: &Reference) -> bool {
+        false
+    }
+
     fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         None
     }

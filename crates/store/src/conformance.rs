@@ -24,6 +24,7 @@
 //! ```
 
 mod abilities;
+mod attributes;
 mod cancel;
 mod chance;
 mod change;
@@ -54,6 +55,7 @@ pub async fn check(store: Rc<dyn Store>, abilities: Abilities) {
     read::check(&subject).await;
     keys::check(&subject).await;
     change::check(&subject).await;
+    attributes::check(&subject).await;
     watch::check(&subject).await;
     concurrent::check(&subject).await;
     conditions::check(&subject).await;

@@ -37,6 +37,15 @@ pub struct Content {
 /// Attributes of content by their names.
 pub type Metadata = std::collections::BTreeMap<String, String>;
 
+/// What describes content and can be replaced without it ([`crate::Store::annotate`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// The media type, as in [`Content::media_type`].
+    pub media_type: Option<Cow<'static, str>>,
+    /// The other attributes, as in [`Content::metadata`].
+    pub metadata: Option<Rc<Metadata>>,
+}
+
 /// The content itself.
 #[derive(Default)]
 pub enum Body {
@@ -153,6 +162,17 @@ impl Content {
     pub fn with_media_type(mut self, media_type: impl Into<Cow<'static, str>>) -> Self {
         self.media_type = Some(media_type.into());
         self
+    }
+
+    /// Replaces the attributes; the content stays.
+    pub fn with_attributes(self, attributes: Attributes) -> Self {
+        let Attributes { media_type, metadata } = attributes;
+        Content { media_type, metadata, ..self }
+    }
+
+    /// The attributes beside the content.
+    pub fn attributes(&self) -> Attributes {
+        Attributes { media_type: self.media_type.clone(), metadata: self.metadata.clone() }
     }
 
     /// A second handle on the same content; `None` for a stream, which can be read only once.

@@ -41,7 +41,7 @@ pub use content::media_type::{charset, is_text_type};
 pub use content::port::{Message, Messages, Port, PortContent};
 pub use content::seekable::{ByteStream, Chunks, Seekable};
 pub use content::text::Text;
-pub use content::{Body, Content, EntityTag, Form, Lazy, Metadata};
+pub use content::{Attributes, Body, Content, EntityTag, Form, Lazy, Metadata};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };

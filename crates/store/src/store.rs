@@ -15,8 +15,8 @@ pub(crate) mod watchers;
 pub(crate) mod without;
 
 use crate::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, KeyPage, KeyRange, Outcome, Query,
-    Records, Reference, Shape, Transaction, Value, Verb, Verbs,
+    Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, KeyPage, KeyRange,
+    Outcome, Query, Records, Reference, Shape, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -75,6 +75,36 @@ pub trait Store {
     ) -> Answer<Option<KeyPage>> {
         let _ = (reference, range, context);
         Answer::ok(None)
+    }
+
+    /// Whether content that is put here keeps its media type and its [`Content::metadata`], so that
+    /// the next get answers them. Must not wait.
+    fn keeps_metadata(&self, reference: &Reference) -> bool {
+        let _ = reference;
+        false
+    }
+
+    /// Replaces the attributes of the content and leaves the content itself. Whether the entity tag
+    /// changes is the store's choice. Missing content is [`crate::Kind::NotFound`]. A store
+    /// that does not keep attributes ([`Store::keeps_metadata`]) answers
+    /// [`crate::Kind::NotAllowed`].
+    fn annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let _ = (attributes, context);
+        Error::not_allowed(Verb::Put, reference).into()
+    }
+
+    /// Moves content with its attributes to another reference, in one step for every reader, and
+    /// replaces what is there. Makes the collections above it. Answers whether there was content
+    /// to move; `only_if` of the context is about the target. A store whose move would be a copy
+    /// answers [`crate::Kind::NotAllowed`], and the caller copies.
+    fn relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        let _ = (to, context);
+        Error::not_allowed(Verb::Put, from).into()
     }
 
     /// Runs a query over the collection at the reference. A store that cannot answers

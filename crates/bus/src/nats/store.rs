@@ -261,7 +261,7 @@ impl Store for Nats {
         }
     }
 
-    runnel_store::without!(keys, query, tables, links, as_any, sources);
+    runnel_store::without!(keys, attributes, relocate, query, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         format!("nats {}", self.server.address)

@@ -190,7 +190,7 @@ impl Store for Redis {
         Conditions::Tags
     }
 
-    runnel_store::without!(keys, query, tables, links, as_any, sources);
+    runnel_store::without!(keys, attributes, relocate, query, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         format!("redis {}/{}", self.server.address, self.server.database)

@@ -12,6 +12,8 @@ use std::rc::Rc;
 const KEYS: Abilities = Abilities {
     keeps: Keeps::Text,
     posting: Posting::Appends,
+    attributes: false,
+    relocation: false,
     merge: false,
     query: false,
     media_types: false,

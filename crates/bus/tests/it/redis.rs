@@ -12,6 +12,8 @@ const REDIS: Abilities = Abilities {
     conditions: runnel_store::Conditions::Tags,
     keeps: Keeps::Text,
     posting: Posting::Other,
+    attributes: false,
+    relocation: false,
     merge: false,
     query: false,
     media_types: false,

@@ -187,7 +187,9 @@ impl Store for HttpStore {
         Conditions::Tags
     }
 
-    runnel_store::without!(list, keys, query, watch, tables, links, as_any, sources);
+    runnel_store::without!(
+        list, keys, attributes, relocate, query, watch, tables, links, as_any, sources
+    );
 
     fn describe(&self) -> String {
         "http client".to_string()

@@ -90,6 +90,8 @@ fn a_remote_store_is_a_store() {
             keeps: Keeps::Text,
             nil_deletes: false,
             posting: Posting::Other,
+            attributes: false,
+            relocation: false,
             merge: false,
             query: false,
             cancels_at_once: false,

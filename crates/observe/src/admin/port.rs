@@ -170,7 +170,8 @@ impl Store for Admin {
     }
 
     runnel_store::without!(
-        put, post, merge, delete, keys, query, watch, tables, conditions, links, as_any, sources
+        put, post, merge, delete, keys, attributes, relocate, query, watch, tables, conditions,
+        links, as_any, sources
     );
 
     fn describe(&self) -> String {

@@ -208,7 +208,9 @@ impl Store for S3 {
         }
     }
 
-    runnel_store::without!(post, merge, keys, query, watch, tables, links, as_any, sources);
+    runnel_store::without!(
+        post, merge, keys, attributes, relocate, query, watch, tables, links, as_any, sources
+    );
 
     fn describe(&self) -> String {
         let place = match &self.options.bucket {

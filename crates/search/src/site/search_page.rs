@@ -243,7 +243,8 @@ impl Store for SearchPage {
     }
 
     runnel_store::without!(
-        put, post, merge, delete, list, keys, query, watch, tables, conditions, links
+        put, post, merge, delete, list, keys, attributes, relocate, query, watch, tables,
+        conditions, links
     );
 
     fn describe(&self) -> String {

@@ -80,8 +80,8 @@ impl Store for SearchStatistics {
     }
 
     runnel_store::without!(
-        put, post, merge, delete, list, keys, query, watch, tables, conditions, links, as_any,
-        sources
+        put, post, merge, delete, list, keys, attributes, relocate, query, watch, tables,
+        conditions, links, as_any, sources
     );
 
     fn describe(&self) -> String {

@@ -123,6 +123,8 @@ fn documents_are_content_as_in_every_store() {
         binary: false,
         listing: false,
         posting: Posting::Other,
+        attributes: false,
+        relocation: false,
         merge: false,
         query: false,
         media_types: false,

@@ -315,7 +315,7 @@ impl<T: TableBackend> Store for SqlTable<T> {
         Some(self)
     }
 
-    runnel_store::without!(keys, links, sources);
+    runnel_store::without!(keys, attributes, relocate, links, sources);
 
     fn describe(&self) -> String {
         format!("{} {}", T::LABEL, self.0.name)

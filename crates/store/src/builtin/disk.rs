@@ -224,7 +224,7 @@ impl Store for Disk {
         Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
 
-    crate::without!(merge, keys, query, tables, as_any, sources);
+    crate::without!(merge, keys, attributes, relocate, query, tables, as_any, sources);
 
     fn describe(&self) -> String {
         self.root.describe()

@@ -139,7 +139,9 @@ impl Store for Environment {
         reading.with(Verb::Put).with(Verb::Delete)
     }
 
-    crate::without!(post, merge, keys, query, tables, conditions, links, as_any, sources);
+    crate::without!(
+        post, merge, keys, attributes, relocate, query, tables, conditions, links, as_any, sources
+    );
 
     fn describe(&self) -> String {
         "environment".to_string()

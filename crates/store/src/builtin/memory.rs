@@ -4,9 +4,9 @@ mod kept;
 mod table;
 
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Changes, Condition, Conditions, Content, Context, Entry, Error,
-    KeyPage, KeyRange, Kind, Outcome, Query, Reference, Result, Store, Value, Verb, Verbs,
-    Watchers, run_query,
+    Answer, Attributes, Body, COLLECT_LIMIT, Changes, Condition, Conditions, Content, Context,
+    Entry, Error, KeyPage, KeyRange, Kind, Outcome, Query, Reference, Result, Store, Value, Verb,
+    Verbs, Watchers, run_query,
 };
 use kept::{SharedContent, for_all_threads};
 use std::borrow::Cow;
@@ -31,7 +31,8 @@ pub const NAMED_MEMORIES: usize = 4096;
 /// - A post appends an element to a list, and text to text or bytes. Without content at the path,
 ///   it creates a list of one element. Any other content is a [`Kind::Conflict`].
 /// - A merge sets the fields of a record (new fields go to the end) and replaces any other content.
-/// - A delete removes the content at the path but not below it.
+/// - A delete removes the content at the path but not below it, and so does a move.
+/// - New attributes ([`Store::annotate`]) leave the content and its entity tag as they are.
 /// - A conditional write ([`Condition`]) is atomic for all threads.
 /// - A query runs over a list ([`run_query`]).
 /// - A watch reports every change, in order. References are paths without leading slashes. A lazy
@@ -264,6 +265,43 @@ impl Store for Memory {
     ) -> Answer<Option<KeyPage>> {
         let key = self.key(reference);
         Answer::ok(Some(self.storage.read(|table| table.below(&key, range))))
+    }
+
+    fn keeps_metadata(&self, _: &Reference) -> bool {
+        true
+    }
+
+    fn annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let key = self.key(reference);
+        let annotated = self.storage.write(|table| {
+            check(context.only_if.as_ref(), table, &key)?;
+            let tag = table.annotate(&key, attributes)?;
+            tell(&self.watchers, table, &key);
+            Ok(Outcome::changed().with_entity_tag(tag))
+        });
+        annotated.map_err(|error: Error| error.on(Verb::Put, reference)).into()
+    }
+
+    fn relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        let (source, target) = (self.key(from), self.key(to));
+        let moved = self.storage.write(|table| {
+            if !table.has(&source) {
+                return Ok(false);
+            }
+            check(context.only_if.as_ref(), table, &target)?;
+            if source != target {
+                table.relocate(&source, &target);
+                tell(&self.watchers, table, &source);
+                tell(&self.watchers, table, &target);
+            }
+            Ok(true)
+        });
+        moved.map_err(|error: Error| error.on(Verb::Put, to)).into()
     }
 
     fn query(&self, reference: &Reference, query: &Query, _: &Context) -> Answer<Content> {

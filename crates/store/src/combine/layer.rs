@@ -2,8 +2,9 @@
 
 use super::answers::renamed;
 use crate::{
-    Answer, Changes, Conditions, Confinement, Content, Context, Entry, KeyPage, KeyRange, Outcome,
-    Query, Records, Reference, Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, Attributes, Changes, Conditions, Confinement, Content, Context, Entry, Error, KeyPage,
+    KeyRange, Kind, Outcome, Query, Records, Reference, Result, Shape, Store, Tables, Transaction,
+    Value, Verb, Verbs,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -132,6 +133,12 @@ pub trait Layer: Sized + 'static {
         self.around(Verb::List, reference, context, |inner, on, context| inner.list(on, context))
     }
 
+    /// Whether names below the reference differ from those of the inner store, so that its keys
+    /// are not the keys here. A layer that only moves the root answers `false`.
+    fn renames_below(&self, reference: &Reference) -> bool {
+        self.up(reference).is_some()
+    }
+
     /// [`Store::keys`]: those of the inner store where names are the same, none otherwise.
     fn layer_keys(
         &self,
@@ -143,6 +150,29 @@ pub trait Layer: Sized + 'static {
         self.around(Verb::List, reference, context, move |inner, on, context| {
             inner.keys(on, &range, context)
         })
+    }
+
+    /// [`Store::keeps_metadata`].
+    fn layer_keeps_metadata(&self, reference: &Reference) -> bool {
+        let below = self.below(Verb::Put, reference);
+        below.is_ok_and(|below| below.store.keeps_metadata(&below.reference))
+    }
+
+    /// [`Store::annotate`].
+    fn layer_annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        self.around(Verb::Put, reference, context, move |inner, on, context| {
+            inner.annotate(on, attributes, context)
+        })
+    }
+
+    /// [`Store::relocate`], where one inner store has both references.
+    fn layer_relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        relocate_below(self, from, to, context)
     }
 
     /// [`Store::query`].
@@ -258,6 +288,28 @@ pub trait Layer: Sized + 'static {
 
 // What a layer does that adds nothing to a verb, for those that add to it.
 
+/// The move of the inner store. Between two stores it would be a copy, which is the caller's.
+pub(super) fn relocate_below<L: Layer>(
+    layer: &L,
+    from: &Reference,
+    to: &Reference,
+    context: &Context,
+) -> Answer<bool> {
+    let target = match (layer.below(Verb::Delete, from), layer.below(Verb::Put, to)) {
+        (Ok(source), Ok(target)) if Rc::ptr_eq(&source.store, &target.store) => {
+            target.reference.into_owned()
+        }
+        (Ok(_), Ok(_)) => {
+            let message = "the two references are in different stores; copy and delete";
+            return Error::new(Kind::NotAllowed, message).on(Verb::Put, to).into();
+        }
+        (Err(error), _) | (_, Err(error)) => return error.on(Verb::Put, to).into(),
+    };
+    layer.around(Verb::Delete, from, context, move |inner, from, context| {
+        inner.relocate(from, &target, context)
+    })
+}
+
 /// The query of the inner store.
 pub(super) fn query_below<L: Layer>(
     layer: &L,
@@ -343,10 +395,27 @@ impl<L: Layer> Store for L {
         range: &KeyRange,
         context: &Context,
     ) -> Answer<Option<KeyPage>> {
-        match self.up(reference) {
-            Some(_) => Answer::ok(None),
-            None => self.layer_keys(reference, range, context),
+        match self.renames_below(reference) {
+            true => Answer::ok(None),
+            false => self.layer_keys(reference, range, context),
         }
+    }
+
+    fn keeps_metadata(&self, reference: &Reference) -> bool {
+        self.layer_keeps_metadata(reference)
+    }
+
+    fn annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        self.layer_annotate(reference, attributes, context)
+    }
+
+    fn relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        self.layer_relocate(from, to, context)
     }
 
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {

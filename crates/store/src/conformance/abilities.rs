@@ -29,6 +29,11 @@ pub struct Abilities {
     pub query: bool,
     /// The media type that was put comes back.
     pub media_types: bool,
+    /// Attributes that were put come back ([`crate::Store::keeps_metadata`]), can be replaced
+    /// alone, and are copied with the content.
+    pub attributes: bool,
+    /// Content can be moved ([`crate::Store::relocate`]).
+    pub relocation: bool,
     /// Content has entity tags.
     pub entity_tags: bool,
     /// The conditions of writes that are kept. Others are refused.
@@ -91,6 +96,8 @@ impl Abilities {
         merge: true,
         query: true,
         media_types: true,
+        attributes: true,
+        relocation: true,
         entity_tags: true,
         conditions: Conditions::Tags,
         odd_names: true,

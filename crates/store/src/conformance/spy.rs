@@ -1,9 +1,9 @@
 //! A store that remembers which methods were called.
 
 use crate::{
-    Answer, Changes, Condition, Conditions, Confinement, Content, Context, Entry, KeyPage,
-    KeyRange, Outcome, Query, Records, Reference, Result, Shape, Store, Tables, Transaction, Value,
-    Verb, Verbs,
+    Answer, Attributes, Changes, Condition, Conditions, Confinement, Content, Context, Entry,
+    KeyPage, KeyRange, Outcome, Query, Records, Reference, Result, Shape, Store, Tables,
+    Transaction, Value, Verb, Verbs,
 };
 use futures_util::stream;
 use std::any::Any;
@@ -19,7 +19,7 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 17] = [
+pub(super) const METHODS: [&str; 20] = [
     "get",
     "put",
     "put if absent",
@@ -28,6 +28,9 @@ pub(super) const METHODS: [&str; 17] = [
     "delete",
     "list",
     "keys",
+    "keeps metadata",
+    "annotate",
+    "relocate",
     "query",
     "watch",
     "verbs",
@@ -127,6 +130,21 @@ impl Store for Spy {
     fn keys(&self, _: &Reference, _: &KeyRange, _: &Context) -> Answer<Option<KeyPage>> {
         self.called("keys");
         Answer::ok(Some(KeyPage::default()))
+    }
+
+    fn keeps_metadata(&self, _: &Reference) -> bool {
+        self.called("keeps metadata");
+        true
+    }
+
+    fn annotate(&self, _: &Reference, _: Attributes, _: &Context) -> Answer<Outcome> {
+        self.called("annotate");
+        Answer::ok(Outcome::changed())
+    }
+
+    fn relocate(&self, _: &Reference, _: &Reference, _: &Context) -> Answer<bool> {
+        self.called("relocate");
+        Answer::ok(true)
     }
 
     fn query(&self, _: &Reference, _: &Query, _: &Context) -> Answer<Content> {
@@ -256,6 +274,15 @@ pub(super) async fn call(store: &dyn Store, method: &str, path: &str) -> Result<
         "delete" => store.delete(&on, &context).await.map(drop),
         "list" => store.list(&on, &context).await.map(drop),
         "keys" => store.keys(&on, &KeyRange::default(), &context).await.map(drop),
+        "keeps metadata" => {
+            store.keeps_metadata(&on);
+            Ok(())
+        }
+        "annotate" => store.annotate(&on, Attributes::default(), &context).await.map(drop),
+        "relocate" => {
+            let to = Reference::from_path(format!("{path}-moved"));
+            store.relocate(&on, &to, &context).await.map(drop)
+        }
         "query" => store.query(&on, &Query::default(), &context).await.map(drop),
         "watch" => store.watch(&on, &context).await.map(drop),
         "verbs" => {

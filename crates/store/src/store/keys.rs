@@ -62,6 +62,15 @@ impl Key {
     }
 }
 
+impl KeyPage {
+    /// The page with each key changed: a layer that changes content takes away what is not known
+    /// of it any more.
+    pub(crate) fn with(mut self, change: impl FnMut(&mut Key)) -> Self {
+        self.keys.iter_mut().for_each(change);
+        self
+    }
+}
+
 impl KeyRange {
     /// The most keys that a page of this range has.
     pub fn page(&self) -> usize {

@@ -56,6 +56,35 @@ macro_rules! without {
             $crate::Answer::ok(None)
         }
     };
+    (@attributes) => {
+        $crate::without!(@keeps_metadata);
+        $crate::without!(@annotate);
+    };
+    (@keeps_metadata) => {
+        fn keeps_metadata(&self, _: &$crate::Reference) -> bool {
+            false
+        }
+    };
+    (@annotate) => {
+        fn annotate(
+            &self,
+            reference: &$crate::Reference,
+            _: $crate::Attributes,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::Outcome> {
+            $crate::Error::not_allowed($crate::Verb::Put, reference).into()
+        }
+    };
+    (@relocate) => {
+        fn relocate(
+            &self,
+            from: &$crate::Reference,
+            _: &$crate::Reference,
+            _: &$crate::Context,
+        ) -> $crate::Answer<bool> {
+            $crate::Error::not_allowed($crate::Verb::Put, from).into()
+        }
+    };
     (@query) => {
         fn query(
             &self,

@@ -29,6 +29,8 @@ const DISK: Abilities = Abilities {
     merge: false,
     query: false,
     media_types: false,
+    attributes: false,
+    relocation: false,
     // What the system tells is looked at later, and how fast it is written is the disk's affair.
     watch_in_order: false,
     watch_overruns: false,
@@ -140,6 +142,8 @@ fn without_listing() {
     let abilities = Abilities {
         listing: false,
         posting,
+        attributes: false,
+        relocation: false,
         merge: false,
         query: false,
         watch: false,
@@ -180,7 +184,8 @@ fn map() {
 
 #[test]
 fn sequence() {
-    let abilities = Abilities { conditions: Conditions::None, ..Abilities::ALL };
+    let conditions = Conditions::None;
+    let abilities = Abilities { conditions, relocation: false, ..Abilities::ALL };
     run(Rc::new(Sequence::new(vec![memory(), memory()])), abilities);
     run(Rc::new(Sequence::new(vec![memory()])), Abilities::ALL);
 }
@@ -240,7 +245,13 @@ fn polling() {
         }
     }
     let polling = Polling::new(Rc::new(Silent(Memory::site())), Duration::from_millis(1));
-    let abilities = Abilities { watch_in_order: false, watch_overruns: false, ..Abilities::ALL };
+    let abilities = Abilities {
+        attributes: false,
+        relocation: false,
+        watch_in_order: false,
+        watch_overruns: false,
+        ..Abilities::ALL
+    };
     run(Rc::new(polling), abilities);
 }
 
@@ -531,7 +542,8 @@ fn the_suite_finds_what_is_wrong() {
         let store = Rc::new(Broken { memory: Rc::new(Memory::site()), wrong });
         // What is never told is waited for that long.
         let watch_delay = Duration::from_millis(200);
-        let abilities = Abilities { watch_delay, ..Abilities::ALL };
+        let (attributes, relocation) = (false, false);
+        let abilities = Abilities { watch_delay, attributes, relocation, ..Abilities::ALL };
         let failure = catch_unwind(AssertUnwindSafe(|| run(store, abilities)));
         let message = failure.expect_err(&format!("{wrong:?} was not found"));
         message.downcast_ref::<String>().expect("a message").clone()

@@ -85,6 +85,12 @@ impl Layer for Reads {
         act(&*self.files, reference, context)
     }
 
+    fn layer_relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        self.writes(from);
+        self.writes(to);
+        self.files.relocate(from, to, context)
+    }
+
     fn layer_any(&self) -> Option<&dyn Any> {
         self.files.as_any()
     }

@@ -86,6 +86,8 @@ fn rows_are_content_as_in_every_store() {
         keeps: Keeps::Text,
         listing: false,
         posting: Posting::Other,
+        attributes: false,
+        relocation: false,
         merge: false,
         query: false,
         media_types: false,

@@ -19,6 +19,10 @@ pub(super) trait StoredContent: Default {
     fn without_body(&self) -> Content;
     /// Its validator.
     fn entity_tag(&self) -> Option<&EntityTag>;
+    /// When it was put.
+    fn modified(&self) -> Option<SystemTime>;
+    /// Its length in bytes, where it is bytes or text.
+    fn length(&self) -> Option<u64>;
 }
 
 impl StoredContent for Content {
@@ -47,6 +51,19 @@ impl StoredContent for Content {
 
     fn entity_tag(&self) -> Option<&EntityTag> {
         self.entity_tag.as_ref()
+    }
+
+    fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+
+    fn length(&self) -> Option<u64> {
+        match &self.body {
+            Body::Empty => Some(0),
+            Body::Bytes(bytes) => Some(bytes.len() as u64),
+            Body::Text(text) => Some(text.len() as u64),
+            _ => None,
+        }
     }
 }
 
@@ -122,6 +139,19 @@ impl StoredContent for SharedContent {
 
     fn entity_tag(&self) -> Option<&EntityTag> {
         self.entity_tag.as_ref()
+    }
+
+    fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+
+    fn length(&self) -> Option<u64> {
+        match &self.body {
+            SharedBody::Empty => Some(0),
+            SharedBody::Bytes(bytes) => Some(bytes.len() as u64),
+            SharedBody::Text(text) => Some(text.len() as u64),
+            _ => None,
+        }
     }
 }
 

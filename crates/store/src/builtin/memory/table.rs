@@ -2,8 +2,8 @@
 
 use super::kept::StoredContent;
 use crate::{
-    Body, Content, EntityTag, Entry, Error, Form, Key, KeyPage, KeyRange, Kind, Outcome, Result,
-    Value,
+    Attributes, Body, Content, EntityTag, Entry, Error, Form, Key, KeyPage, KeyRange, Kind,
+    Outcome, Result, Value,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -25,6 +25,10 @@ pub(super) trait MemoryTable {
     fn post(&mut self, key: &str, content: Content) -> Result<Outcome>;
     fn merge(&mut self, key: &str, content: Content) -> Result<Outcome>;
     fn delete(&mut self, key: &str) -> bool;
+    /// Replaces the attributes of content and answers its tag.
+    fn annotate(&mut self, key: &str, attributes: Attributes) -> Result<Option<EntityTag>>;
+    /// Moves content that is there.
+    fn relocate(&mut self, from: &str, to: &str);
     fn keys(&self) -> Vec<Value>;
     fn children(&self, key: &str) -> Vec<Entry>;
     /// One page of the keys below a key, in byte order.
@@ -104,6 +108,23 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
         self.remove(key).is_some()
     }
 
+    fn annotate(&mut self, key: &str, attributes: Attributes) -> Result<Option<EntityTag>> {
+        let Some(place) = self.get_mut(key) else {
+            let message = "there is no content to give attributes to";
+            return Err(Error::new(Kind::NotFound, message));
+        };
+        let content = std::mem::take(place).into_content().with_attributes(attributes);
+        let tag = content.entity_tag.clone();
+        *place = K::keep(content);
+        Ok(tag)
+    }
+
+    fn relocate(&mut self, from: &str, to: &str) {
+        if let Some(content) = self.remove(from) {
+            self.insert(to.into(), content);
+        }
+    }
+
     fn keys(&self) -> Vec<Value> {
         Entries::keys(self).map(|key| Value::from(&**key)).collect()
     }
@@ -148,8 +169,12 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
         let mut below = below.filter(|(path, _)| path.len() > prefix.len());
         let mut page = KeyPage::default();
         for (path, kept) in below.by_ref().take(range.page()) {
-            let entity_tag = kept.entity_tag().cloned();
-            page.keys.push(Key { entity_tag, ..Key::named(&path[prefix.len()..]) });
+            page.keys.push(Key {
+                name: path[prefix.len()..].to_string(),
+                length: kept.length(),
+                entity_tag: kept.entity_tag().cloned(),
+                modified: kept.modified(),
+            });
         }
         page.more = below.next().is_some();
         page

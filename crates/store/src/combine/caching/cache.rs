@@ -9,8 +9,9 @@ use crate::ReadOnly;
 use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Changes, Conditions, Content, Context, Memory, Outcome, Records, Reference, Result,
-    Sequence, Setting, SettingKind, SettingTable, Shape, Store, Transaction, Value, Verb,
+    Answer, Attributes, Changes, Conditions, Content, Context, KeyPage, KeyRange, Memory, Outcome,
+    Records, Reference, Result, Sequence, Setting, SettingKind, SettingTable, Shape, Store,
+    Transaction, Value, Verb,
 };
 use fill::{CacheState, Writing, name};
 use following::Extent;
@@ -338,6 +339,50 @@ impl Layer for Cache {
         }
         let (to, context) = (reference.clone(), context.clone());
         self.write(reference, Extent::AndBelow, move |source| source.delete(&to, &context))
+    }
+
+    /// The source's. Entity tags of cached content are the cache's, so that the keys have none.
+    fn layer_keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let page = self.shared.source.keys(reference, range, context);
+        page.map(|page| page.map(|page| page.with(|key| key.entity_tag = None)))
+    }
+
+    /// Where both stores do: either may answer a read.
+    fn layer_keeps_metadata(&self, reference: &Reference) -> bool {
+        let CacheState { cache, source, .. } = &*self.shared;
+        cache.keeps_metadata(reference) && source.keeps_metadata(reference)
+    }
+
+    fn layer_annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        if let Err(error) = self.admits(Verb::Put, reference, context) {
+            return error.into();
+        }
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(reference, Extent::AndAbove, move |source| {
+            source.annotate(&to, attributes, &context)
+        })
+    }
+
+    fn layer_relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        if let Err(error) = self.admits(Verb::Put, to, context) {
+            return error.into();
+        }
+        let (shared, context) = (self.shared.clone(), context.clone());
+        let (on, to) = (from.clone(), to.clone());
+        self.write(from, Extent::AndBelow, move |_| {
+            let forgotten = shared.forget(&to, Extent::AndBelow);
+            forgotten.and_then(move |()| shared.source.relocate(&on, &to, &context))
+        })
     }
 
     fn layer_insert(

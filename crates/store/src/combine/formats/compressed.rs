@@ -86,10 +86,11 @@ fn packed(content: Content) -> Answer<Content> {
         Body::Value(_) | Body::Lazy(_) => {}
     }
     let media_type = Some(content.media_type_in(Form::Text));
-    let class = content.class.clone();
+    let (class, metadata) = (content.class.clone(), content.metadata.clone());
     content.encode(Form::Text).and_then(move |bytes| {
         let body = Body::Bytes(bytes);
-        recoded(Content { body, media_type, class, ..Content::default() }, Direction::Pack).into()
+        let plain = Content { body, media_type, metadata, class, ..Content::default() };
+        recoded(plain, Direction::Pack).into()
     })
 }
 

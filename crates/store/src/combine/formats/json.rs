@@ -7,8 +7,8 @@ use crate::combine::definition::{
 use crate::combine::layer::{Below, Layer};
 use crate::{
     AT_ONCE, Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, DATA_POOL, Form,
-    Held, Outcome, PortContent, Query, RecordUse, Reference, Result, Setting, SettingKind,
-    SettingTable, Shape, Store, Value, Verb, json, parse_permit,
+    Held, KeyPage, KeyRange, Outcome, PortContent, Query, RecordUse, Reference, Result, Setting,
+    SettingKind, SettingTable, Shape, Store, Value, Verb, json, parse_permit,
 };
 use bytes::Bytes;
 use std::rc::Rc;
@@ -236,6 +236,17 @@ impl Layer for Json {
 
     fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.answered(Verb::Delete, reference, self.source.delete(reference, context))
+    }
+
+    /// The source's, without lengths: those are of the content in its form.
+    fn layer_keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let page = self.source.keys(reference, range, context);
+        page.map(|page| page.map(|page| page.with(|key| key.length = None)))
     }
 
     fn layer_query(

@@ -3,8 +3,8 @@
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Changes, Content, Context, Entry, KeyPage, KeyRange, Outcome, Query, Reference, Result,
-    Setting, SettingTable, Store, Transaction, Verb,
+    Answer, Attributes, Changes, Content, Context, Entry, KeyPage, KeyRange, Outcome, Query,
+    Reference, Result, Setting, SettingTable, Store, Transaction, Verb,
 };
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -230,6 +230,17 @@ impl Layer for Retry {
     ) -> Answer<Option<KeyPage>> {
         let range = range.clone();
         self.repeat(reference, context, move |source, on, context| source.keys(on, &range, context))
+    }
+
+    fn layer_annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        self.repeat(reference, context, move |source, on, context| {
+            source.annotate(on, attributes.clone(), context)
+        })
     }
 
     fn layer_query(

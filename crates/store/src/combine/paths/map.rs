@@ -5,8 +5,8 @@ use crate::combine::layer::{
     Below, Layer, PathUp, insert_below, query_below, run_below, watch_below,
 };
 use crate::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Outcome, Query, Records, Reference,
-    Result, Store, Value, Verb,
+    Answer, Changes, Content, Context, Entry, Error, KeyPage, KeyRange, Kind, Outcome, Query,
+    Records, Reference, Result, Store, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -190,6 +190,20 @@ impl Layer for Map {
                 entries.map(|entries| renamed(entries, &below, &up)).transpose().into()
             })
         })
+    }
+
+    /// The source's where names are the same, without lengths where contents differ.
+    fn layer_keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let page = self.source.keys(reference, range, context);
+        if self.reading.is_none() {
+            return page;
+        }
+        page.map(|page| page.map(|page| page.with(|key| key.length = None)))
     }
 
     fn layer_query(

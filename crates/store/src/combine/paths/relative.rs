@@ -72,6 +72,10 @@ impl Layer for Relative {
         Some(Box::new(move |changed| below_base(&base, changed)))
     }
 
+    fn renames_below(&self, _: &Reference) -> bool {
+        false
+    }
+
     fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         None
     }

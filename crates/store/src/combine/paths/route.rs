@@ -248,6 +248,10 @@ impl Layer for Route {
         }
     }
 
+    fn renames_below(&self, _: &Reference) -> bool {
+        false
+    }
+
     fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         None
     }

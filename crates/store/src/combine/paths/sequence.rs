@@ -3,7 +3,7 @@
 use crate::Relative;
 use crate::combine::answers::{in_order, until_error};
 use crate::combine::definition::{Combinator, NO_SETTINGS};
-use crate::combine::layer::{Below, Layer};
+use crate::combine::layer::{Below, Layer, relocate_below};
 use crate::{
     Answer, Change, ChangeKind, Changes, Conditions, Confinement, Content, Context, Entry, Error,
     KeyPage, KeyRange, Kind, Query, Reference, Result, Store, Verb, Verbs,
@@ -107,6 +107,14 @@ impl Layer for Sequence {
     /// Without its own listing, a walk merges those of the stores.
     fn layer_keys(&self, _: &Reference, _: &KeyRange, _: &Context) -> Answer<Option<KeyPage>> {
         Answer::ok(None)
+    }
+
+    /// A single store moves. Of several, a lower one may have the content, which is only read.
+    fn layer_relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        match self.stores.as_slice() {
+            [_] => relocate_below(self, from, to, context),
+            _ => Error::not_allowed(Verb::Put, from).into(),
+        }
     }
 
     fn layer_query(

@@ -1,6 +1,6 @@
 //! A combinator that reports verbs to a function.
 
-use crate::combine::layer::{Below, Layer};
+use crate::combine::layer::{Below, Layer, relocate_below};
 use crate::{Answer, Content, Context, Reference, Result, Store, Value, Verb};
 use std::rc::Rc;
 
@@ -8,7 +8,8 @@ type Tell = Rc<dyn Fn(Verb, &Reference)>;
 
 /// Calls a function after each successful verb: after every write and, on request, after every get,
 /// list, query, watch and begin of a transaction. Failed verbs are not reported. A bulk insertion
-/// counts as one post, a migration as one define, and a statement as a query.
+/// counts as one post, a migration as one define, and a statement as a query. Replaced attributes
+/// count as a put, and a move as a put of its target after a delete of its source.
 ///
 /// A write within a transaction is reported when it is answered, not when it is committed.
 ///
@@ -64,6 +65,10 @@ impl Layer for Log {
         let answer = act(&*self.source, reference, context);
         let read = matches!(verb, Verb::Get | Verb::List | Verb::Query | Verb::Watch | Verb::Begin);
         if read && !self.reads { answer } else { self.logged(verb, reference, answer) }
+    }
+
+    fn layer_relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        self.logged(Verb::Put, to, relocate_below(self, from, to, context))
     }
 
     /// Logged as a query, also where only writes are logged: a statement may write anything.

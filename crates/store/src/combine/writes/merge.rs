@@ -113,6 +113,7 @@ impl Layer for Merge {
 async fn added(there: Content, new: Content) -> Result<Content> {
     let there = there.collected(COLLECT_LIMIT).await?;
     let (media_type, class) = (there.media_type.clone(), there.class.clone());
+    let metadata = new.metadata.clone().or_else(|| there.metadata.clone());
     let body = match (&there.body, &new.body) {
         (Body::Text(_) | Body::Bytes(_), Body::Text(_) | Body::Bytes(_)) => {
             let text = matches!((&there.body, &new.body), (Body::Text(_), Body::Text(_)));
@@ -141,7 +142,7 @@ async fn added(there: Content, new: Content) -> Result<Content> {
         let message = format!("both contents together have more than {COLLECT_LIMIT} bytes");
         return Err(Error::new(Kind::TooLarge, message));
     }
-    Ok(Content { body, media_type, class, ..Content::default() })
+    Ok(Content { body, media_type, metadata, class, ..Content::default() })
 }
 
 async fn bytes(content: Content) -> Result<Bytes> {
