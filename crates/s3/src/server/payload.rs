@@ -1,4 +1,7 @@
-//! Bodies of requests: the framing of chunks, hashes and checksums.
+//! Bodies of requests: how they are framed, and checks of what arrives.
 
+pub(crate) mod asked;
+pub(crate) mod body;
 pub(crate) mod checksum;
+pub(crate) mod chunked;
 pub(crate) mod plan;
