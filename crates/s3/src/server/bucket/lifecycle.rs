@@ -4,13 +4,14 @@
 //! classes are refused, because there is one class.
 
 mod rule;
+pub(crate) mod version;
 
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::xml::{self, XmlWriter};
 use rule::LifecycleRule;
 use std::time::SystemTime;
 
-use super::tagging::Tagging;
+use version::LifecycleVersion;
 
 /// Rules of one bucket.
 const RULES: usize = 1000;
@@ -19,31 +20,6 @@ const RULES: usize = 1000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lifecycle {
     rules: Vec<LifecycleRule>,
-}
-
-/// One version of an object, as rules see it.
-pub(crate) struct LifecycleVersion<'a> {
-    /// The key.
-    pub(crate) key: &'a str,
-    /// The length in bytes; 0 for a delete marker.
-    pub(crate) size: u64,
-    /// The tags; none for a delete marker.
-    pub(crate) tags: &'a Tagging,
-    /// When it was put.
-    pub(crate) modified: SystemTime,
-    /// What it is to its key.
-    pub(crate) state: VersionState,
-}
-
-/// What a version is to its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum VersionState {
-    /// The newest version, an object.
-    Current,
-    /// The newest version, a delete marker. `alone`: there is no other version.
-    DeleteMarker { alone: bool },
-    /// An older version or marker, replaced at a time, with so many noncurrent ones newer than it.
-    Noncurrent { since: SystemTime, newer: usize },
 }
 
 impl Lifecycle {
@@ -94,7 +70,9 @@ impl Lifecycle {
 
 #[cfg(test)]
 mod tests {
+    use super::version::VersionState;
     use super::*;
+    use crate::server::bucket::tagging::Tagging;
     use std::time::{Duration, UNIX_EPOCH};
 
     const DAY: Duration = Duration::from_secs(24 * 3600);

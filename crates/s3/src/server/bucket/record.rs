@@ -117,7 +117,7 @@ impl BucketRecord {
             _ => Versioning::Off,
         };
         let ownership = take("ownership").and_then(|name| ObjectOwnership::from_name(&name));
-        let policy = read(take("policy"), |text| BucketPolicy::stored(text)).map_err(damaged)?;
+        let policy = read(take("policy"), BucketPolicy::stored).map_err(damaged)?;
         let block =
             read(take("publicAccessBlock"), |text| PublicAccessBlock::parse(text.as_bytes()));
         let cors = read(take("cors"), |text| CorsConfiguration::parse(text.as_bytes()));

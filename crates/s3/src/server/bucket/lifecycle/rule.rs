@@ -1,6 +1,6 @@
 //! One rule of a lifecycle: a filter and what it does.
 
-use super::{LifecycleVersion, VersionState};
+use super::version::{LifecycleVersion, VersionState};
 use crate::server::bucket::tagging::{TagOwner, Tagging};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::xml::{Element, XmlWriter};
@@ -23,7 +23,7 @@ const DAY: u64 = 24 * 60 * 60;
 pub(super) struct LifecycleRule {
     pub(super) id: Option<String>,
     is_enabled: bool,
-    filter: Filter,
+    filter: LifecycleFilter,
     /// Whether the filter is the element `Prefix` of the rule, as older clients send it.
     has_plain_prefix: bool,
     expiration: Option<Expiration>,
@@ -32,7 +32,7 @@ pub(super) struct LifecycleRule {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Filter {
+struct LifecycleFilter {
     prefix: Option<String>,
     tags: Tagging,
     larger_than: Option<u64>,
@@ -71,11 +71,12 @@ impl LifecycleRule {
         };
         let (filter, has_plain_prefix) = match (element.child("Filter"), element.child("Prefix")) {
             (Some(_), Some(_)) => return Err(FaultCode::MalformedXML.into()),
-            (Some(filter), None) => (Filter::of(filter)?, false),
-            (None, Some(prefix)) => {
-                (Filter { prefix: Some(prefix.text.clone()), ..Filter::default() }, true)
-            }
-            (None, None) => (Filter::default(), false),
+            (Some(filter), None) => (LifecycleFilter::of(filter)?, false),
+            (None, Some(prefix)) => (
+                LifecycleFilter { prefix: Some(prefix.text.clone()), ..LifecycleFilter::default() },
+                true,
+            ),
+            (None, None) => (LifecycleFilter::default(), false),
         };
         let upload = element.child("AbortIncompleteMultipartUpload");
         let rule = LifecycleRule {
@@ -173,9 +174,9 @@ impl LifecycleRule {
     }
 }
 
-impl Filter {
+impl LifecycleFilter {
     /// The element `Filter`: one condition, or several in `And`.
-    fn of(element: &Element) -> S3Result<Filter> {
+    fn of(element: &Element) -> S3Result<LifecycleFilter> {
         let inner = element.child("And").unwrap_or(element);
         if element.children.len() > 1 {
             return Err(FaultCode::MalformedXML.into());
@@ -184,7 +185,7 @@ impl Filter {
             let text = inner.text_of(name).map(|text| text.trim().parse::<u64>());
             text.transpose().map_err(|_| S3Fault::new(FaultCode::MalformedXML))
         };
-        Ok(Filter {
+        Ok(LifecycleFilter {
             prefix: inner.text_of("Prefix").map(str::to_string),
             tags: Tagging::from_set(inner, TagOwner::Object)?,
             larger_than: size("ObjectSizeGreaterThan")?,

@@ -12,12 +12,12 @@ const CONDITIONS: usize = 200;
 
 /// All of them must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Conditions {
-    conditions: Vec<Condition>,
+pub(super) struct PolicyConditions {
+    conditions: Vec<PolicyCondition>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Condition {
+struct PolicyCondition {
     set: SetOperator,
     operator: Operator,
     negated: bool,
@@ -40,15 +40,15 @@ enum Operator {
     StringEquals,
     StringEqualsIgnoreCase,
     StringLike,
-    Numeric(Comparison),
-    Date(Comparison),
+    Numeric(OperandOrder),
+    Date(OperandOrder),
     Bool,
     IpAddress,
     Null,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
+enum OperandOrder {
     Equals,
     LessThan,
     LessThanEquals,
@@ -99,12 +99,12 @@ const SPECIAL_KEYS: [(&str, &[&str]); 16] = [
     ("s3:x-amz-grant-full-control", &["s3:PutBucketAcl", "s3:PutObjectAcl", "s3:PutObject"]),
 ];
 
-impl Conditions {
+impl PolicyConditions {
     /// Reads the element `Condition` of a statement with these actions.
     ///
     /// # Errors
     /// The words of `MalformedPolicy`.
-    pub(super) fn of(element: &Value, actions: &[String]) -> Result<Conditions, String> {
+    pub(super) fn of(element: &Value, actions: &[String]) -> Result<PolicyConditions, String> {
         const INVALID: &str = "This policy contains invalid Json";
         let operators = element.as_object().ok_or(INVALID)?;
         let mut conditions = Vec::new();
@@ -113,7 +113,7 @@ impl Conditions {
                 Operator::of(name).ok_or_else(|| format!("Invalid Condition type : {name}"))?;
             for (key, values) in keys.as_object().ok_or(INVALID)? {
                 let values = values_of(values).ok_or(INVALID)?;
-                conditions.push(Condition {
+                conditions.push(PolicyCondition {
                     key: key.to_ascii_lowercase(),
                     values,
                     ..operator.clone()
@@ -125,7 +125,7 @@ impl Conditions {
             return Err("Policy has too many conditions".into());
         }
         conditions.iter().try_for_each(|condition| condition.validate(actions))?;
-        Ok(Conditions { conditions })
+        Ok(PolicyConditions { conditions })
     }
 
     /// Whether all conditions hold for a request. `variables`: `${aws:username}` in values of text is
@@ -147,7 +147,7 @@ impl Conditions {
     }
 }
 
-impl Condition {
+impl PolicyCondition {
     fn validate(&self, actions: &[String]) -> Result<(), String> {
         let special = SPECIAL_KEYS.iter().find(|(key, _)| *key == self.key);
         if special.is_none() && !GENERAL_KEYS.contains(&self.key.as_str()) {
@@ -189,7 +189,7 @@ impl Condition {
 
 impl Operator {
     /// The operator of a name with its prefix and its suffix, as a condition without key and values.
-    fn of(name: &str) -> Option<Condition> {
+    fn of(name: &str) -> Option<PolicyCondition> {
         let (set, rest) = match name.split_once(':') {
             Some(("ForAllValues", rest)) => (SetOperator::ForAllValues, rest),
             Some(("ForAnyValue", rest)) => (SetOperator::ForAnyValue, rest),
@@ -202,7 +202,7 @@ impl Operator {
         if operator == Operator::Null && if_exists {
             return None;
         }
-        Some(Condition {
+        Some(PolicyCondition {
             set,
             operator,
             negated,
@@ -225,18 +225,18 @@ impl Operator {
             "NotIpAddress" => (Operator::IpAddress, true),
             "Null" => (Operator::Null, false),
             _ => {
-                let (family, rest): (fn(Comparison) -> Operator, _) = match name {
+                let (family, rest): (fn(OperandOrder) -> Operator, _) = match name {
                     _ if name.starts_with("Numeric") => (Operator::Numeric, &name[7..]),
                     _ if name.starts_with("Date") => (Operator::Date, &name[4..]),
                     _ => return None,
                 };
                 match rest {
-                    "Equals" => (family(Comparison::Equals), false),
-                    "NotEquals" => (family(Comparison::Equals), true),
-                    "LessThan" => (family(Comparison::LessThan), false),
-                    "LessThanEquals" => (family(Comparison::LessThanEquals), false),
-                    "GreaterThan" => (family(Comparison::GreaterThan), false),
-                    "GreaterThanEquals" => (family(Comparison::GreaterThanEquals), false),
+                    "Equals" => (family(OperandOrder::Equals), false),
+                    "NotEquals" => (family(OperandOrder::Equals), true),
+                    "LessThan" => (family(OperandOrder::LessThan), false),
+                    "LessThanEquals" => (family(OperandOrder::LessThanEquals), false),
+                    "GreaterThan" => (family(OperandOrder::GreaterThan), false),
+                    "GreaterThanEquals" => (family(OperandOrder::GreaterThanEquals), false),
                     _ => return None,
                 }
             }
@@ -274,14 +274,14 @@ impl Operator {
     }
 }
 
-impl Comparison {
+impl OperandOrder {
     fn holds(self, found: f64, wanted: f64) -> bool {
         match self {
-            Comparison::Equals => found == wanted,
-            Comparison::LessThan => found < wanted,
-            Comparison::LessThanEquals => found <= wanted,
-            Comparison::GreaterThan => found > wanted,
-            Comparison::GreaterThanEquals => found >= wanted,
+            OperandOrder::Equals => found == wanted,
+            OperandOrder::LessThan => found < wanted,
+            OperandOrder::LessThanEquals => found <= wanted,
+            OperandOrder::GreaterThan => found > wanted,
+            OperandOrder::GreaterThanEquals => found >= wanted,
         }
     }
 }
@@ -372,7 +372,7 @@ mod tests {
             })
         };
         let element = serde_json::from_str(condition).unwrap();
-        let conditions = Conditions::of(&element, &["s3:ListBucket".to_string()]);
+        let conditions = PolicyConditions::of(&element, &["s3:ListBucket".to_string()]);
         conditions.unwrap_or_else(|words| panic!("{words}")).hold(&facts, true)
     }
 
@@ -453,7 +453,7 @@ mod tests {
             (r#"[]"#, "s3:GetObject", "This policy contains invalid Json"),
         ] {
             let element = serde_json::from_str(condition).unwrap();
-            assert_eq!(Conditions::of(&element, &[action.to_string()]).unwrap_err(), words);
+            assert_eq!(PolicyConditions::of(&element, &[action.to_string()]).unwrap_err(), words);
         }
     }
 }

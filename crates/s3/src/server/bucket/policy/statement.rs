@@ -1,7 +1,7 @@
 //! One statement of a policy: who is allowed or denied what on which resources, and when.
 
 use super::actions::{self, ActionKind};
-use super::condition::{Conditions, Facts};
+use super::condition::{Facts, PolicyConditions};
 use super::wildcard;
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ pub(super) struct Statement {
     actions: Negatable,
     /// Patterns without the prefix of the name: `bucket/key*`.
     resources: Negatable,
-    pub(super) conditions: Conditions,
+    pub(super) conditions: PolicyConditions,
 }
 
 /// A list that stands for what it names, or for everything else (`NotAction`).
@@ -66,7 +66,7 @@ impl Statement {
         Ok(Statement {
             is_allow: effect == "Allow",
             principals,
-            conditions: Conditions::of(condition, &actions.names)?,
+            conditions: PolicyConditions::of(condition, &actions.names)?,
             actions,
             resources,
         })
