@@ -1,7 +1,7 @@
 //! Moving files: one rename, with the attributes.
 
 use super::{above, flush_directory, make_directories};
-use crate::builtin::disk::attributes;
+use crate::builtin::disk::attributes::{move_beside, remove_beside};
 use crate::builtin::disk::changing::Changing;
 use crate::builtin::disk::place::{DiskFault, PathTarget, ResolvedPath, Root};
 use crate::{Condition, Kind, Reference};
@@ -39,7 +39,7 @@ pub(in crate::builtin::disk) fn relocate(
         make_directories(above(&target.path))?;
     }
     let beside = match facts {
-        Some(facts) => attributes::move_beside(&source.path, &target.path, facts)?,
+        Some(facts) => move_beside(&source.path, &target.path, facts)?,
         None => None,
     };
     if !rename(&source.path, &target.path, only_if)? {
@@ -49,7 +49,7 @@ pub(in crate::builtin::disk) fn relocate(
         let _ = fs::remove_file(old);
     }
     if let Some(replaced) = &replaced {
-        attributes::remove_beside(&target.path, replaced);
+        remove_beside(&target.path, replaced);
     }
     drop(changing);
     flush_directory(above(&target.path))?;
