@@ -9,6 +9,7 @@ mod kept;
 mod place;
 mod quick;
 mod read;
+mod relocate;
 mod temporary;
 mod tree;
 mod watch;
@@ -28,7 +29,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-use write::relocate;
 
 /// The maximum number of directories that a [`Disk`] watches, including the directories above the
 /// watched paths. The system has a limit for each user (`fs.inotify.max_user_watches`).

@@ -1,7 +1,5 @@
 //! Writing files: whole or not at all.
 
-pub(super) mod relocate;
-
 use super::append::Appending;
 use super::attributes::{self, Beside, FileAttributes};
 use super::blocking::blocking;
@@ -210,12 +208,12 @@ impl Draft {
     }
 }
 
-fn above(path: &Path) -> &Path {
+pub(super) fn above(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
 
 /// Makes a directory and those above it that are missing, each flushed to the disk.
-fn make_directories(directory: &Path) -> Result<(), DiskFault> {
+pub(super) fn make_directories(directory: &Path) -> Result<(), DiskFault> {
     let missing: Vec<&Path> = directory
         .ancestors()
         .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
@@ -228,7 +226,7 @@ fn make_directories(directory: &Path) -> Result<(), DiskFault> {
 }
 
 /// Flushes the names in a directory to the disk: a file is only safe when its name is.
-fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
+pub(super) fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     match File::open(directory) {
         Ok(directory) => Ok(directory.sync_all()?),
@@ -240,11 +238,11 @@ fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
     }
 }
 
-fn dangling() -> DiskFault {
+pub(super) fn dangling() -> DiskFault {
     DiskFault::Refused(Kind::Conflict, "a link that leads nowhere is in this place")
 }
 
-fn blocked() -> DiskFault {
+pub(super) fn blocked() -> DiskFault {
     DiskFault::Refused(Kind::Conflict, "a part of the path is not a directory")
 }
 

@@ -1,9 +1,9 @@
 //! Moving files: one rename, with the attributes.
 
-use super::{above, flush_directory, make_directories};
-use crate::builtin::disk::attributes::{move_beside, remove_beside};
-use crate::builtin::disk::changing::Changing;
-use crate::builtin::disk::place::{DiskFault, PathTarget, ResolvedPath, Root};
+use super::attributes::{move_beside, remove_beside};
+use super::changing::Changing;
+use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
+use super::write::{above, blocked, dangling, flush_directory, make_directories};
 use crate::{Condition, Kind, Reference};
 use std::fs;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use std::path::Path;
 ///
 /// Attributes beside the file are in both directories during the rename, so that a killed process
 /// leaves them with the file, wherever it is.
-pub(in crate::builtin::disk) fn relocate(
+pub(super) fn relocate(
     root: &Root,
     from: &Reference,
     to: &Reference,
@@ -63,8 +63,8 @@ fn check_target(target: &ResolvedPath) -> Result<(), DiskFault> {
     match &target.found {
         PathTarget::Directory => Err(DiskFault::directory()),
         PathTarget::Special => Err(DiskFault::special()),
-        PathTarget::Blocked => Err(super::blocked()),
-        PathTarget::Link => Err(super::dangling()),
+        PathTarget::Blocked => Err(blocked()),
+        PathTarget::Link => Err(dangling()),
         PathTarget::Missing(_) | PathTarget::File(_) if target.slash => {
             let message = "a path that ends in a slash is a directory; leave the slash out";
             Err(DiskFault::Refused(Kind::Conflict, message))
