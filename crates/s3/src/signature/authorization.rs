@@ -60,7 +60,7 @@ pub(crate) fn malformed(words: &str) -> S3Fault {
         .because(format!("The authorization header is malformed; {words}"))
 }
 
-/// Signature Version 2, which nobody should use any more.
+/// Signature Version 2, which is obsolete.
 pub(crate) fn unsupported_mechanism() -> S3Fault {
     S3Fault::new(FaultCode::InvalidRequest).because(
         "The authorization mechanism you have provided is not supported. Please use \

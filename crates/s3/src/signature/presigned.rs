@@ -8,7 +8,7 @@ use runnel_text::form::{decode, pairs};
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-/// The parameter of the signature, the only one that is not signed.
+/// The parameter of the signature, which the signature does not cover.
 pub(crate) const SIGNATURE: &str = "X-Amz-Signature";
 /// The longest time that an address is valid, in seconds: a week.
 pub(crate) const LONGEST_VALIDITY: i64 = 604_800;

@@ -69,7 +69,7 @@ impl Signer<'_> {
         Ok(())
     }
 
-    /// The query of a presigned address, which anyone may use for so many seconds. The query of the
+    /// The query of a presigned address, valid for a number of seconds for anyone. The query of the
     /// target stays a part of it.
     pub(crate) fn presign(
         &self,

@@ -70,7 +70,7 @@ impl SigningTime {
         seconds_of(now).saturating_sub(self.seconds)
     }
 
-    /// The moment that is so many seconds later, in RFC 3339.
+    /// The moment a number of seconds later, in RFC 3339.
     pub(crate) fn later(&self, seconds: i64) -> String {
         rfc3339(self.seconds.saturating_add(seconds).saturating_mul(1_000_000))
     }

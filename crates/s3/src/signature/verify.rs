@@ -269,7 +269,7 @@ fn check_clock(time: &SigningTime, now: SystemTime) -> S3Result<()> {
     Err(fault.with("MaxAllowedSkewMilliseconds", (CLOCK_SKEW * 1000).to_string()))
 }
 
-/// The host and each header of S3 must be signed: nobody may add one on the way.
+/// The host and each header of S3 must be signed, so that no proxy can add or change one.
 fn check_signed_headers(headers: &HeaderMap, signed: &str) -> S3Result<()> {
     let is_signed = |name: &str| signed.split(';').any(|signed| signed.eq_ignore_ascii_case(name));
     let names = headers.keys().map(http::HeaderName::as_str);

@@ -67,7 +67,7 @@ impl PayloadChecks {
         self.outcome.borrow().md5
     }
 
-    /// The checksum of the content: the one that was asked for, or the usual one.
+    /// The checksum of the content: as asked for, or the usual one.
     pub(crate) fn checksum(&self) -> Option<Checksum> {
         self.outcome.borrow().checksum.clone()
     }
@@ -142,7 +142,7 @@ fn too_large(length: u64) -> S3Fault {
 struct CheckedStream {
     /// What the client sends, until its end or a fault.
     raw: Option<ByteStream>,
-    /// What came and is not decoded yet.
+    /// Input that is not decoded yet.
     input: Bytes,
     decoder: Option<ChunkDecoder>,
     /// The SHA-256 that was signed.

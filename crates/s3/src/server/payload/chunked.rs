@@ -51,7 +51,7 @@ pub(crate) struct ChunkDecoder {
 enum DecoderState {
     /// In the head of a chunk.
     Head,
-    /// In the data of a chunk. One that is longer than announced ends early.
+    /// In the data of a chunk. A chunk longer than announced ends early.
     Data { left: u64, is_too_long: bool },
     /// In the line end behind the data.
     DataEnd,

@@ -69,7 +69,7 @@ pub(crate) struct ChunkPlan {
 pub(crate) enum ChunkSignatures {
     /// There are none.
     Absent,
-    /// There are some, and nobody whose key could check them: the server is open.
+    /// There are some, and no key to check them: the server is open.
     Unchecked,
     /// Each is checked.
     Checked(Box<ChunkSigning>),
