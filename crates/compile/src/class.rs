@@ -1,5 +1,8 @@
 //! Definitions: classes, schemes, filters and their like.
 
+mod declared;
+mod rule;
+
 use crate::code::{ClassFacts, MethodContext, Tail};
 use crate::generator::Generator;
 use crate::lua::names::{self, quoted};
@@ -11,9 +14,6 @@ use runnel_syntax::ast::{
     VariableDeclaration,
 };
 use std::collections::BTreeMap;
-
-/// What can stand behind the type of a variable.
-const MARKS: [&str; 2] = ["required", "readonly"];
 
 fn verb_name(verb: PathVerb) -> &'static str {
     match verb {
@@ -35,7 +35,7 @@ impl Generator<'_> {
         for member in &class.members {
             if let MemberKind::Variables(declaration) = &member.kind {
                 facts.variables.extend(declaration.names.iter().map(|word| word.text.clone()));
-                if declaration.kind.is_some() {
+                if declaration.kind.is_some() || declaration.default.is_some() {
                     facts.typed.extend(declaration.names.iter().map(|word| word.text.clone()));
                 }
             }
@@ -74,7 +74,10 @@ impl Generator<'_> {
             let mut seen = BTreeMap::new();
             for member in &class.members {
                 match &member.kind {
-                    MemberKind::Variables(declaration) => this.variables(declaration),
+                    MemberKind::Variables(declaration) => {
+                        this.variables(class, declaration, member.span.start);
+                    }
+                    MemberKind::Rule(rule) => this.rule(class, rule),
                     MemberKind::Method(method) => this.method(class, method),
                     MemberKind::PropertyPath(path) => this.property_path(class, path, &mut seen),
                     MemberKind::FilterBody(body) => this.filter_body(class, body),
@@ -85,10 +88,13 @@ impl Generator<'_> {
         self.code.push_str("K.defined(C) end ");
     }
 
-    fn variables(&mut self, declaration: &VariableDeclaration) {
-        self.check_marks(declaration);
-        let marks = declaration.marks.iter().map(|mark| format!("{}=true", mark.text));
-        let marks = marks.collect::<Vec<_>>().join(",");
+    fn variables(&mut self, class: &Class, declaration: &VariableDeclaration, start: u32) {
+        let marks = self.declared_marks(&class.name.text, declaration, start);
+        let kind = match &declaration.kind {
+            Some(kind) => Some(self.declared_type(kind)),
+            // A value needs a place to be kept, and any value fits.
+            None => declaration.default.as_ref().map(|_| quoted("any")),
+        };
         for name in &declaration.names {
             let field = names::field(&name.text);
             let quoted_name = quoted(&name.text);
@@ -96,28 +102,13 @@ impl Generator<'_> {
             let get = format!("function(s) return s.{field} end");
             self.helper("O");
             let set = format!("function(s,v) s.{field}=v if O.{field} then O.{field}(s) end end");
-            self.code.push_str(&match &declaration.kind {
+            self.code.push_str(&match &kind {
                 None => format!("K.ivar(C,{quoted_name},nil,{get},{set}) "),
                 Some(kind) => {
                     let mark = self.mark(name.span);
-                    let kind = quoted(&kind.text);
                     format!("{mark}K.typedIvar(C,{quoted_name},{kind},{{{marks}}},{get}) ")
                 }
             });
-        }
-    }
-
-    /// Refuses marks that variables do not have, and those that are there twice.
-    fn check_marks(&mut self, declaration: &VariableDeclaration) {
-        for (index, mark) in declaration.marks.iter().enumerate() {
-            let twice = declaration.marks[..index].iter().any(|other| other.text == mark.text);
-            if MARKS.contains(&mark.text.as_str()) && !twice {
-                continue;
-            }
-            let label = if twice { "there already" } else { "not known" };
-            let message = format!("`{}` says nothing about a variable", mark.text);
-            let hint = format!("the marks behind a type are {}", MARKS.join(" and "));
-            self.error(Diagnostic::error(mark.span, message, label).hint(hint));
         }
     }
 

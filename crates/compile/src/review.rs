@@ -92,6 +92,7 @@ impl Review<'_> {
                     }
                 }
                 MemberKind::FilterBody(body) => self.block(body, &Names::default()),
+                MemberKind::Rule(rule) => self.block(&rule.condition, &Names::default()),
                 MemberKind::Variables(_) | MemberKind::Error => {}
             }
         }

@@ -61,6 +61,7 @@ pub(crate) fn bodies(class: &Class, visit: &mut dyn FnMut(&Block)) {
                 path.verbs.iter().for_each(|(_, _, body)| visit(body));
             }
             MemberKind::FilterBody(body) => visit(body),
+            MemberKind::Rule(rule) => visit(&rule.condition),
             MemberKind::Variables(_) | MemberKind::Error => {}
         }
     }

@@ -26,7 +26,7 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 19] = [
+    let rooms: [&[(&str, Native)]; 20] = [
         &stores::NATIVES,
         &combine::NATIVES,
         &connect::NATIVES,
@@ -38,6 +38,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &serving::observe::NATIVES,
         &system::NATIVES,
         &values::json::NATIVES,
+        &values::forms::NATIVES,
         &tasks::NATIVES,
         &values::numbers::NATIVES,
         &values::secrets::NATIVES,

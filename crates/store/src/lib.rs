@@ -47,7 +47,7 @@ pub use copy::{
 };
 pub use graph::{GRAPH_NODES, Graph, GraphConnection, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use query::run::run_query;
-pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort};
+pub use query::{Comparison, Field, Filter, Index, Query, Shape, Sort};
 pub use reference::Reference;
 pub use reference::segment::{decode_segment, encode_segment, is_escape};
 pub use resources::budget::{Allowance, Budget, DEFAULT_BUDGET, Held, collected, garbage};
@@ -73,8 +73,8 @@ pub use store::watchers::Watchers;
 pub use store::{Confinement, Store, Tables};
 pub use value::Value;
 pub use value::contract::{
-    Contract, ContractClass, ContractField, ContractKind, MAX_PROBLEMS, RecordUse, pointer_of,
-    unprocessable,
+    Contract, ContractClass, ContractField, ContractKind, ContractType, FieldType, LimitEnd,
+    MAX_PROBLEMS, RecordUse, TextForm, TextPattern, compare_decimals, pointer_of, unprocessable,
 };
 pub use value::csv::parse as parse_csv;
 pub use value::table_text::{TABLE_RECORD, TableFormat, TableText};

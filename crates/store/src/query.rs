@@ -3,6 +3,8 @@
 pub(crate) mod run;
 
 use crate::Value;
+use crate::value::contract::{Contract, ContractClass, ContractField, ContractKind, FieldType};
+use std::sync::Arc;
 
 /// A query over the elements of a collection.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,7 +69,7 @@ pub struct Sort {
 }
 
 /// What the elements of a collection look like: a class, seen by a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
     /// The name of the class, such as `Task`.
     pub name: String,
@@ -75,6 +77,8 @@ pub struct Shape {
     pub fields: Vec<Field>,
     /// The indexes that its collection should have.
     pub indexes: Vec<Index>,
+    /// What the class says of its fields beyond their types: limits, patterns, nested classes.
+    pub contract: Option<Arc<Contract>>,
 }
 
 /// An index over the elements of a collection.
@@ -87,9 +91,35 @@ pub struct Index {
 }
 
 impl Shape {
+    /// The contract of a table: its class, with a generated key as a readonly field.
+    pub fn contract_for_clients(&self, generated: Option<&str>) -> Contract {
+        let declared = self.contract.as_ref();
+        let known = declared.and_then(|contract| contract.classes.first());
+        let field = |field: &Field| {
+            let known =
+                known.and_then(|class| class.fields.iter().find(|one| one.name == field.name));
+            let plain = || ContractField::new(&field.name, ContractKind::Plain(field.kind));
+            let mut one = known.cloned().unwrap_or_else(plain);
+            // A row holds the key of another one.
+            if let ContractKind::Key(kind, _) = one.kind.kind {
+                one.kind.kind = ContractKind::Plain(kind);
+            }
+            one.required = field.required && generated != Some(&field.name);
+            one.readonly = field.readonly || generated == Some(&field.name);
+            one
+        };
+        let fields = self.fields.iter().map(field).collect();
+        let name = self.name.clone();
+        let mut classes = vec![ContractClass { name, about: String::new(), fields }];
+        let others =
+            declared.map_or(&[][..], |contract| contract.classes.get(1..).unwrap_or_default());
+        classes.extend(others.iter().cloned());
+        Contract { classes, ..Contract::default() }
+    }
+
     /// A shape without indexes.
     pub fn new(name: impl Into<String>, fields: Vec<Field>) -> Self {
-        Shape { name: name.into(), fields, indexes: Vec::new() }
+        Shape { name: name.into(), fields, indexes: Vec::new(), contract: None }
     }
 }
 
@@ -114,25 +144,4 @@ pub struct Field {
     pub required: bool,
     /// Whether clients cannot set it; a program can.
     pub readonly: bool,
-}
-
-/// The types that a field can be declared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldType {
-    /// Not declared: any value.
-    Any,
-    /// An integer.
-    Int,
-    /// A floating-point number.
-    Float,
-    /// A boolean.
-    Bool,
-    /// Text.
-    Text,
-    /// Bytes.
-    Bytes,
-    /// An exact decimal number, carried as text: `12.30` keeps its last digit.
-    Decimal,
-    /// A moment in time, carried as text: RFC 3339, such as `2026-11-21T05:30:00Z`.
-    Date,
 }

@@ -105,14 +105,77 @@ pub enum StatementKind {
 }
 
 /// `var <type mark …> a, b.` The names share the type and its marks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VariableDeclaration {
     /// The type such as `int`.
-    pub kind: Option<Word>,
+    pub kind: Option<DeclaredType>,
     /// The marks behind the type, such as `required`.
     pub marks: Vec<Word>,
     /// The names.
     pub names: Vec<Word>,
+    /// `← value` behind the name: the mark as written, and the value.
+    pub default: Option<(Word, Expression)>,
+}
+
+/// A type with its limits: of a variable of a class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredType {
+    /// What its values are.
+    pub kind: DeclaredKind,
+    /// `?`: nil is a value of it.
+    pub optional: bool,
+    /// Where, without the brackets and the marks.
+    pub span: Span,
+}
+
+/// The kinds of declared types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeclaredKind {
+    /// `int`, `string 1..120`, `string /[a-z]+/`, `Address`
+    Named {
+        /// The name of the type.
+        name: Word,
+        /// The range of a number, or the length of text.
+        limits: Option<TypeRange>,
+        /// The pattern without its slashes.
+        pattern: Option<Word>,
+    },
+    /// `'draft' 'published'`: the texts without their quotes.
+    Enumeration(Vec<Word>),
+    /// `[string] 0..10`
+    List {
+        /// The type of each element.
+        element: Box<DeclaredType>,
+        /// How many elements.
+        limits: Option<TypeRange>,
+    },
+    /// `Card | Transfer`
+    OneOf(Vec<DeclaredType>),
+}
+
+/// `1..120`, `0..`, `..10`: both ends belong to the range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypeRange {
+    /// The least value, as written.
+    pub least: Option<Word>,
+    /// The greatest value, as written.
+    pub most: Option<Word>,
+    /// Where.
+    pub span: Span,
+}
+
+/// `refuse { … } message: '…' at: #field.`, `check: #field { … } message: '…'.`: what the
+/// variables of an object have to obey together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// `refuse` rather than `check:`: what the condition finds true is wrong.
+    pub refuses: bool,
+    /// The variable that the message is about.
+    pub field: Option<Word>,
+    /// The condition; it reads the variables by their names.
+    pub condition: Block,
+    /// What is wrong, for people.
+    pub message: Expression,
 }
 
 /// Which keyword began a definition.
@@ -167,6 +230,8 @@ pub enum MemberKind {
     Variables(VariableDeclaration),
     /// `-name { … }`, `+name { … }`; in a protocol without body.
     Method(Method),
+    /// `refuse { … } message: '…'.`, `check: #field { … } message: '…'.`
+    Rule(Box<Rule>),
     /// `/path/:param { get { … } put { … } }`
     PropertyPath(PropertyPath),
     /// `|{ … }`: what a filter does with each object.

@@ -5,6 +5,7 @@
 
 pub mod ast;
 mod characters;
+mod declared;
 mod diagnostic;
 mod format;
 mod lexer;

@@ -16,3 +16,6 @@ pub const MAX_DIAGNOSTICS: usize = 50;
 
 /// The longest number literal, in digits.
 pub const MAX_DIGITS: usize = 1_000;
+
+/// Lists inside each other in a declared type.
+pub(crate) const MAX_TYPE_NESTING: u32 = 8;

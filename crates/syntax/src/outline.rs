@@ -5,6 +5,7 @@ use crate::ast::{
     Path, PathPart, Program, PropertyPath, Segment, Selector, SentMessage, Signature, Statement,
     StatementKind, TextPart, VariableDeclaration, Word,
 };
+use crate::declared::in_brackets;
 
 /// The tree as text. Two programs have the same outline exactly when they differ in nothing but
 /// places and comments.
@@ -113,13 +114,13 @@ impl Outline {
     fn variables(&mut self, variables: &VariableDeclaration) {
         self.text("var ");
         if let Some(kind) = &variables.kind {
-            let words: Vec<&str> = std::iter::once(kind)
-                .chain(&variables.marks)
-                .map(|word| word.text.as_str())
-                .collect();
-            self.text(&format!("<{}>", words.join(" ")));
+            self.text(&in_brackets(kind, &variables.marks));
         }
         self.list(&variables.names, ", ", |out, name| out.text(&name.text));
+        if let Some((_, value)) = &variables.default {
+            self.text(" := ");
+            self.expression(value);
+        }
     }
 
     fn class(&mut self, class: &Class) {
@@ -154,6 +155,13 @@ impl Outline {
                     self.text(" ");
                     self.block(body);
                 }
+            }
+            MemberKind::Rule(rule) => {
+                self.text(if rule.refuses { "refuse " } else { "check " });
+                self.text(rule.field.as_ref().map_or("", |field| &field.text));
+                self.block(&rule.condition);
+                self.text(" ");
+                self.expression(&rule.message);
             }
             MemberKind::PropertyPath(path) => self.property_path(path),
             MemberKind::FilterBody(body) => {

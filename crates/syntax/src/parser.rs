@@ -4,6 +4,7 @@
 
 mod block;
 mod class;
+mod declared;
 mod definition;
 mod expression;
 mod literal;

@@ -1,5 +1,7 @@
-//! Natives on values: large integers, texts and bytes, JSON, secrets.
+//! Natives on values: large integers, texts and bytes, JSON, secrets,
+//! and texts against types.
 
+pub(crate) mod forms;
 pub(crate) mod json;
 pub(crate) mod numbers;
 pub(crate) mod secrets;

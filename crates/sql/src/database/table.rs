@@ -115,14 +115,14 @@ impl<T: TableBackend> SqlTable<T> {
             return Answer::later(async move { table.add_text(content, format, &context).await });
         }
         to_value(content).and_then(move |value| {
-            match (table.0.admission.admit(&value, RecordUse::Create, &context), value) {
-                (Err(error), _) => error.into(),
-                (Ok(()), Value::List(records)) => {
+            match table.0.admission.admit(value, RecordUse::Create, &context) {
+                Err(error) => error.into(),
+                Ok(Value::List(records)) => {
                     let count = records.len() as u64;
                     let inserted = table.0.rows.insert_list(records, &context);
                     inserted.map(move |()| inserted_many(count))
                 }
-                (Ok(()), record) => table.insert_one(record, &context),
+                Ok(record) => table.insert_one(record, &context),
             }
         })
     }
@@ -175,8 +175,8 @@ impl<T: TableBackend> SqlTable<T> {
             if value.is_nil() && context.from_client.is_none() {
                 return table.0.rows.delete(key, &context).map(|_| false);
             }
-            match table.0.admission.admit(&value, RecordUse::Replace, &context) {
-                Ok(()) => table.0.rows.put(key, value, &context),
+            match table.0.admission.admit(value, RecordUse::Replace, &context) {
+                Ok(value) => table.0.rows.put(key, value, &context),
                 Err(error) => error.into(),
             }
         })
@@ -194,8 +194,8 @@ impl<T: TableBackend> SqlTable<T> {
         };
         let (table, context) = (self.clone(), context.clone());
         let changed = to_value(content).and_then(move |value| {
-            match table.0.admission.admit(&value, RecordUse::Change, &context) {
-                Ok(()) => table.0.rows.merge(key, value, &context),
+            match table.0.admission.admit(value, RecordUse::Change, &context) {
+                Ok(value) => table.0.rows.merge(key, value, &context),
                 Err(error) => error.into(),
             }
         });

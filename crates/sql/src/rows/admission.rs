@@ -19,14 +19,39 @@ impl Admission {
     pub(crate) fn new(shape: Option<&Shape>) -> Self {
         let contract = shape.map(|shape| {
             let key = shape.fields.iter().find(|field| is_key(&field.name, field.kind));
-            Contract::of_table(shape, key.map(|field| field.name.as_str()))
+            shape.contract_for_clients(key.map(|field| field.name.as_str()))
         });
         Admission { contract }
     }
 
     /// Checks content for the table: what a client sent is one record that obeys the class, and
-    /// every row has the required fields.
-    pub(crate) fn admit(&self, value: &Value, purpose: RecordUse, context: &Context) -> Result<()> {
+    /// every row has the required fields. Answers it with the constants that it leaves out.
+    pub(crate) fn admit(
+        &self,
+        value: Value,
+        purpose: RecordUse,
+        context: &Context,
+    ) -> Result<Value> {
+        self.check_client(&value, purpose, context)?;
+        let Some(contract) = &self.contract else { return Ok(value) };
+        let value = match purpose {
+            RecordUse::Change => value,
+            RecordUse::Create | RecordUse::Replace => contract.filled(value),
+        };
+        let complete = match &value {
+            Value::List(records) => {
+                records.iter().try_for_each(|record| contract.complete(record, purpose))
+            }
+            record => contract.complete(record, purpose),
+        };
+        match (complete, &context.from_client) {
+            (Ok(()), _) => Ok(value),
+            (Err(error), Some(_)) => Err(Error { kind: Kind::Unprocessable, ..error }),
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    fn check_client(&self, value: &Value, purpose: RecordUse, context: &Context) -> Result<()> {
         if let Some(client) = &context.from_client {
             let found = match value {
                 Value::Record(_) => None,
@@ -41,17 +66,7 @@ impl Admission {
                 contract.check(value, purpose, client.granted())?;
             }
         }
-        let Some(contract) = &self.contract else { return Ok(()) };
-        let complete = match value {
-            Value::List(records) => {
-                records.iter().try_for_each(|record| contract.complete(record, purpose))
-            }
-            record => contract.complete(record, purpose),
-        };
-        complete.map_err(|error| match context.from_client {
-            Some(_) => Error { kind: Kind::Unprocessable, ..error },
-            None => error,
-        })
+        Ok(())
     }
 
     /// Checks the fields of many records, and their values as they come.

@@ -5,7 +5,7 @@ use super::document::Doc;
 use super::expression::Bracketed;
 use super::list::ListLayout;
 use crate::ast::{
-    Class, ClassKeyword, Member, MemberKind, Method, PropertyPath, Selector, Signature,
+    Class, ClassKeyword, Member, MemberKind, Method, PropertyPath, Rule, Selector, Signature,
 };
 
 impl Builder<'_> {
@@ -62,6 +62,7 @@ impl Builder<'_> {
                 let period = self.text(".");
                 self.concat(vec![variables, period])
             }
+            MemberKind::Rule(rule) => self.rule(rule),
             MemberKind::Method(method) => self.method(method),
             MemberKind::PropertyPath(path) => self.property_path(path, member.span.end),
             MemberKind::FilterBody(body) => {
@@ -74,6 +75,23 @@ impl Builder<'_> {
         parts.extend(self.gap(member.span.end));
         let doc = self.concat(parts);
         self.docs.group(doc)
+    }
+
+    /// `refuse { … } message: '…' at: #field.`
+    fn rule(&mut self, rule: &Rule) -> Doc {
+        let field = rule.field.as_ref().map(|field| field.text.as_str());
+        let (head, tail) = match (rule.refuses, field) {
+            (true, None) => ("refuse ".to_string(), ".".to_string()),
+            (true, Some(field)) => ("refuse ".to_string(), format!(" at: #{field}.")),
+            (false, field) => (format!("check: #{} ", field.unwrap_or_default()), ".".to_string()),
+        };
+        let head = self.text(head);
+        let body = self.block(&rule.condition, false);
+        let body = self.bracket(body);
+        let said = self.text(" message: ");
+        let message = self.expression(&rule.message);
+        let tail = self.text(tail);
+        self.concat(vec![head, body, said, message, tail])
     }
 
     fn method(&mut self, method: &Method) -> Doc {

@@ -35,7 +35,7 @@ impl Builder<'_> {
         }
     }
 
-    fn mark(&mut self, mark: &Word) -> Doc {
+    pub(super) fn mark(&mut self, mark: &Word) -> Doc {
         let mut parts = self.gap(mark.span.start);
         parts.push(self.text(format!(" {} ", mark.text)));
         self.concat(parts)

@@ -8,6 +8,7 @@ use crate::ast::{
     Block, Expression, ExpressionKind, Program, SentMessage, Statement, StatementKind,
     VariableDeclaration,
 };
+use crate::declared::in_brackets;
 
 impl Builder<'_> {
     /// A whole program: one statement below the other.
@@ -88,13 +89,13 @@ impl Builder<'_> {
 
     pub(super) fn variables(&mut self, variables: &VariableDeclaration) -> Doc {
         let names: Vec<&str> = variables.names.iter().map(|name| name.text.as_str()).collect();
-        let words: Vec<&str> =
-            variables.kind.iter().chain(&variables.marks).map(|word| word.text.as_str()).collect();
-        let kind = match words.is_empty() {
-            true => String::new(),
-            false => format!("<{}> ", words.join(" ")),
-        };
-        self.text(format!("var {kind}{}", names.join(", ")))
+        let kind = variables.kind.as_ref();
+        let kind = kind.map_or(String::new(), |kind| in_brackets(kind, &variables.marks) + " ");
+        let head = self.text(format!("var {kind}{}", names.join(", ")));
+        let Some((mark, value)) = &variables.default else { return head };
+        let mark = self.mark(mark);
+        let value = self.expression(value);
+        self.concat(vec![head, mark, value])
     }
 
     /// The body of a method, a verb, a filter or a test.

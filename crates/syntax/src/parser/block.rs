@@ -87,7 +87,7 @@ impl Parser<'_> {
 
     /// `<type>` when one stands here.
     pub(super) fn optional_type(&mut self) -> Option<Word> {
-        let (kind, marks) = self.marked_type()?;
+        let (kind, marks) = self.named_type()?;
         if let Some(mark) = marks.first() {
             let recovering = self.recovering;
             self.error(
@@ -99,8 +99,8 @@ impl Parser<'_> {
         Some(kind)
     }
 
-    /// `<type mark …>` when one stands here: the type, and the marks behind it.
-    pub(super) fn marked_type(&mut self) -> Option<(Word, Vec<Word>)> {
+    /// `<type mark …>` when one stands here, of names alone.
+    fn named_type(&mut self) -> Option<(Word, Vec<Word>)> {
         let start = self.next.span.start;
         if !self.at(TokenKind::Operator) || !self.rest(start).starts_with('<') {
             return None;

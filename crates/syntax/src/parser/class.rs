@@ -1,7 +1,8 @@
-//! Classes and the other definitions with members.
+//! Classes and the other definitions with members: their variables, with values, and the rules of
+//! both.
 
 use super::Parser;
-use crate::ast::{Class, ClassKeyword, Member, MemberKind, Word};
+use crate::ast::{Class, ClassKeyword, Expression, ExpressionKind, Member, MemberKind, Rule, Word};
 use crate::lexer::at_line_start;
 use crate::{Diagnostic, Span, TokenKind};
 
@@ -102,7 +103,13 @@ impl Parser<'_> {
             _ if self.at_filter_body() => return self.filter_body(),
             _ if self.word() == "var" && self.is_declaration() => {
                 self.bump_as(TokenKind::Definition);
-                let kind = MemberKind::Variables(self.variables());
+                let mut declaration = self.variables();
+                declaration.default = self.default_value(&declaration.names);
+                self.end_of_declaration();
+                MemberKind::Variables(declaration)
+            }
+            _ if self.at_rule() => {
+                let kind = self.rule();
                 self.end_of_declaration();
                 kind
             }
@@ -123,13 +130,9 @@ impl Parser<'_> {
         if self.recovering || ends {
             return;
         }
-        let hint = match self.kind() {
-            TokenKind::Assign => "a declaration has no value: set it in a method such as `-init`",
-            _ => "write `.` after the declaration, and `,` between several names",
-        };
         self.error(
             Diagnostic::error(self.next.span, "the declaration does not end here", "unexpected")
-                .hint(hint),
+                .hint("write `.` after the declaration, and `,` between several names"),
         );
     }
 
@@ -154,7 +157,9 @@ impl Parser<'_> {
             let begins = match self.rest(self.next.span.start).chars().next() {
                 Some('-' | '+' | '/' | '|') => self.next.newline,
                 _ if self.at(TokenKind::Name) => {
-                    self.word() == "var" || self.definition_at(&self.next).is_some()
+                    self.word() == "var"
+                        || self.at_rule()
+                        || self.definition_at(&self.next).is_some()
                 }
                 _ => false,
             };
@@ -164,5 +169,75 @@ impl Parser<'_> {
             self.bump();
         }
         self.recovering = self.at(TokenKind::End);
+    }
+
+    /// `← value` behind the name of a variable.
+    pub(super) fn default_value(&mut self, names: &[Word]) -> Option<(Word, Expression)> {
+        if !self.at(TokenKind::Assign) || matches!(self.word(), "+=" | "|=" | "=|=") {
+            return None;
+        }
+        let mark = self.bump();
+        let mark = self.word_at(mark);
+        if names.len() > 1 {
+            self.note(
+                Diagnostic::error(mark.span, "several variables have no common value", "here")
+                    .hint("declare each with its value: `var a ← 0. var b ← 0.`"),
+            );
+        }
+        Some((mark, self.beside(Self::expression)))
+    }
+
+    /// Whether `refuse { … }` or `check: #field { … }` begins here.
+    pub(super) fn at_rule(&self) -> bool {
+        match self.word() {
+            "refuse" => self.peek(self.next.span.end).kind == TokenKind::OpenBrace,
+            "check:" => self.peek(self.next.span.end).kind == TokenKind::Hash,
+            _ => false,
+        }
+    }
+
+    pub(super) fn rule(&mut self) -> MemberKind {
+        let word = self.bump_as(TokenKind::Definition);
+        let refuses = !self.text(word).ends_with(':');
+        let mut field = None;
+        if !refuses {
+            field = self.symbol();
+        }
+        let condition = self.expected_block("rule");
+        if self.recovering {
+            return MemberKind::Error;
+        }
+        if self.word() != "message:" {
+            self.error(
+                Diagnostic::error(self.next.span, "the rule has no message", "expected `message:`")
+                    .hint("say what is wrong: `refuse { until < from } message: 'ends too early'`"),
+            );
+            return MemberKind::Error;
+        }
+        self.bump();
+        let message = self.operand();
+        if refuses && self.word() == "at:" {
+            self.bump();
+            field = self.symbol();
+        }
+        if self.recovering || matches!(message.kind, ExpressionKind::Error) {
+            return MemberKind::Error;
+        }
+        MemberKind::Rule(Box::new(Rule { refuses, field, condition, message }))
+    }
+
+    /// `#field`
+    fn symbol(&mut self) -> Option<Word> {
+        let name = self.peek(self.next.span.end);
+        if !self.at(TokenKind::Hash) || name.kind != TokenKind::Name || name.spaced {
+            self.error(
+                Diagnostic::error(self.next.span, "the variable is missing", "expected `#name`")
+                    .hint("name the variable that the message is about: `#until`"),
+            );
+            return None;
+        }
+        self.bump();
+        let name = self.bump_as(TokenKind::Symbol);
+        Some(self.word_at(name))
     }
 }

@@ -188,16 +188,7 @@ impl Parser<'_> {
     /// Whether `var` begins a declaration: a name or a type follows on the same line.
     pub(super) fn is_declaration(&self) -> bool {
         let after = self.peek(self.next.span.end);
-        let typed = self.rest(after.span.start).strip_prefix('<').is_some_and(|rest| {
-            let mut rest = rest;
-            while let length @ 1.. = crate::lexer::name_length(rest) {
-                rest = rest[length..].trim_start_matches(' ');
-                if rest.starts_with('>') {
-                    return true;
-                }
-            }
-            false
-        });
+        let typed = self.is_type_at(after.span.start);
         !after.newline && (after.kind == TokenKind::Name || typed)
     }
 
@@ -223,7 +214,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        VariableDeclaration { kind, marks, names }
+        VariableDeclaration { kind, marks, names, default: None }
     }
 
     /// `| a b c |`

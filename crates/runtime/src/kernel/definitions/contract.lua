@@ -2,59 +2,25 @@
 -- declares a variable whose setter, literals and assignments refuse other values; `K.contractOf`
 -- tells native code what a class wants of content that a client sends.
 --
--- A class has `_marks` (variable → its marks: required, readonly) and `_fits` (field → the function
--- that checks a value and answers it, also a field of its instances).
+-- A class has `_marks` (variable → its marks: required, readonly, unique, type, default, constant, doc) and
+-- `_fits` (field → the function that checks a value and answers it, also a field of its instances).
 local K = ...
-local type, rawget, rawset, floor, format = type, rawget, rawset, math.floor, string.format
-local find, lower = string.find, string.lower
+local type, rawget, rawset, format, setmetatable = type, rawget, rawset, string.format, setmetatable
 local throw, observedFields = K.throw, K.observedFields
 local NULL = K.NULL
 
-for _, key in ipairs { "_marks", "_fits", "_sent", "_sentKey", "_required" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_marks", "_fits", "_sent", "_sentKey", "_required", "_defaults" } do K.nilKeys[key] = true end
 
 -- What fits ---------------------------------------------------------------------------------------
 
--- For each type: the value as the field holds it, or nil where it does not fit. What is converted:
--- a text that writes a date becomes one, and a text becomes bytes.
-local admits = {
-  int = function(value)
-    if type(value) == "number" then
-      if value == floor(value) and value - value == 0 then return value end
-      return nil
-    end
-    return type(value) == "table" and value._isBig and value or nil
-  end,
-  float = function(value)
-    return (type(value) == "number" or type(value) == "table" and value._isBig) and value or nil
-  end,
-  string = function(value)
-    return (type(value) == "string" or type(value) == "table" and value._isText) and value or nil
-  end,
-  bytes = function(value)
-    if type(value) == "string" then return K.makeData(value) end
-    return type(value) == "table" and value._isData and value or nil
-  end,
-  decimal = function(value)
-    if type(value) == "number" then return value == floor(value) and value or nil end
-    if type(value) == "string" then
-      return (find(value, "^[+-]?%d+$") or find(value, "^[+-]?%d+%.%d+$")) and value or nil
-    end
-    return type(value) == "table" and value._isBig and value or nil
-  end,
-  date = function(value)
-    if type(value) == "string" then return K.parseDate(value) end
-    return type(value) == "table" and value._isDate and value or nil
-  end,
-}
-
-local words = {
-  int = "an integer", float = "a number", bool = "true or false", string = "text", bytes = "bytes",
-  decimal = "a decimal number, an integer or text such as '12.30'",
-  date = "a date, or text such as '2026-11-21T05:30:00Z'",
-}
-
-local function misfit(class, name, wanted, value)
-  throw("typeError", format("%s of %s is %s, not %s", name, class._name, wanted, K.nameOf(value)))
+local function misfit(class, name, declared, value)
+  local found = K.nameOf(value)
+  -- What is in an array says more than that it is one.
+  if declared.kind == "list" and type(value) == "table" and value._isArray then
+    found = K.str(value)
+    if #found > 80 then found = "an Array of " .. #value .. " elements" end
+  end
+  throw("typeError", format("%s of %s is %s, not %s", name, class._name, K.typeWords(declared), found))
 end
 
 local function missing(class, name)
@@ -63,66 +29,30 @@ local function missing(class, name)
 end
 K.missingField = missing
 
--- A class of the program, for a field that holds its objects. Classes of the kernel other than
--- arrays and dictionaries say nothing about values.
-local function classNamed(kind)
-  local class = K.classes[kind]
-  if not class then return nil end
-  if K.isSubclass(class, K.classes.Array) or K.isSubclass(class, K.classes.Dictionary) then return class end
-  return rawget(class, "_defined") and class or nil
-end
-
 -- The class that a field is declared with, where it is one of the program's: `var <Project> project`.
 function K.referredClass(class, ivar)
   local kind = class._types[ivar]
-  local referred = kind and K.classes[kind]
-  if not referred or #referred._ivars == 0 or K.isSubclass(referred, K.classes.Collection) then return nil end
-  for _, name in ipairs(referred._ivars) do
-    if name == "id" then return referred end
-  end
-  return nil
+  return kind and K.keyedClass(kind)
 end
 
 -- The function that a field's values go through.
-local function fitting(class, name, kind, required)
-  local plain = K.native.fieldType(kind)
-  if plain == "bool" then
-    return function(value)
-      if value == true or value == false then return value end
-      if value ~= nil and value ~= NULL then misfit(class, name, words.bool, value) end
-      if required then missing(class, name) end
-      return nil
-    end
-  end
-  if plain then
-    local admit, wanted = admits[plain], words[plain]
-    return function(value)
-      if value == nil or value == NULL then
-        if required then missing(class, name) end
-        return nil
-      end
-      local held = admit(value)
-      if held == nil then misfit(class, name, wanted, value) end
-      return held
-    end
-  end
+local function fitting(class, name, declared, required)
+  local admit = K.admitter(declared)
   return function(value)
     if value == nil or value == NULL then
       if required then missing(class, name) end
       return nil
     end
-    local wanted = classNamed(kind)
-    if not wanted or K.isKind(value, wanted) then return value end
-    -- A row of another table is named by its key, too.
-    if K.referredClass(class, name) and (type(value) ~= "table" or value._isBig) then return value end
-    misfit(class, name, K.articleOf(wanted._name), value)
+    local held = admit(value)
+    if held == nil then misfit(class, name, declared, value) end
+    return held
   end
 end
 
 -- Declaring ---------------------------------------------------------------------------------------
 
 -- Tells a class and those below it what fits a field.
-local function declare(class, name, key, kind, marks)
+local function declare(class, name, key, marks)
   class._marks[name] = marks
   local fits = rawget(class, "_fits")
   if not fits then
@@ -130,10 +60,11 @@ local function declare(class, name, key, kind, marks)
     rawset(class, "_fits", fits)
     rawset(class._methods, "_fits", fits)
   end
-  fits[key] = fitting(class, name, kind, marks.required)
+  fits[key] = fitting(class, name, marks.type, marks.required)
   rawset(class, "_required", nil)
+  rawset(class, "_defaults", nil)
   rawset(class, "_shapes", false)
-  for _, sub in ipairs(class._subs) do declare(sub, name, key, kind, marks) end
+  for _, sub in ipairs(class._subs) do declare(sub, name, key, marks) end
 end
 
 -- Declares an instance variable with a type and marks.
@@ -143,15 +74,81 @@ function K.typedIvar(class, name, kind, marks, get)
     self[key] = self._fits[key](value)
     if observedFields[key] then observedFields[key](self) end
   end
+  marks.type = K.typeOf(kind)
   local selector = K.mangle(K.setterName(name))
   local known = rawget(class._methods, selector)
-  K.ivar(class, name, kind, get, set)
+  K.ivar(class, name, K.columnType(marks.type), get, set)
   -- Declared again: by a subclass, or at the prompt, where the variable had no type before.
   if known and K.plainSetters[known] then
     K.plainSetters[set] = true
     K.method(class, selector, set)
   end
-  declare(class, name, key, kind, marks)
+  declare(class, name, key, marks)
+  if marks.default then K.makesDefaults(class) end
+end
+
+-- Values of variables -------------------------------------------------------------------------------
+
+-- The variables of a class that have a value from the beginning, in order.
+function K.defaultsOf(class)
+  local list = rawget(class, "_defaults")
+  if not list then
+    list = {}
+    for _, name in ipairs(class._ivars) do
+      local marks = class._marks[name]
+      if marks and marks.default then list[#list + 1] = { name = name, key = K.ivarKey(name), marks = marks } end
+    end
+    rawset(class, "_defaults", list)
+  end
+  return list
+end
+
+-- The value of one, for an object of the class.
+local function defaultValue(class, entry, object)
+  return rawget(class, "_fits")[entry.key](entry.marks.default(object))
+end
+K.defaultValue = defaultValue
+
+-- Sets the values of an object that was just made.
+local function fill(object, class)
+  local list = K.defaultsOf(class)
+  for i = 1, #list do
+    local entry = list[i]
+    if rawget(object, entry.key) == nil then object[entry.key] = defaultValue(class, entry, object) end
+  end
+  return object
+end
+
+-- `new` of a class with such variables: they are set before `init`.
+local function newFilled(class) return fill(setmetatable({}, class._methods), class):init() end
+K.newFilled = newFilled
+
+function K.makesDefaults(class)
+  local new = rawget(class._meta, "new")
+  if new == newFilled then return end
+  if new == K.classes.Object._meta.new then
+    K.classMethod(class, "new", newFilled)
+  elseif not rawget(class, "_fillsNew") then
+    rawset(class, "_fillsNew", true)
+    K.classMethod(class, "new", function(made) return fill(new(made), made) end)
+  end
+end
+K.nilKeys._fillsNew = true
+
+-- A record for a table of the class with the values that are made for each row and that it leaves out;
+-- and their names, where there are any.
+function K.filledRecord(class, dictionary)
+  if not class._marks then return dictionary end
+  local list, copy, names = K.defaultsOf(class), dictionary, nil
+  for i = 1, #list do
+    local entry = list[i]
+    if not entry.marks.constant and dictionary._map[entry.name] == nil then
+      if not names then copy, names = dictionary:mutableCopy(), K.array {} end
+      copy:at_put_(entry.name, defaultValue(class, entry, nil))
+      names[#names + 1] = entry.name
+    end
+  end
+  return copy, names
 end
 
 -- The names of the required variables, in order.
@@ -182,39 +179,46 @@ end
 
 -- For the border ----------------------------------------------------------------------------------
 
-local function kindOf(class, name)
-  local kind = class._types[name]
-  if not kind then return "any" end
-  local plain = K.native.fieldType(kind)
-  if plain then return plain end
-  local known = classNamed(kind)
-  if lower(kind) == "array" or known and K.isSubclass(known, K.classes.Array) then return "list" end
-  if known and K.isSubclass(known, K.classes.Dictionary) then return "record" end
-  return "any", known
+-- One variable as plain data.
+local function describeField(class, name, placeOf)
+  local marks = class._marks[name] or {}
+  local default = NULL
+  if marks.default and marks.constant then
+    default = defaultValue(class, { key = K.ivarKey(name), marks = marks }, nil)
+  end
+  return K.recordOf {
+    "name", name, "type", K.describeType(marks.type or { kind = "any" }, placeOf),
+    "required", marks.required or NULL, "readonly", marks.readonly or NULL, "unique", marks.unique or NULL,
+    "default", default, "computed", marks.default and not marks.constant and true or NULL,
+    "about", marks.doc or NULL,
+  }
 end
 
--- A class and those of its fields, as natives take them.
-function K.contractOf(class)
-  local places, list = { [class] = 0 }, { class }
+-- What a border wants of content, as plain data: of a class, or of a type (`K.typeOf`). Options:
+-- `strict` (each variable must come that is not optional and has no value), `dropUnknown`.
+function K.contractOf(what, options)
+  local places, list = {}, {}
+  local function placeOf(class)
+    if not places[class] then
+      places[class] = #list
+      list[#list + 1] = class
+    end
+    return places[class]
+  end
+  local root = NULL
+  if K.isClass(what) then placeOf(what) else root = K.describeType(what, placeOf, true) end
   local described, at = {}, 1
   while list[at] do
     local one, fields = list[at], {}
-    for i, name in ipairs(one._ivars) do
-      local kind, inner = kindOf(one, name)
-      local referred = K.referredClass(one, name)
-      if inner and not places[inner] then
-        places[inner] = #list
-        list[#list + 1] = inner
-      end
-      if referred then kind = K.native.fieldType(referred._types.id or "int") or "any" end
-      local marks = one._marks[name]
-      fields[i] = K.array({ name, inner and not referred and "object" or kind, marks and marks.required or false,
-        marks and marks.readonly or false, inner and places[inner] or NULL }, 5)
-    end
-    described[at] = K.array { one._name, K.array(fields) }
+    for i, name in ipairs(one._ivars) do fields[i] = describeField(one, name, placeOf) end
+    described[at] = K.recordOf { "name", one._name, "fields", K.array(fields) }
     at = at + 1
   end
-  return K.array(described)
+  options = options or {}
+  return K.recordOf {
+    "classes", K.array(described), "strict", options.strict or NULL, "dropUnknown", options.dropUnknown or NULL,
+    "root", root,
+  }
 end
 
 -- Converters for a class take what it is now.

@@ -54,6 +54,7 @@ end
 function K.defined(class)
   rawset(class, "_defined", true)
   K.native.forgetPlans()
+  K.forgetRules()
   K.classesChanged()
   return class
 end

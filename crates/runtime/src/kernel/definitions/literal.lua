@@ -36,7 +36,8 @@ local function maker(class, keys, n)
   local methods = class._methods
   if n > MOST_KEYS or rawget(methods,
     "init") ~= K.classes.Object._methods.init then return false end
-  if rawget(class._meta, "new") ~= K.classes.Object._meta.new then return false end
+  local new = rawget(class._meta, "new")
+  if new ~= K.classes.Object._meta.new and new ~= K.newFilled then return false end
   local names, fields, checks, fits, anyNil = {}, {}, {}, {}, takesNil(class)
   for i = 1, n do
     local setter = rawget(methods, K.mangle(K.setterName(keys[i])))
@@ -48,15 +49,29 @@ local function maker(class, keys, n)
     checks[i] = anyNil and "" or "if v[" .. i .. "]==nil then nilIn(class,names[" .. i .. "]) end"
     names[i] = keys[i]
   end
-  for _, name in ipairs(K.requiredOf(class)) do
-    local given = false
-    for i = 1, n do given = given or keys[i] == name end
-    if not given then return function() K.missingField(class, name) end end
+  local given = {}
+  for i = 1, n do given[keys[i]] = true end
+  -- Values of variables that the keys leave out: constants, and what is made for each object.
+  local values, computed = {}, {}
+  for _, entry in ipairs(K.defaultsOf(class)) do
+    if not given[entry.name] then
+      values[#values + 1] = entry.marks.constant and K.defaultValue(class, entry) or entry
+      local value = "values[" .. #values .. "]"
+      if entry.marks.constant then
+        fields[#fields + 1] = entry.key .. "=" .. value
+      else
+        computed[#computed + 1] = "o." .. entry.key .. "=default(class," .. value .. ",o)"
+      end
+      given[entry.name] = true
+    end
   end
-  local source = "local setmetatable,methods,nilIn,class,names,fits=... return function(v,strict) "
-    .. "if strict then " .. table.concat(checks, " ") .. " end return setmetatable({" .. table.concat(fields, ",")
-    .. "},methods) end"
-  return loadstring(source, "=shape")(setmetatable, methods, nilIn, class, names, fits)
+  for _, name in ipairs(K.requiredOf(class)) do
+    if not given[name] then return function() K.missingField(class, name) end end
+  end
+  local source = "local setmetatable,methods,nilIn,class,names,fits,values,default=... return function(v,strict) "
+    .. "if strict then " .. table.concat(checks, " ") .. " end local o=setmetatable({" .. table.concat(fields, ",")
+    .. "},methods) " .. table.concat(computed, " ") .. " return o end"
+  return loadstring(source, "=shape")(setmetatable, methods, nilIn, class, names, fits, values, K.defaultValue)
 end
 
 -- The node of the tree for these keys. Written out for the usual lengths: the tracer compiles a

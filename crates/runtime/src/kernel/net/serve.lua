@@ -85,6 +85,7 @@ function K.serve(object, verb, path, query, value, live)
   local reference = K.pathReference(query and written .. "?" .. query or written)
   if isObserved then tellPattern(object, verb, path) end
   if verb == "post" and isEvent(object, path, query, reference, value) then return nil end
+  if type(value) == "table" and not K.isClass(value) then K.admitSent(value) end
   local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get" and not live)
   if not found then answer = otherwise[verb](object, path, value) end
   if verb == "delete" then

@@ -159,7 +159,7 @@ definitions.JSONConverter.more = function(self, add)
   local class = rawget(self, "i_class") or rawget(self, "i_converterClass")
   if not K.isClass(class) then return end
   K.followsClasses(self, K.combinatorChanged)
-  add("contract", K.contractOf(class))
+  add("contract", K.contractOf(class, { dropUnknown = rawget(self, "i_dropUnknown") == true }))
 end
 K.methods(Converter, { ["class"] = function(self) return K.classOf(self) end })
 

@@ -96,6 +96,7 @@ local function shapeOf(class)
     local marks = class._marks[name]
     fields[i] = K.array { name, kind, marks and marks.required or false, marks and marks.readonly or false,
       referred and referred._name }
+    if marks and marks.unique then indexes[#indexes + 1] = K.array { true, name } end
   end
   addIndexes(indexes, class, "indexes", false)
   addIndexes(indexes, class, "unique", true)
@@ -108,7 +109,7 @@ function K.tableOf(database, path, scheme, class)
     throw("typeError", "table: expects a class, got " .. K.nameOf(class), { i_hint = "records: gives a table by its name" })
   end
   local fields, indexes = shapeOf(class)
-  local inner = native.define(database, path, scheme, class._name, fields, indexes)
+  local inner = native.define(database, path, scheme, class._name, fields, indexes, K.contractOf(class))
   return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class) },
     Table._methods)
 end
@@ -166,10 +167,23 @@ local function refuseArray(list)
     { i_hint = "insertAll: inserts many" })
 end
 
+-- A dictionary for a table of a class: with the values that are made for each row (constants are added
+-- by the store), and within the rules of the class when a client sent it. Answers the names, too.
+local function prepared(self, object)
+  local class = self.i_class
+  if not class or type(object) ~= "table" or not object._isDictionary then return object end
+  if object._sent then K.admitRecord(class, object) end
+  local filled, names = K.filledRecord(class, object)
+  return filled, object._sent and names or nil
+end
+
 local function insert(self, object)
   if object == nil then throw("unprocessable", "nil is no record to insert") end
   if type(object) == "table" and object._isArray then refuseArray(object) end
-  return inserted(self, stored(self, object), maker(self, object))
+  local made, set = maker(self, object), nil
+  object, set = prepared(self, object)
+  if made == nil then made = set end
+  return inserted(self, stored(self, object), made)
 end
 
 -- The fields of a record as a dictionary of its own.
@@ -200,6 +214,11 @@ local function insertWith(self, object, more)
     local value = more:at_(keys[i])
     record:at_put_(names[i], value == nil and NULL or value)
   end
+  local set
+  record, set = prepared(self, record)
+  if set then
+    for i = 1, #set do names[#names + 1] = set[i] end
+  end
   return inserted(self, stored(self, record), sent and K.array(names) or false)
 end
 
@@ -207,6 +226,9 @@ local function put(self, id, object)
   if object == nil then
     native.delete(self._native, path(id))
     return nil
+  end
+  if type(object) == "table" and object._sent and object._isDictionary and self.i_class then
+    K.admitRecord(self.i_class, object)
   end
   local new = native.put(self._native, path(id), nil, nil, stored(self, object), maker(self, object))
   if new == true and type(object) == "table" then created[object] = true end

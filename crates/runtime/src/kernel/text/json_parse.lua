@@ -9,20 +9,36 @@ function K.parseJSON(text)
   return K.native.parseJSON(K.bytesOf(text, "fromJSON"))
 end
 
+-- How the variables of a class read data; made anew when the class has got more of them.
+local plans = setmetatable({}, { __mode = "k" })
+local function planOf(class)
+  local plan = plans[class]
+  if plan and plan.count == #class._ivars then return plan end
+  plan = { count = #class._ivars, readers = {}, defaults = {} }
+  plans[class] = plan
+  for _, name in ipairs(class._ivars) do
+    local marks = class._marks[name]
+    plan.readers[name] = marks and K.dataReader(marks.type, K.fromDictionary)
+  end
+  for _, entry in ipairs(K.defaultsOf(class)) do plan.defaults[entry.name] = entry end
+  return plan
+end
+
 -- An instance whose instance variables come from the entries of a dictionary; a variable whose type
 -- is a class is filled the same way, entries of other names are left out.
 function K.fromDictionary(class, dictionary)
-  local names, map, values = class._ivars, dictionary._map, {}
+  local names, map, values, plan = class._ivars, dictionary._map, {}, planOf(class)
   local n = #names
   for i = 1, n do
-    local value = map[names[i]]
-    if value == NULL then value = nil end
-    if type(value) == "table" then
-      local wanted = class._types[names[i]]
-      local kind = wanted and K.classes[wanted]
-      if kind and value._isDictionary and not kind._methods._isDictionary then
-        value = K.fromDictionary(kind, value)
-      end
+    local name = names[i]
+    local value, reader = map[name], plan.readers[name]
+    if value == NULL then
+      value = nil
+    elseif value == nil then
+      local entry = plan.defaults[name]
+      if entry then value = K.defaultValue(class, entry) end
+    elseif reader then
+      value = reader(value)
     end
     values[i] = value
   end

@@ -3,12 +3,13 @@
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
-use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Value, Verb};
+use runnel_store::{Contract, Error, Field, FieldType, Index, Kind, Shape, Value, Verb};
+use std::sync::Arc;
 
 pub(crate) const NATIVES: [(&str, Native); 3] =
     [("define", define), ("migrate", migrate), ("fieldType", field_type)];
 
-/// `(store, path, scheme or nil, class name, fields, indexes)`: a field is a list of its name, its
+/// `(store, path, scheme or nil, class name, fields, indexes, contract)`: a field is a list of its name, its
 /// type, whether it is required, whether it is readonly, and the class that it refers to where it
 /// does; an index is a list of whether it is unique
 /// and its fields.
@@ -33,6 +34,8 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
         let unique = parts.first() == Some(&Value::Bool(true));
         shape.indexes.push(Index { fields, unique });
     }
+    let contract = attempt!(arguments.value(isolate, 7));
+    shape.contract = (!contract.is_nil()).then(|| Arc::new(Contract::read(&contract)));
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Define, &on)).define(&on, &shape);
     Reply::answer(answer, Given::Store)

@@ -17,6 +17,11 @@ use std::sync::Arc;
 const SETTINGS: SettingTable<ConverterOptions> = SettingTable(&[
     UP,
     Setting::apart("class", "the class of what is parsed", SettingKind::Class),
+    Setting::apart(
+        "dropUnknown",
+        "leaves out fields that the class lacks, instead of refusing them",
+        SettingKind::Flag,
+    ),
     Setting::apart("converterClass", "the same, as the original names it", SettingKind::Class),
 ]);
 
@@ -39,9 +44,8 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
         None => converter,
     };
     // The kernel adds the class and the classes it refers to.
-    let contract = parts.options.get("contract").and_then(Value::as_list);
-    Ok(match contract {
-        Some(classes) => converter.with_contract(Contract::read(classes)).into(),
+    Ok(match parts.options.get("contract") {
+        Some(described) => converter.with_contract(Contract::read(described)).into(),
         None => converter.into(),
     })
 }
@@ -352,7 +356,7 @@ fn to_value(content: Content, parsing: Parsing) -> Answer<Content> {
     let whole = move |body| Content { body, ..rest };
     match body {
         Body::Value(value) => {
-            check(&value, duty.as_ref()).map(|()| whole(Body::Value(value))).into()
+            checked(value, duty.as_ref()).map(|value| whole(Body::Value(value))).into()
         }
         Body::Lazy(lazy) => Answer::ok(whole(Body::Lazy(lazy))),
         body => {
@@ -363,11 +367,7 @@ fn to_value(content: Content, parsing: Parsing) -> Answer<Content> {
 }
 
 fn parsed(text: Bytes, duty: Option<Duty>) -> Answer<Body> {
-    let parse = move |text: &[u8], duty: Option<&Duty>| {
-        let value = json::parse(text)?;
-        check(&value, duty)?;
-        Ok(value)
-    };
+    let parse = move |text: &[u8], duty: Option<&Duty>| checked(json::parse(text)?, duty);
     if text.len() <= AT_ONCE {
         return parse(&text, duty.as_ref()).map(Body::Value).into();
     }
@@ -405,14 +405,15 @@ fn posted_value(content: Content, parsing: Parsing) -> Answer<Content> {
     })
 }
 
-/// Validates a value against the class, if any.
-fn check(value: &Value, duty: Option<&Duty>) -> Result<()> {
-    let Some((contract, verb)) = duty else { return Ok(()) };
+/// A value that obeys the class, if any, without the fields that it drops.
+fn checked(value: Value, duty: Option<&Duty>) -> Result<Value> {
+    let Some((contract, verb)) = duty else { return Ok(value) };
     let purpose = match verb {
-        Verb::Post if value.is_nil() => return Ok(()),
+        Verb::Post if value.is_nil() => return Ok(value),
         Verb::Post => RecordUse::Create,
         Verb::Merge => RecordUse::Change,
         _ => RecordUse::Replace,
     };
-    contract.check(value, purpose, &[])
+    contract.check(&value, purpose, &[])?;
+    Ok(contract.without_unknown(value))
 }
