@@ -23,7 +23,7 @@ pub use client::store::client;
 pub use client::transport::{
     Received, Transport, TransportError, TransportFault, TransportOptions,
 };
-pub use handler::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse};
+pub use handler::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse, Served};
 pub use network::server_tls::Certificate;
 pub use network::unix_socket::{SocketFile, UNIX_PEER, UnixAddress, accept_unix, bind_unix};
 pub use protocol::trace_context::TraceContext;

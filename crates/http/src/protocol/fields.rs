@@ -2,7 +2,7 @@
 //! section 5).
 
 use bytes::Bytes;
-use hyper::header::{HeaderMap, HeaderName};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// A head, copied once: all values are slices of that one buffer.
 pub(crate) struct Copied<'a> {
@@ -44,6 +44,14 @@ pub(crate) fn number(text: &[u8]) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
+/// The field of a line without its end; `None` for a line that is none.
+pub(crate) fn parse(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {
+    let colon = memchr::memchr(b':', line)?;
+    let name = HeaderName::from_bytes(&line[..colon]).ok()?;
+    let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii()).ok()?;
+    Some((name, value))
+}
+
 /// Appends a field.
 pub(crate) fn write(name: &str, value: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(name.as_bytes());
@@ -53,6 +61,7 @@ pub(crate) fn write(name: &str, value: &[u8], into: &mut Vec<u8>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -64,6 +73,13 @@ mod tests {
         assert_eq!(copied.part(&original[3..5]).as_ptr(), copied.copy[3..].as_ptr());
         assert_eq!(copied.part(&original[3..3]), "");
         assert_eq!(copied.part(b"elsewhere"), "");
+    }
+
+    #[test]
+    fn a_line_is_a_field() {
+        let (name, value) = parse(b"X-A:  b: c ").unwrap();
+        assert_eq!((name.as_str(), value.as_bytes()), ("x-a", &b"b: c"[..]));
+        assert!(parse(b"no colon").is_none() && parse(b": b").is_none());
     }
 
     #[test]

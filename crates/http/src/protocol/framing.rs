@@ -19,7 +19,10 @@ pub(crate) struct Malformed(pub(crate) &'static str);
 pub(crate) const HUGE_CHUNK: Malformed = Malformed("a chunk is too large");
 const BAD_SIZE: Malformed = Malformed("the length of a chunk is no number");
 const BAD_EXTENSION: Malformed = Malformed("an extension of a chunk is malformed");
-const BAD_TRAILER: Malformed = Malformed("a trailer field is malformed");
+/// A trailer line that is no field.
+pub(crate) const BAD_TRAILER: Malformed = Malformed("a trailer field is malformed");
+/// More trailer fields than the limit.
+pub(crate) const MANY_TRAILERS: Malformed = Malformed("the trailer fields are too many");
 
 /// The framing of a body.
 #[derive(Debug, PartialEq, Eq)]
@@ -50,6 +53,8 @@ pub(crate) enum ChunkState {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FramingStep {
     Piece(Bytes),
+    /// A well-formed line of the trailer section.
+    Trailer(Bytes),
     /// More input is needed.
     More,
     End,
@@ -126,7 +131,9 @@ impl ChunkState {
                     *seen += line.len() + 2;
                     if line.is_empty() {
                         *self = ChunkState::Over;
-                    } else if !is_field(&line) {
+                    } else if is_field(&line) {
+                        return Ok(FramingStep::Trailer(line));
+                    } else {
                         return Err(BAD_TRAILER);
                     }
                 }
@@ -251,6 +258,7 @@ mod tests {
         loop {
             match framing.next(&mut input)? {
                 FramingStep::Piece(piece) => content.extend_from_slice(&piece),
+                FramingStep::Trailer(line) => assert!(line.eq_ignore_ascii_case(b"a: b")),
                 FramingStep::End => {
                     let mut rest = input.to_vec();
                     pieces.for_each(|piece| rest.extend_from_slice(piece));

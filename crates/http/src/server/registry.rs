@@ -1,6 +1,7 @@
 //! The state of a running server and the registry of its connections: limits for all of them and for
 //! each client.
 
+use crate::handler::Served;
 use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::{ConnectionState, GIVING_UP};
 use crate::server::listener::client_quota::{Client, ClientQuotas};
@@ -11,7 +12,6 @@ use crate::server::observer::Observer;
 use crate::server::options::Limits;
 use crate::server::protocols::Protocols;
 use crate::server::request::forwarded;
-use runnel_store::Store;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ const LOOKING: Duration = Duration::from_millis(100);
 
 /// The state that the listener and the connections of a server share.
 pub(crate) struct ServerState {
-    pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
+    pub(crate) served: Rc<RefCell<Served>>,
     pub(crate) limits: Rc<Limits>,
     pub(crate) protocols: Rc<Protocols>,
     pub(crate) observer: Option<Rc<dyn Observer>>,

@@ -4,6 +4,7 @@ pub(crate) mod body;
 pub(crate) mod compression;
 pub(crate) mod events;
 pub(crate) mod file_body;
+pub(crate) mod handler_cycle;
 pub(crate) mod listing;
 pub(crate) mod own_files;
 pub(crate) mod page_template;

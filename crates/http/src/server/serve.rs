@@ -1,5 +1,6 @@
-//! Serving a store: starting, accepting, draining and stopping.
+//! Serving a store or a handler: starting, accepting, draining and stopping.
 
+use crate::handler::Served;
 use crate::network::unix_socket::{SocketFile, UNIX_PEER, bind_unix};
 use crate::server::busy_poll::BusyPoll;
 use crate::server::connection::ServerConnection;
@@ -14,7 +15,7 @@ use crate::server::protocols::Protocols;
 use crate::server::registry::{ACCEPT_PAUSE, ConnectionRegistration, ServerState};
 use crate::server::request::forwarded;
 use crate::server::service::RequestService;
-use runnel_store::{Budget, Error, Kind, Result, Store};
+use runnel_store::{Budget, Error, Kind, Result};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::SocketAddr;
@@ -31,7 +32,7 @@ pub struct HttpServer {
     accepting: RefCell<Option<JoinHandle<()>>>,
 }
 
-/// Serves a store: every request becomes a verb on it.
+/// Serves a store or a [`crate::Handler`]. For a store, every request becomes a verb on it:
 ///
 /// | method | verb | answer |
 /// | --- | --- | --- |
@@ -58,17 +59,18 @@ pub struct HttpServer {
 /// # Errors
 /// [`Kind::Conflict`] when the port is taken, [`Kind::Denied`] when the port needs more rights,
 /// [`Kind::Invalid`] when the address is not one of this machine.
-pub async fn serve(root: Rc<dyn Store>, options: ServerOptions) -> Result<HttpServer> {
+pub async fn serve(served: impl Into<Served>, options: ServerOptions) -> Result<HttpServer> {
+    let served = served.into();
     if let Some(address) = &options.socket {
         let (listener, file) = bind_unix(address)?;
-        return start_unix(listener, Some(file), root, options);
+        return start_unix(listener, Some(file), served, options);
     }
     let listener = listen(options.address)?;
     let address = listener.local_addr().map_err(unusable)?;
-    start(ConnectionSource::Listener(listener), address, root, options)
+    start(ConnectionSource::Listener(listener), address, served, options)
 }
 
-/// Serves a store on a listening socket, as inherited from a supervisor. The address in the
+/// Serves a store or a handler on a listening socket, as inherited from a supervisor. The address in the
 /// options is ignored. At the end, connections in the queue are left to the other processes that
 /// share the socket.
 ///
@@ -76,39 +78,39 @@ pub async fn serve(root: Rc<dyn Store>, options: ServerOptions) -> Result<HttpSe
 /// [`Kind::Failed`] when the socket cannot be used.
 pub async fn serve_on(
     listener: std::net::TcpListener,
-    root: Rc<dyn Store>,
+    served: impl Into<Served>,
     options: ServerOptions,
 ) -> Result<HttpServer> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = TcpListener::from_std(listener).map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
-    start(ConnectionSource::Shared(listener), address, root, options)
+    start(ConnectionSource::Shared(listener), address, served.into(), options)
 }
 
-/// Serves a store on a listening Unix socket.
+/// Serves a store or a handler on a listening Unix socket.
 ///
 /// # Errors
 /// Those of [`serve_on`].
 pub async fn serve_on_unix(
     listener: std::os::unix::net::UnixListener,
-    root: Rc<dyn Store>,
+    served: impl Into<Served>,
     options: ServerOptions,
 ) -> Result<HttpServer> {
-    start_unix(listener, None, root, options)
+    start_unix(listener, None, served.into(), options)
 }
 
 fn start_unix(
     listener: std::os::unix::net::UnixListener,
     file: Option<SocketFile>,
-    root: Rc<dyn Store>,
+    served: Served,
     options: ServerOptions,
 ) -> Result<HttpServer> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = UnixListener::from_std(listener).map_err(unusable)?;
-    start(ConnectionSource::Unix(listener, file), UNIX_PEER, root, options)
+    start(ConnectionSource::Unix(listener, file), UNIX_PEER, served, options)
 }
 
-/// Serves a store on connections that another thread accepts and hands over: the workers of a
+/// Serves a store or a handler on connections that another thread accepts and hands over: the workers of a
 /// process share a port evenly that way. When the server stops it tells the other thread;
 /// connections accepted for it by then are still served.
 ///
@@ -117,21 +119,21 @@ fn start_unix(
 pub async fn serve_handed(
     share: Share,
     address: SocketAddr,
-    root: Rc<dyn Store>,
+    served: impl Into<Served>,
     options: ServerOptions,
 ) -> Result<HttpServer> {
-    start(ConnectionSource::Handed(share, None), address, root, options)
+    start(ConnectionSource::Handed(share, None), address, served.into(), options)
 }
 
 fn start(
     incoming: ConnectionSource,
     address: SocketAddr,
-    root: Rc<dyn Store>,
+    served: Served,
     options: ServerOptions,
 ) -> Result<HttpServer> {
     Budget::of_process().enforce();
     let shared = Rc::new(ServerState {
-        root: Rc::new(RefCell::new(root)),
+        served: Rc::new(RefCell::new(served)),
         protocols: Rc::new(Protocols::new(&options)?),
         limits: Rc::new(options.limits),
         observer: options.observer,
@@ -172,14 +174,14 @@ impl HttpServer {
         self.shared.clients.borrow().len()
     }
 
-    /// Serves another store from the next request on. Active requests keep the old one.
-    pub fn set_root(&self, root: Rc<dyn Store>) {
-        *self.shared.root.borrow_mut() = root;
+    /// Serves another store or handler from the next request on. Active requests keep the old one.
+    pub fn set_root(&self, root: impl Into<Served>) {
+        *self.shared.served.borrow_mut() = root.into();
     }
 
-    /// The served store.
-    pub fn root(&self) -> Rc<dyn Store> {
-        self.shared.root.borrow().clone()
+    /// The served store or handler.
+    pub fn root(&self) -> Served {
+        self.shared.served.borrow().clone()
     }
 
     /// Drains: accepting stops, and the port is free at once. Open connections get `Connection:
@@ -304,7 +306,8 @@ fn start_connection(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState
     });
     let behind_proxy = forwarded::is_trusted(&shared.limits.access.trusted_proxies, peer);
     let requests = RequestService {
-        root: shared.root.clone(),
+        served: shared.served.clone(),
+        is_secure: shared.protocols.tls.is_some(),
         limits: shared.limits.clone(),
         state,
         peer,

@@ -1,6 +1,7 @@
-//! Dispatch: from a request to the verb that answers it.
+//! Dispatch: from a request to the verb or the handler that answers it.
 
-use crate::protocol::target;
+use crate::handler::{Handler, Served};
+use crate::protocol::target::{self, InvalidTarget};
 use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::{Observer, RequestWatch};
@@ -13,6 +14,7 @@ use crate::server::request::head::{self, Head};
 use crate::server::request::origin::{self, CrossOriginRequest};
 use crate::server::request::upload;
 use crate::server::response::body::ResponseBody;
+use crate::server::response::handler_cycle::HandlerCycle;
 use crate::server::response::own_files;
 use crate::server::response::problem::{Problem, allow};
 use crate::server::response::reply::PendingResponse;
@@ -33,8 +35,8 @@ const FOREIGN_WRITE: &str = "a page of another origin may not write here, unless
 
 /// The request handler of one connection.
 pub(crate) struct RequestService {
-    /// The served store, borrowed anew for each request.
-    pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
+    /// The served store or handler, borrowed anew for each request.
+    pub(crate) served: Rc<RefCell<Served>>,
     pub(crate) limits: Rc<Limits>,
     pub(crate) state: Rc<ConnectionState>,
     pub(crate) peer: SocketAddr,
@@ -42,6 +44,8 @@ pub(crate) struct RequestService {
     pub(crate) busy_poll: Option<Rc<BusyPoll>>,
     /// HTTP/2: concurrent requests.
     pub(crate) multiplexed: bool,
+    /// Whether the connection is encrypted.
+    pub(crate) is_secure: bool,
     /// The registration of a trusted proxy's connection.
     pub(crate) membership: Option<Rc<ConnectionRegistration>>,
 }
@@ -56,11 +60,19 @@ impl Service<Request<Incoming>> for RequestService {
         let (head, body) = request.into_parts();
         let exchange =
             HttpExchange::new(head.method, head.uri, head.version, head.headers, self.peer);
-        self.answer(Rc::new(exchange), RequestBody::Multiplexed(body))
+        self.answer(Rc::new(exchange), RequestBody::Multiplexed(body, Rc::default()))
     }
 }
 
 impl RequestService {
+    /// The largest request body, in bytes.
+    pub(crate) fn max_body(&self) -> u64 {
+        match &*self.served.borrow() {
+            Served::Store(_) => self.limits.body,
+            Served::Handler(handler) => handler.max_body().unwrap_or(self.limits.body),
+        }
+    }
+
     /// Answers a request. The exchange has no other holder yet.
     pub(crate) fn answer(
         &self,
@@ -76,8 +88,14 @@ impl RequestService {
                 membership.belongs_to(exchange.peer);
             }
         }
-        let asked =
-            CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits.access);
+        let served = self.served.borrow().clone();
+        let asked = match &served {
+            Served::Store(_) => {
+                CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits.access)
+            }
+            Served::Handler(_) => None,
+        };
+        let announces = self.multiplexed && exchange.method == Method::HEAD;
         if let Some(busy_poll) = &self.busy_poll {
             busy_poll.restart();
         }
@@ -90,7 +108,10 @@ impl RequestService {
         }
         // The reply is large: it is moved only where an observer, CORS or the last request changes
         // it.
-        let mut reply = self.reply(exchange, body);
+        let mut reply = self.reply(served, exchange, body);
+        if announces {
+            reply = reply.with(announce);
+        }
         if let Some(watch) = watch {
             reply = reply.watched(watch);
         }
@@ -107,16 +128,47 @@ impl RequestService {
         reply
     }
 
-    fn reply(&self, exchange: Rc<HttpExchange>, body: RequestBody) -> PendingResponse {
+    fn reply(
+        &self,
+        served: Served,
+        exchange: Rc<HttpExchange>,
+        body: RequestBody,
+    ) -> PendingResponse {
         let state = match self.multiplexed {
             true => ConnectionState::stream_of(&self.state),
             false => self.state.clone(),
         };
-        self.dispatch(exchange, body, &state)
+        match served {
+            Served::Store(root) => self.dispatch(root, exchange, body, &state),
+            Served::Handler(handler) => self.hand_over(handler, exchange, body, &state),
+        }
+    }
+
+    /// A request of a handler: it sees the request as it was sent.
+    fn hand_over(
+        &self,
+        handler: Rc<dyn Handler>,
+        mut exchange: Rc<HttpExchange>,
+        body: RequestBody,
+        state: &Rc<ConnectionState>,
+    ) -> PendingResponse {
+        let admitted = self.check_head(&exchange).and_then(|_| {
+            adopt_authority(&mut exchange);
+            check_target(&exchange, &self.limits)
+        });
+        if let Err(problem) = admitted {
+            let problem = problem.for_request(&exchange);
+            return problem.respond(HeaderMap::new(), state).into();
+        }
+        let proxies = &self.limits.access.trusted_proxies;
+        let is_secure = self.is_secure || forwarded::is_secure(proxies, &exchange.headers);
+        let (limits, state) = (self.limits.clone(), state.clone());
+        HandlerCycle { handler, limits, state, is_secure }.run(exchange, body)
     }
 
     fn dispatch(
         &self,
+        root: Rc<dyn Store>,
         mut exchange: Rc<HttpExchange>,
         body: RequestBody,
         state: &Rc<ConnectionState>,
@@ -133,7 +185,7 @@ impl RequestService {
         }
         let (root, reference) = match own_files::find(exchange.uri.path()) {
             Some(own) => own,
-            None => (self.root.borrow().clone(), reference),
+            None => (root, reference),
         };
         let cycle = RequestCycle {
             root,
@@ -161,7 +213,20 @@ impl RequestService {
         &self,
         exchange: &mut Rc<HttpExchange>,
     ) -> Result<(Head, MethodTask, Reference), Problem> {
-        let HttpExchange { method, uri, version, headers, .. } = &**exchange;
+        let head = self.check_head(exchange)?;
+        self.check_source(exchange)?;
+        let task = MethodTask::of(&exchange.method)?;
+        if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
+            return Ok((head, task, Reference::default()));
+        }
+        adopt_authority(exchange);
+        let reference = target::reference(&exchange.uri, self.limits.target)?;
+        Ok((head, task, reference))
+    }
+
+    /// Checks the head of a request, and that its host is served.
+    fn check_head(&self, exchange: &HttpExchange) -> Result<Head, Problem> {
+        let HttpExchange { method, uri, version, headers, .. } = exchange;
         if self.membership.as_ref().is_some_and(|one| one.is_refused()) {
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS);
             return Err(problem.because("this client has too many connections").closing());
@@ -170,31 +235,19 @@ impl RequestService {
             head::check_section(headers, &self.limits)?;
         }
         let head = head::check(method, uri, *version, headers)?;
-        self.check_source(exchange)?;
-        let task = MethodTask::of(&exchange.method)?;
-        if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
-            return Ok((head, task, Reference::default()));
-        }
-        if let Some(authority) = exchange.uri.authority()
-            && let Ok(host) = HeaderValue::from_str(authority.as_str())
-            && let Some(exchange) = Rc::get_mut(exchange)
-        {
-            // The authority in the target overrides the field (RFC 9112 section 3.2.2).
-            exchange.headers.insert(header::HOST, host);
-        }
-        let reference = target::reference(&exchange.uri, self.limits.target)?;
-        Ok((head, task, reference))
-    }
-
-    /// Checks that the host is served, and that no page of another origin writes.
-    fn check_source(&self, exchange: &HttpExchange) -> Result<(), Problem> {
-        let AccessPolicy { allowed_hosts, trusted_proxies, .. } = &self.limits.access;
+        let allowed_hosts = &self.limits.access.allowed_hosts;
         if !allowed_hosts.is_empty()
             && !origin::is_served(allowed_hosts, host(exchange).unwrap_or_default())
         {
             let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
             return Err(problem.because("this server does not answer for that host"));
         }
+        Ok(head)
+    }
+
+    /// Checks that no page of another origin writes.
+    fn check_source(&self, exchange: &HttpExchange) -> Result<(), Problem> {
+        let AccessPolicy { trusted_proxies, .. } = &self.limits.access;
         let HttpExchange { method, headers, .. } = exchange;
         if method.is_safe() {
             return Ok(());
@@ -233,6 +286,42 @@ fn host(exchange: &HttpExchange) -> Option<&[u8]> {
         Some(authority) => Some(authority.as_str().as_bytes()),
         None => exchange.headers.get(header::HOST).map(HeaderValue::as_bytes),
     }
+}
+
+/// The authority in the target overrides the field (RFC 9112 section 3.2.2).
+fn adopt_authority(exchange: &mut Rc<HttpExchange>) {
+    if let Some(authority) = exchange.uri.authority()
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+        && let Some(exchange) = Rc::get_mut(exchange)
+    {
+        exchange.headers.insert(header::HOST, host);
+    }
+}
+
+/// Checks the target of a request that a handler sees as it was sent.
+fn check_target(exchange: &HttpExchange, limits: &Limits) -> Result<(), Problem> {
+    let HttpExchange { method, uri, .. } = exchange;
+    if *method == Method::CONNECT {
+        return Err(Problem::new(StatusCode::NOT_IMPLEMENTED));
+    }
+    if uri.path().len() + uri.query().map_or(0, str::len) > limits.target {
+        return Err(InvalidTarget::TooLong.into());
+    }
+    match uri.path() {
+        "" | "*" => Ok(()),
+        path if path.starts_with('/') => Ok(()),
+        _ => Err(Problem::bad("the target of a request begins with a slash")),
+    }
+}
+
+/// HTTP/2: the response to HEAD has a length and no content. HTTP/1.1 leaves the content out when it
+/// writes the response.
+fn announce(response: &mut Response<ResponseBody>) {
+    let is_bare = matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    if let (Some(length), false) = (response.body().length(), is_bare) {
+        response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+    }
+    response.body_mut().keep_length();
 }
 
 /// The response to `OPTIONS *`, which is about the server and no reference.

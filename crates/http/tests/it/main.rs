@@ -16,6 +16,8 @@ mod events;
 mod faults;
 mod files;
 mod h2;
+mod handlers;
+mod handlers_h2;
 mod helper;
 mod messages;
 mod origins;

@@ -201,6 +201,8 @@ where
                     // An early response, and the server still reads the rest of the request.
                     return if self.line.is_some() { Poll::Pending } else { Poll::Ready(None) };
                 }
+                // No caller wants the trailers of a response.
+                FramingStep::Trailer(_) => continue,
                 FramingStep::More => {}
             }
             let Some(line) = &mut self.line else { return Poll::Ready(None) };

@@ -1,9 +1,11 @@
 //! The channel from a connection to the reader of a request body. The connection reads a piece only
 //! on demand: backpressure reaches the client.
 
-use crate::protocol::framing::Malformed;
+use crate::protocol::fields;
+use crate::protocol::framing::{BAD_TRAILER, MANY_TRAILERS, Malformed};
 use crate::server::connection_state::ConnectionState;
 use bytes::Bytes;
+use hyper::header::HeaderMap;
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
@@ -41,11 +43,15 @@ enum Next {
 }
 
 /// The connection's end. Dropping it early ends the body with an error.
-pub(crate) struct BodySender(Rc<RefCell<Next>>);
+pub(crate) struct BodySender {
+    next: Rc<RefCell<Next>>,
+    trailers: Rc<RefCell<HeaderMap>>,
+}
 
 /// The reader's end. Dropping it means that the rest is unwanted.
 pub(crate) struct BodyReceiver {
     next: Rc<RefCell<Next>>,
+    trailers: Rc<RefCell<HeaderMap>>,
     length: Option<u64>,
     connection: Rc<ConnectionState>,
 }
@@ -56,19 +62,39 @@ pub(crate) fn body_channel(
     length: Option<u64>,
 ) -> (BodySender, BodyReceiver) {
     let next = Rc::new(RefCell::new(Next::Nothing));
-    let reader = BodyReceiver { next: next.clone(), length, connection: connection.clone() };
-    (BodySender(next), reader)
+    let trailers = Rc::<RefCell<HeaderMap>>::default();
+    let reader = BodyReceiver {
+        next: next.clone(),
+        trailers: trailers.clone(),
+        length,
+        connection: connection.clone(),
+    };
+    (BodySender { next, trailers }, reader)
 }
 
 impl BodySender {
     /// Whether the reader waits for a piece.
     pub(crate) fn is_wanted(&self) -> bool {
-        matches!(&*self.0.borrow(), Next::Wanted(_))
+        matches!(&*self.next.borrow(), Next::Wanted(_))
     }
 
     /// Sends the next piece.
     pub(crate) fn send(&self, piece: Bytes, context: &Context<'_>) {
         self.fill(Next::Piece(piece), Some(context));
+    }
+
+    /// Keeps a trailer field for the reader, which has at most this many.
+    ///
+    /// # Errors
+    /// There are more, or the line is no field.
+    pub(crate) fn add_trailer(&self, line: &[u8], most: usize) -> Result<(), Malformed> {
+        let (name, value) = fields::parse(line).ok_or(BAD_TRAILER)?;
+        let mut trailers = self.trailers.borrow_mut();
+        if trailers.len() >= most {
+            return Err(MANY_TRAILERS);
+        }
+        trailers.append(name, value);
+        Ok(())
     }
 
     /// Sends the end.
@@ -84,7 +110,7 @@ impl BodySender {
     /// Fills the slot and wakes the reader, unless it runs in the current task, which polls it
     /// anyway.
     fn fill(&self, next: Next, context: Option<&Context<'_>>) {
-        let mut place = self.0.borrow_mut();
+        let mut place = self.next.borrow_mut();
         if matches!(&*place, Next::GivenUp) {
             return;
         }
@@ -99,7 +125,8 @@ impl BodySender {
 
 impl Drop for BodySender {
     fn drop(&mut self) {
-        let is_settled = matches!(&*self.0.borrow(), Next::End | Next::Failed(_) | Next::GivenUp);
+        let is_settled =
+            matches!(&*self.next.borrow(), Next::End | Next::Failed(_) | Next::GivenUp);
         if !is_settled {
             self.fill(Next::Failed(BodyError::Closed), None);
         }
@@ -110,6 +137,11 @@ impl BodyReceiver {
     /// The length of the body, if known.
     pub(crate) fn length(&self) -> Option<u64> {
         self.length
+    }
+
+    /// The trailer fields, complete at the end of the body.
+    pub(crate) fn trailers(&self) -> &Rc<RefCell<HeaderMap>> {
+        &self.trailers
     }
 
     /// The next piece; `None` at the end, and after an error.

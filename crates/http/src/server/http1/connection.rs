@@ -9,7 +9,7 @@ use super::output::ResponseOutput;
 use super::request_head::{HeadRefusal, RequestHead};
 use super::response_head::{BodyExtent, ResponseHead};
 use super::shared_buffers::SharedBuffers;
-use crate::protocol::framing::{Framing, FramingStep, HUGE_CHUNK};
+use crate::protocol::framing::{Framing, FramingStep, HUGE_CHUNK, Malformed};
 use crate::server::observer::RefusedHead;
 use crate::server::request::body::RequestBody;
 use crate::server::response::body::ResponseBody;
@@ -376,7 +376,7 @@ impl Http1Connection {
     fn poll_wanted(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let broken = match self.framing.next(&mut self.input) {
-                Ok(_) if self.framing.announces() > self.requests.limits.body => {
+                Ok(_) if self.framing.announces() > self.requests.max_body() => {
                     BodyError::Malformed(HUGE_CHUNK)
                 }
                 Ok(FramingStep::Piece(piece)) => {
@@ -385,6 +385,10 @@ impl Http1Connection {
                     }
                     return Poll::Ready(Ok(()));
                 }
+                Ok(FramingStep::Trailer(line)) => match self.add_trailer(&line) {
+                    Ok(()) => continue,
+                    Err(malformed) => BodyError::Malformed(malformed),
+                },
                 Ok(FramingStep::End) => {
                     if let Some(body_sender) = self.body_sender.take() {
                         body_sender.end(context);
@@ -411,6 +415,11 @@ impl Http1Connection {
             }
             return Poll::Ready(Ok(()));
         }
+    }
+
+    fn add_trailer(&self, line: &[u8]) -> Result<(), Malformed> {
+        let most = self.requests.limits.header_fields;
+        self.body_sender.as_ref().map_or(Ok(()), |sender| sender.add_trailer(line, most))
     }
 
     /// Reads more of the body. Returns the number of bytes.
@@ -486,6 +495,7 @@ impl Http1Connection {
                 self.state = Http1State::Waiting;
                 return Poll::Ready(Ok(()));
             }
+            Ok(FramingStep::Trailer(_)) => return Poll::Ready(Ok(())),
             Ok(FramingStep::Piece(piece)) => {
                 if let Http1State::Unread(left) = &mut self.state
                     && let Some(rest) = left.checked_sub(piece.len() as u64)

@@ -4,8 +4,11 @@ use crate::protocol::framing::HUGE_CHUNK;
 use crate::server::http1::body_channel::{BodyError, BodyReceiver};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
+use hyper::header::HeaderMap;
+use std::cell::RefCell;
 use std::fmt;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// The body of a request.
@@ -14,8 +17,8 @@ pub(crate) enum RequestBody {
     Whole(Bytes),
     /// Read by the connection on demand.
     Coming(BodyReceiver),
-    /// An HTTP/2 stream.
-    Multiplexed(Incoming),
+    /// An HTTP/2 stream, with its trailer fields after its end.
+    Multiplexed(Incoming, Rc<RefCell<HeaderMap>>),
 }
 
 impl RequestBody {
@@ -24,7 +27,7 @@ impl RequestBody {
         match self {
             RequestBody::Whole(bytes) => Some(bytes.len() as u64),
             RequestBody::Coming(reader) => reader.length(),
-            RequestBody::Multiplexed(body) => body.size_hint().exact(),
+            RequestBody::Multiplexed(body, _) => body.size_hint().exact(),
         }
     }
 
@@ -33,7 +36,16 @@ impl RequestBody {
         match self {
             RequestBody::Whole(bytes) => bytes.is_empty(),
             RequestBody::Coming(_) => false,
-            RequestBody::Multiplexed(body) => body.is_end_stream(),
+            RequestBody::Multiplexed(body, _) => body.is_end_stream(),
+        }
+    }
+
+    /// The trailer fields, complete at the end of the body.
+    pub(crate) fn trailers(&self) -> Rc<RefCell<HeaderMap>> {
+        match self {
+            RequestBody::Whole(_) => Rc::default(),
+            RequestBody::Coming(reader) => reader.trailers().clone(),
+            RequestBody::Multiplexed(_, trailers) => trailers.clone(),
         }
     }
 
@@ -50,7 +62,7 @@ impl RequestBody {
             RequestBody::Coming(reader) => reader
                 .poll_piece(context)
                 .map(|next| next.map(|piece| piece.map_err(RequestBodyError::Http1))),
-            RequestBody::Multiplexed(body) => loop {
+            RequestBody::Multiplexed(body, trailers) => loop {
                 let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(context) else {
                     return Poll::Pending;
                 };
@@ -59,12 +71,13 @@ impl RequestBody {
                     Some(Err(error)) => {
                         return Poll::Ready(Some(Err(RequestBodyError::Http2(error))));
                     }
-                    // Trailers are ignored.
-                    Some(Ok(frame)) => {
-                        if let Ok(piece) = frame.into_data() {
-                            return Poll::Ready(Some(Ok(piece)));
+                    Some(Ok(frame)) => match frame.into_data() {
+                        Ok(piece) => return Poll::Ready(Some(Ok(piece))),
+                        // The connection limits the size of a header block.
+                        Err(frame) => {
+                            *trailers.borrow_mut() = frame.into_trailers().unwrap_or_default();
                         }
-                    }
+                    },
                 }
             },
         }

@@ -110,6 +110,16 @@ pub(crate) fn client(
     client
 }
 
+/// Whether the client's URL is `https:` according to a trusted proxy.
+pub(crate) fn is_secure(trusted: &[TrustedProxy], headers: &HeaderMap) -> bool {
+    if trusted.is_empty() {
+        return false;
+    }
+    let last = headers.get_all(&FIELDS[1]).iter().next_back();
+    let scheme = last.and_then(|last| last.as_bytes().rsplit(|byte| *byte == b',').next());
+    scheme.is_some_and(|scheme| scheme.trim_ascii().eq_ignore_ascii_case(b"https"))
+}
+
 /// The host of the client's URL according to a trusted proxy. [`client`] has removed the field of
 /// others where any proxy is trusted. The last entry of a list is that of the nearest proxy.
 pub(crate) fn host<'a>(trusted: &[TrustedProxy], headers: &'a HeaderMap) -> Option<&'a [u8]> {

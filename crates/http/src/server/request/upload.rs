@@ -51,6 +51,11 @@ impl UploadProgress {
         })
     }
 
+    /// Whether the upload failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.fault.get().is_some()
+    }
+
     /// Whether the rest of the body will not be read.
     pub(crate) fn is_over(&self) -> bool {
         self.over.get()
@@ -90,7 +95,7 @@ pub(crate) async fn receive(
     if length.is_some_and(|length| length > limits.body) {
         return Err(too_large());
     }
-    let mut reader = UploadReader::new(body, limits);
+    let mut reader = UploadReader::new(body, limits, limits.body);
     let progress = reader.progress.clone();
     if length.is_some_and(|length| length > room) {
         return Ok((Upload::Stream(Box::pin(reader), length), progress));
@@ -119,7 +124,7 @@ pub(crate) async fn discard(
     body: RequestBody,
     limits: &Limits,
 ) -> std::result::Result<(), Problem> {
-    let mut reader = UploadReader::new(body, limits);
+    let mut reader = UploadReader::new(body, limits, limits.body);
     while let Some(piece) = reader.next().await {
         if piece.is_err() {
             return Err(reader.progress.problem().unwrap_or_else(too_large));
@@ -161,7 +166,7 @@ impl CollectedBody {
 }
 
 /// A body as a stream within its limits.
-struct UploadReader {
+pub(crate) struct UploadReader {
     body: RequestBody,
     /// Bytes that may still arrive.
     left: u64,
@@ -172,7 +177,8 @@ struct UploadReader {
 }
 
 impl UploadReader {
-    fn new(body: RequestBody, limits: &Limits) -> Self {
+    /// A reader of at most this many bytes.
+    pub(crate) fn new(body: RequestBody, limits: &Limits, most: u64) -> Self {
         let progress = UploadProgress {
             fault: Cell::new(None),
             over: Cell::new(false),
@@ -180,11 +186,16 @@ impl UploadReader {
         };
         UploadReader {
             body,
-            left: limits.body,
+            left: most,
             pace: Pace::new(limits),
             sleep: None,
             progress: Rc::new(progress),
         }
+    }
+
+    /// The progress of the upload.
+    pub(crate) fn progress(&self) -> &Rc<UploadProgress> {
+        &self.progress
     }
 
     fn fail(

@@ -47,6 +47,8 @@ enum BodySource {
     Stream(ByteStream, Option<u64>),
     /// A file for sendfile(2).
     File(Box<FileBody>),
+    /// For HEAD: the length alone.
+    Announced(u64),
     /// The stream failed.
     Broken,
     Done,
@@ -134,6 +136,19 @@ impl ResponseBody {
         true
     }
 
+    /// Leaves only the length, which the response to HEAD announces.
+    pub(crate) fn keep_length(&mut self) {
+        self.source = match self.length() {
+            Some(length) => BodySource::Announced(length),
+            None => BodySource::Done,
+        };
+    }
+
+    /// The body of a response to HEAD with this length.
+    pub(crate) fn announced(length: u64, state: &Rc<ConnectionState>) -> Self {
+        ResponseBody { source: BodySource::Announced(length), state: state.clone(), watch: None }
+    }
+
     /// An empty body.
     pub(crate) fn empty(state: &Rc<ConnectionState>) -> Self {
         ResponseBody::whole(Bytes::new(), state)
@@ -167,7 +182,7 @@ impl BodySource {
                 *self = BodySource::Done;
                 Poll::Ready(Some(Err(BrokenOff)))
             }
-            BodySource::Done => Poll::Ready(None),
+            BodySource::Announced(_) | BodySource::Done => Poll::Ready(None),
         }
     }
 
@@ -256,14 +271,16 @@ impl Body for ResponseBody {
             BodySource::Stream(_, length) => *length == Some(0),
             BodySource::File(file) => file.left() == 0,
             BodySource::Broken => false,
-            BodySource::Done => true,
+            BodySource::Announced(_) | BodySource::Done => true,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
             BodySource::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            BodySource::Stream(_, Some(length)) => SizeHint::with_exact(*length),
+            BodySource::Stream(_, Some(length)) | BodySource::Announced(length) => {
+                SizeHint::with_exact(*length)
+            }
             BodySource::File(file) => SizeHint::with_exact(file.left()),
             BodySource::Stream(_, None) | BodySource::Broken => SizeHint::default(),
             BodySource::Done => SizeHint::with_exact(0),
