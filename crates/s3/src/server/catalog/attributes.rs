@@ -3,6 +3,7 @@
 //! The names of attributes are those of the header fields that carry them, where there are such. All
 //! others begin with `s3-` and are the server's own.
 
+use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm, ChecksumType};
 use runnel_store::{Content, EntityTag, Metadata};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -59,10 +60,8 @@ pub(crate) struct ObjectInfo {
 /// A checksum that is kept with an object or a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredChecksum {
-    /// The algorithm as headers write it: `CRC64NVME`.
-    pub(crate) algorithm: String,
-    /// Whether it is that of the checksums of the parts.
-    pub(crate) is_composite: bool,
+    pub(crate) algorithm: ChecksumAlgorithm,
+    pub(crate) kind: ChecksumType,
     /// The value in base 64, for a composite one with the number of parts.
     pub(crate) value: String,
 }
@@ -125,35 +124,26 @@ impl ObjectInfo {
 }
 
 impl StoredChecksum {
+    /// The checksum of the whole content.
+    pub(crate) fn of(checksum: &Checksum) -> Self {
+        StoredChecksum {
+            algorithm: checksum.algorithm,
+            kind: ChecksumType::FullObject,
+            value: checksum.text(),
+        }
+    }
+
     /// As it is kept.
     pub(crate) fn text(&self) -> String {
-        format!("{} {} {}", self.algorithm, self.kind(), self.value)
+        format!("{} {} {}", self.algorithm.name(), self.kind.name(), self.value)
     }
 
     /// Reads what [`StoredChecksum::text`] wrote.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
-        let (algorithm, kind, value) = (words.next()?, words.next()?, words.next()?);
-        Some(StoredChecksum {
-            algorithm: algorithm.to_string(),
-            is_composite: kind == "COMPOSITE",
-            value: value.to_string(),
-        })
-    }
-
-    /// `COMPOSITE` or `FULL_OBJECT`.
-    pub(crate) fn kind(&self) -> &'static str {
-        if self.is_composite { "COMPOSITE" } else { "FULL_OBJECT" }
-    }
-
-    /// The header field that carries it: `x-amz-checksum-crc32`.
-    pub(crate) fn field(&self) -> String {
-        format!("x-amz-checksum-{}", self.algorithm.to_ascii_lowercase())
-    }
-
-    /// The element that carries it: `ChecksumCRC32`.
-    pub(crate) fn element(&self) -> String {
-        format!("Checksum{}", self.algorithm)
+        let algorithm = ChecksumAlgorithm::of_name(words.next()?)?;
+        let kind = ChecksumType::of_name(words.next()?)?;
+        Some(StoredChecksum { algorithm, kind, value: words.next()?.to_string() })
     }
 }
 

@@ -10,7 +10,6 @@ use runnel_store::{
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::UNIX_EPOCH;
 
 /// Records that a worker remembers with their validators.
 const REMEMBERED: usize = 1_024;
@@ -57,11 +56,6 @@ impl Catalog {
         match self.write_record(name, record, Some(Condition::Absent)).await {
             Err(error) if error.kind == Kind::Precondition => return Ok(false),
             written => written?,
-        }
-        // A folder is a bucket that others see, too. A store without folders refuses.
-        let folder = Content { body: Body::Value(runnel_store::Value::Nil), ..Content::default() };
-        if self.contents.store.as_folders() {
-            self.contents.store.put(&layout::plain_keys(name), folder, &Context::default()).await?;
         }
         Ok(true)
     }
@@ -117,7 +111,7 @@ impl Catalog {
         }
         let tag = content.entity_tag.clone();
         let bytes = content.read(COLLECT_LIMIT).await?;
-        let record = BucketRecord::parse(&bytes).ok_or_else(|| {
+        let record = BucketRecord::from_json(&bytes).map_err(|_| {
             let message = format!("the record of the bucket {name} cannot be read");
             Error::new(Kind::Failed, message)
         })?;
@@ -147,7 +141,7 @@ impl Catalog {
 
     /// The record of a folder that nobody made a bucket of.
     fn folder_record(&self) -> Rc<BucketRecord> {
-        Rc::new(BucketRecord::new(self.owner.clone(), UNIX_EPOCH))
+        Rc::new(BucketRecord::new(self.owner.clone(), 0))
     }
 
     async fn top_collections(&self) -> Result<Vec<Entry>> {

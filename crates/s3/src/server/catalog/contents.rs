@@ -145,7 +145,7 @@ impl ContentStore {
 
     /// A condition that the store can check. Commits are serialized within this process; the store
     /// excludes other writers where it can.
-    fn admitted(&self, at: &Reference, only_if: Option<Condition>) -> Option<Condition> {
+    pub(super) fn admitted(&self, at: &Reference, only_if: Option<Condition>) -> Option<Condition> {
         let kept = self.store.conditions(at);
         only_if.filter(|condition| match condition {
             Condition::Tag(tag) => kept >= Conditions::Tags && !tag.weak,

@@ -9,6 +9,7 @@ use super::object_lookup::{Found, Lookup};
 use super::version_id::VersionId;
 use super::version_name::VersionName;
 use super::{Catalog, key_locks, layout};
+use crate::server::bucket::versioning::Versioning;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use bytes::Bytes;
 use runnel_store::{Attributes, Body, Condition, Content, Error, Kind, Metadata, Reference};
@@ -16,26 +17,7 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 /// How often a commit begins again because another process changed the object meanwhile.
-const ATTEMPTS: usize = 16;
-
-/// Whether a bucket keeps versions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum VersioningState {
-    /// It never did.
-    #[default]
-    Off,
-    /// Each write makes a version.
-    Enabled,
-    /// Writes replace the version `null`; older versions stay.
-    Suspended,
-}
-
-impl VersioningState {
-    /// Whether there may be versions.
-    pub(crate) fn is_on(self) -> bool {
-        self != VersioningState::Off
-    }
-}
+pub(super) const ATTEMPTS: usize = 16;
 
 /// An object that is complete and not yet in its place.
 pub(crate) struct Draft {
@@ -70,17 +52,17 @@ impl Catalog {
         &self,
         bucket: &str,
         key: &str,
-        versioning: VersioningState,
+        versioning: Versioning,
         mut draft: Draft,
         check: Option<CommitCheck<'_>>,
     ) -> S3Result<Option<String>> {
         let _alone = key_locks::lock(bucket, key).await;
         let version = match versioning {
-            VersioningState::Enabled => Some(VersionId::new().text()),
-            VersioningState::Suspended => Some("null".to_string()),
-            VersioningState::Off => None,
+            Versioning::Enabled => Some(VersionId::new().text()),
+            Versioning::Suspended => Some("null".to_string()),
+            Versioning::Off => None,
         };
-        if versioning == VersioningState::Enabled {
+        if versioning == Versioning::Enabled {
             let id = version.clone().unwrap_or_default();
             draft.attributes.insert(VERSION.to_string(), id);
         }
@@ -93,7 +75,7 @@ impl Catalog {
         }
         for _ in 0..ATTEMPTS {
             let only_if = match (check, versioning) {
-                (None, VersioningState::Off) => None,
+                (None, Versioning::Off) => None,
                 _ => Some(self.make_way(bucket, key, versioning, check).await?),
             };
             match self.put_draft(bucket, key, &draft.content, &attributes, only_if).await {
@@ -101,7 +83,7 @@ impl Catalog {
                 Err(error) if matches!(error.kind, Kind::Precondition | Kind::NotFound) => {}
                 put => {
                     put?;
-                    if versioning == VersioningState::Suspended {
+                    if versioning == Versioning::Suspended {
                         self.remove_null_version(bucket, key).await?;
                     }
                     return Ok(version);
@@ -117,12 +99,12 @@ impl Catalog {
         &self,
         bucket: &str,
         key: &str,
-        versioning: VersioningState,
+        versioning: Versioning,
         check: Option<CommitCheck<'_>>,
     ) -> S3Result<Condition> {
         let present = self.present(bucket, key).await?;
         if let Some(check) = check {
-            match (&present, versioning.is_on()) {
+            match (&present, (versioning != Versioning::Off)) {
                 (None, true) => match self.lookup(bucket, key, None, true).await? {
                     Lookup::Object(found) => check(Some(&found))?,
                     _ => check(None)?,
@@ -132,9 +114,9 @@ impl Catalog {
         }
         let Some(found) = present else { return Ok(Condition::Absent) };
         let stays = match versioning {
-            VersioningState::Off => false,
-            VersioningState::Enabled => true,
-            VersioningState::Suspended => found.info.attributes.contains_key(VERSION),
+            Versioning::Off => false,
+            Versioning::Enabled => true,
+            Versioning::Suspended => found.info.attributes.contains_key(VERSION),
         };
         if stays {
             self.keep_version(bucket, key, &found).await?;
@@ -218,20 +200,20 @@ impl Catalog {
         &self,
         bucket: &str,
         key: &str,
-        versioning: VersioningState,
+        versioning: Versioning,
         owner: &str,
         check: CommitCheck<'_>,
     ) -> S3Result<Removal> {
         let _alone = key_locks::lock(bucket, key).await;
         let present = self.present(bucket, key).await?;
         check(present.as_ref())?;
-        if !versioning.is_on() {
+        if versioning == Versioning::Off {
             self.remove_present(bucket, key).await?;
             return Ok(Removal::default());
         }
         if let Some(found) = present {
             let is_null = !found.info.attributes.contains_key(VERSION);
-            match is_null && versioning == VersioningState::Suspended {
+            match is_null && versioning == Versioning::Suspended {
                 true => self.remove_present(bucket, key).await?,
                 false => {
                     self.keep_version(bucket, key, &found).await?;
@@ -239,7 +221,7 @@ impl Catalog {
                 }
             }
         }
-        let is_null = versioning == VersioningState::Suspended;
+        let is_null = versioning == Versioning::Suspended;
         if is_null {
             self.remove_null_version(bucket, key).await?;
         }

@@ -9,7 +9,7 @@ use super::version_id::VersionId;
 use super::version_name::VersionName;
 use super::{Catalog, layout};
 use crate::server::fault::S3Result;
-use runnel_store::{Content, Context, Error, KeyRange, Reference, list_keys};
+use runnel_store::{Body, Content, Context, Error, Key, KeyRange, Reference, list_keys};
 use std::time::SystemTime;
 
 /// An object with its content, which is read when it is wanted.
@@ -118,5 +118,30 @@ impl Catalog {
                 _ => return Ok(None),
             }
         }
+    }
+}
+
+impl Catalog {
+    /// What is known of an object of a listing. `None` when it is gone.
+    pub(crate) async fn listed_info(
+        &self,
+        at: &Reference,
+        listed: &Key,
+    ) -> S3Result<Option<ObjectInfo>> {
+        // The validator of the listing saves reading the content.
+        let Some(content) = self.contents.read(at, listed.entity_tag.clone()).await? else {
+            return Ok(None);
+        };
+        let is_short = matches!(content.body, Body::Empty) && content.entity_tag.is_some();
+        let length = match listed.length {
+            Some(length) if is_short && content.entity_tag == listed.entity_tag => length,
+            _ => contents::length(&content.body),
+        };
+        Ok(Some(ObjectInfo::of(&content, length)))
+    }
+
+    /// What is known of the object at a reference.
+    pub(crate) async fn info_at(&self, at: &Reference) -> S3Result<Option<ObjectInfo>> {
+        Ok(self.found_at(at).await?.map(|found| found.info))
     }
 }
