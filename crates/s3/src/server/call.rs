@@ -5,12 +5,15 @@ use super::bucket::record::BucketRecord;
 use super::bucket::versioning::Versioning;
 use super::catalog::Catalog;
 use super::fault::{FaultCode, S3Fault, S3Result};
-use super::payload::{PayloadBody, PayloadPlan};
+use super::payload::body::{BodyOptions, PayloadBody, body};
+use super::payload::checksum::ChecksumAlgorithm;
+use super::payload::plan::PayloadPlan;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use http::{HeaderMap, Method};
 use runnel_store::{Allowance, ByteStream};
 use std::cell::RefCell;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -46,6 +49,11 @@ pub(crate) struct S3Call {
     pub(crate) body: RefCell<Option<CallBody>>,
     pub(crate) request_id: String,
     pub(crate) is_secure: bool,
+    /// Whether the host names the bucket.
+    pub(crate) is_host_style: bool,
+    pub(crate) peer: SocketAddr,
+    /// The operation as the API names it.
+    pub(crate) operation: &'static str,
     pub(crate) deadline: Option<Instant>,
     pub(crate) allowance: Allowance,
 }
@@ -113,11 +121,28 @@ impl S3Call {
         self.requester.key().is_none() && !self.state.users.is_open()
     }
 
-    /// The body with its checks. It can be taken once.
-    pub(crate) fn payload(&self) -> S3Result<PayloadBody> {
+    /// The body with its checks, and a checksum where the request has none. It can be taken once.
+    pub(crate) fn payload(&self, usual: Option<ChecksumAlgorithm>) -> S3Result<PayloadBody> {
         let taken = self.body.borrow_mut().take();
-        let Some(body) = taken else { return Err(FaultCode::InternalError.into()) };
-        super::payload::body(body.plan, body.raw, body.length, &self.headers)
+        let Some(taken) = taken else { return Err(FaultCode::InternalError.into()) };
+        let options = BodyOptions { usual_checksum: usual, ..BodyOptions::default() };
+        body(taken.plan, taken.raw, taken.length, &self.headers, options)
+    }
+
+    /// The length of the body as it was announced.
+    pub(crate) fn body_length(&self) -> Option<u64> {
+        self.body.borrow().as_ref().and_then(|body| body.length)
+    }
+
+    /// The address of the object of the request.
+    pub(crate) fn location(&self) -> String {
+        let host = self.header("host").unwrap_or_default();
+        let scheme = if self.is_secure { "https" } else { "http" };
+        let key = super::xml::url_encode(&self.key).replace('+', "%20");
+        match self.is_host_style {
+            true => format!("{scheme}://{host}/{key}"),
+            false => format!("{scheme}://{host}/{}/{key}", self.bucket),
+        }
     }
 
     /// The body as a document, checked.
@@ -125,7 +150,7 @@ impl S3Call {
     /// # Errors
     /// [`FaultCode::MaxMessageLengthExceeded`], and those of the checks.
     pub(crate) async fn document(&self) -> S3Result<Bytes> {
-        let mut payload = self.payload()?;
+        let mut payload = self.payload(None)?;
         let mut document = BytesMut::new();
         while let Some(piece) = payload.stream.next().await {
             let piece = piece.map_err(|error| payload.checks.fault().unwrap_or(error.into()))?;

@@ -7,7 +7,8 @@ use crate::server::catalog::attributes::milliseconds;
 use crate::server::catalog::object_commit::DraftContent;
 use crate::server::catalog::Catalog;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
-use crate::server::payload::PayloadBody;
+use crate::server::payload::body::PayloadBody;
+use crate::server::payload::checksum::ChecksumAlgorithm;
 use bytes::BytesMut;
 use futures_util::StreamExt;
 use runnel_store::{Attributes, Body, Metadata, Reference};
@@ -43,12 +44,20 @@ impl ReceivedContent {
 
 /// Receives the body of a request. Large content is put at a reference.
 pub(crate) async fn receive(call: &S3Call, at: &Reference) -> S3Result<ReceivedContent> {
-    let payload = call.payload()?;
-    if payload.length.is_some_and(|length| length > PUT_LIMIT) {
-        let proposed = payload.length.unwrap_or_default();
-        return Err(too_large(proposed));
-    }
+    let payload = request_payload(call, Some(ChecksumAlgorithm::Crc64Nvme))?;
     receive_payload(&call.state.catalog, payload, at).await
+}
+
+/// The body of a request within the limit, with a checksum where the request has none.
+pub(crate) fn request_payload(
+    call: &S3Call,
+    usual: Option<ChecksumAlgorithm>,
+) -> S3Result<PayloadBody> {
+    let payload = call.payload(usual)?;
+    match payload.length {
+        Some(length) if length > PUT_LIMIT => Err(too_large(length)),
+        _ => Ok(payload),
+    }
 }
 
 /// Receives content with its checks.
@@ -76,9 +85,14 @@ pub(crate) async fn receive_payload(
     Ok(ReceivedContent {
         content,
         length: checks.length(),
-        etag: checks.md5_hex(),
+        etag: checks.md5().map_or_else(String::new, hex_digits),
         checksum: checks.checksum().as_ref().map(StoredChecksum::of),
     })
+}
+
+/// Bytes in hexadecimal digits.
+fn hex_digits(bytes: [u8; 16]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The fault of content beyond the limit.

@@ -121,10 +121,13 @@ async fn read_page(
     Ok(page)
 }
 
-/// A text after which a key comes, with few or no keys between.
+/// A text after which a key comes, with few keys between: the character before its last one, and the
+/// greatest one.
 fn key_before(key: &str) -> String {
     let mut before = key.to_string();
-    before.pop();
+    let last = before.pop().map_or(0, u32::from);
+    let earlier = last.checked_sub(1).and_then(char::from_u32);
+    before.extend(earlier.map(|earlier| [earlier, '\u{10ffff}']).into_iter().flatten());
     before
 }
 

@@ -30,7 +30,7 @@ impl ListParameters {
                 return Err(invalid_argument(words, "encoding-type", other));
             }
         };
-        let limit = read_limit(call.value(limit), limit, limit)?;
+        let limit = read_limit(call.value(limit), limit)?;
         Ok(ListParameters {
             prefix: text("prefix"),
             delimiter: text("delimiter"),
@@ -56,11 +56,7 @@ impl ListParameters {
 }
 
 /// A bound on the entries of a page: at most [`PAGE`], which is also the usual one.
-pub(crate) fn read_limit(
-    given: Option<&str>,
-    name: &'static str,
-    shown: &'static str,
-) -> S3Result<usize> {
+pub(crate) fn read_limit(given: Option<&str>, name: &str) -> S3Result<usize> {
     let Some(text) = given else { return Ok(PAGE) };
     match text.parse::<i32>() {
         Err(_) => {
@@ -68,7 +64,7 @@ pub(crate) fn read_limit(
             Err(invalid_argument(words, name, text))
         }
         Ok(number) => usize::try_from(number).map(|number| number.min(PAGE)).map_err(|_| {
-            let words = format!("Argument {shown} must be an integer between 0 and 2147483647");
+            let words = format!("Argument {text} must be an integer between 0 and 2147483647");
             invalid_argument(words, name, text)
         }),
     }

@@ -7,17 +7,20 @@ use crate::server::bucket::acl::check_object_headers;
 use crate::server::bucket::tagging::Tagging;
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::catalog::attributes::{
-    CHECKSUM, ETAG, MODIFIED, OWNER, ObjectInfo, PARTS, SIZE, StoredChecksum, UPLOAD, VERSION,
+    CHECKSUM, ETAG, MODIFIED, OWNER, ObjectInfo, PARTS, REDIRECT, SIZE, StoredChecksum, UPLOAD, VERSION,
 };
 use crate::server::catalog::layout;
 use crate::server::catalog::uploads::new_upload_id;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::operations::receive::{PUT_LIMIT, receive_payload};
-use crate::server::payload::checksum::{ChecksumAlgorithm, ChecksumType};
-use crate::server::payload::{self, PayloadBody};
+use crate::server::payload::asked::unknown_algorithm;
+use crate::server::payload::body::{BodyOptions, body};
+use crate::server::payload::checksum::ChecksumAlgorithm;
+use crate::server::payload::plan::PayloadPlan;
 use crate::server::reply::{S3Reply, iso_time};
 use crate::server::xml::XmlWriter;
 use futures_util::stream;
+use http::HeaderMap;
 use runnel_store::{Body, ByteStream, Metadata};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -64,15 +67,17 @@ pub(crate) async fn copy_object(call: Rc<S3Call>) -> S3Result<S3Reply> {
     }
     let fields = new_fields(&call, &info, metadata, tagging)?;
     let source_version = source.version().map(String::from);
-    let payload = copied_payload(source.found.content.body, &info, algorithm)?;
+    let kept = info.checksum();
+    let usual = algorithm.or(kept.as_ref().map(|checksum| checksum.algorithm));
+    let options = BodyOptions {
+        usual_checksum: Some(usual.unwrap_or(ChecksumAlgorithm::Crc64Nvme)),
+        ..BodyOptions::default()
+    };
+    let stream = as_stream(source.found.content.body);
+    let headers = HeaderMap::new();
+    let payload = body(PayloadPlan::Unsigned, stream, Some(info.length), &headers, options)?;
     let staged = layout::staging(&new_upload_id());
-    let mut received = receive_payload(&call.state.catalog, payload, &staged).await?;
-    // An object of parts becomes one without, with a tag of its own; a single one keeps its tag.
-    if algorithm.is_none()
-        && let Some(kept) = info.checksum().filter(|sum| sum.kind == ChecksumType::FullObject)
-    {
-        received.checksum = Some(kept);
-    }
+    let received = receive_payload(&call.state.catalog, payload, &staged).await?;
     let (etag, checksum) = (received.etag.clone(), received.checksum.clone());
     let version = commit_received(&call, fields, received, None).await?;
     let mut reply = S3Reply::xml(result("CopyObjectResult", &etag, checksum.as_ref()));
@@ -95,20 +100,6 @@ pub(crate) fn result(root: &str, etag: &str, checksum: Option<&StoredChecksum>) 
     })
 }
 
-/// Content of the store as a body with the checks that give its MD5 and its checksum.
-pub(crate) fn copied_payload(
-    body: Body,
-    info: &ObjectInfo,
-    algorithm: Option<ChecksumAlgorithm>,
-) -> S3Result<PayloadBody> {
-    let wanted = algorithm.or_else(|| {
-        let kept = info.checksum()?;
-        Some(kept.algorithm)
-    });
-    let length = info.length;
-    Ok(payload::computed(as_stream(body), length, wanted))
-}
-
 /// A body as a stream.
 pub(crate) fn as_stream(body: Body) -> ByteStream {
     match body {
@@ -122,15 +113,7 @@ pub(crate) fn as_stream(body: Body) -> ByteStream {
 /// The checksum that the copy is to have.
 fn checksum_algorithm(call: &S3Call) -> S3Result<Option<ChecksumAlgorithm>> {
     let Some(name) = call.header("x-amz-checksum-algorithm") else { return Ok(None) };
-    ChecksumAlgorithm::of_name(name).map(Some).ok_or_else(|| {
-        let names: Vec<&str> = ChecksumAlgorithm::all().map(ChecksumAlgorithm::name).collect();
-        let words = format!(
-            "Checksum algorithm provided is unsupported. Please try again with any of the valid \
-             types: [{}]",
-            names.join(", ")
-        );
-        S3Fault::new(FaultCode::InvalidRequest).because(words)
-    })
+    ChecksumAlgorithm::of_name(name).map(Some).ok_or_else(unknown_algorithm)
 }
 
 fn directive(call: &S3Call, name: &'static str, words: &'static str) -> S3Result<Directive> {
@@ -150,11 +133,11 @@ fn new_fields(
 ) -> S3Result<NewFields> {
     let mut fields = NewFields::described(&call.headers)?;
     if metadata == Directive::Copy {
-        let redirect = fields.attributes.remove(crate::server::catalog::attributes::REDIRECT);
+        let redirect = fields.attributes.remove(REDIRECT);
         fields.media_type = source.media_type.clone();
         fields.attributes = copied_attributes(source);
         if let Some(redirect) = redirect {
-            let name = crate::server::catalog::attributes::REDIRECT.to_string();
+            let name = REDIRECT.to_string();
             fields.attributes.insert(name, redirect);
         }
     }
@@ -178,7 +161,7 @@ fn new_fields(
 fn copied_attributes(source: &ObjectInfo) -> Metadata {
     const OWN: [&str; 13] = [
         CHECKSUM, ETAG, MODIFIED, OWNER, PARTS, SIZE, UPLOAD, VERSION, LOCK_MODE, LOCK_UNTIL,
-        LEGAL_HOLD, TAGS, crate::server::catalog::attributes::REDIRECT,
+        LEGAL_HOLD, TAGS, REDIRECT,
     ];
     let mut attributes = source.attributes.clone();
     attributes.retain(|name, _| !OWN.contains(&name.as_str()));
