@@ -4,4 +4,5 @@ pub(crate) mod access;
 pub(crate) mod bucket;
 pub(crate) mod fault;
 pub(crate) mod options;
+pub(crate) mod payload;
 pub(crate) mod xml;
