@@ -165,12 +165,11 @@ impl S3Call {
 
 /// Refuses a version that no object can have.
 pub(crate) fn check_version(version: &str) -> S3Result<()> {
-    let is_one = version == "null" || super::catalog::version_id::VersionId::read(version).is_some();
+    let is_one =
+        version == "null" || super::catalog::version_id::VersionId::read(version).is_some();
     match is_one {
         true => Ok(()),
-        false => {
-            Err(invalid_argument("Invalid version id specified", "versionId", version))
-        }
+        false => Err(invalid_argument("Invalid version id specified", "versionId", version)),
     }
 }
 

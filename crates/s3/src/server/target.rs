@@ -59,24 +59,19 @@ pub(crate) fn check_key(key: &str) -> S3Result<()> {
     }
 }
 
-/// Whether the segments `..` of a key lead above its beginning, or to it: S3 refuses these, because
-/// clients on the way resolve them.
+/// Whether the segments `..` of a key lead above its beginning, or nothing is left of it: S3 refuses
+/// these, because clients on the way resolve them.
 fn leads_out(key: &str) -> bool {
     let mut depth = 0_usize;
-    let mut has_dots = false;
     for segment in key.split('/') {
         match segment {
-            "" => {}
-            "." => has_dots = true,
+            "" | "." => {}
             ".." if depth == 0 => return true,
-            ".." => {
-                has_dots = true;
-                depth -= 1;
-            }
+            ".." => depth -= 1,
             _ => depth += 1,
         }
     }
-    has_dots && depth == 0
+    depth == 0 && !key.is_empty()
 }
 
 /// Whether a text can be the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens,

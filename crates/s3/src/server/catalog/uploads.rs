@@ -80,12 +80,7 @@ impl Catalog {
         Ok(self.read_upload(bucket, key, id).await?)
     }
 
-    async fn read_upload(
-        &self,
-        bucket: &str,
-        key: &str,
-        id: &str,
-    ) -> Result<Option<UploadRecord>> {
+    async fn read_upload(&self, bucket: &str, key: &str, id: &str) -> Result<Option<UploadRecord>> {
         let at = layout::upload(bucket, key, id);
         let Some(record) = self.contents.store.get(&at, &Context::default()).await? else {
             return Ok(None);

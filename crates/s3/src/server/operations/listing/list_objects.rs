@@ -53,7 +53,8 @@ async fn list_v2(call: &S3Call, parameters: &ListParameters) -> S3Result<S3Reply
     let from_token = token.filter(|token| !token.is_empty()).map(read_token).transpose()?;
     let after = from_token.as_deref().unwrap_or(start);
     let page = read_page(call, parameters, after).await?;
-    let with_owner = call.value("fetch-owner").is_some_and(|text| text.eq_ignore_ascii_case("true"));
+    let with_owner =
+        call.value("fetch-owner").is_some_and(|text| text.eq_ignore_ascii_case("true"));
     Ok(S3Reply::xml(XmlWriter::document("ListBucketResult", |xml| {
         xml.text("Name", &call.bucket);
         xml.text("Prefix", &parameters.name(&parameters.prefix));
@@ -94,8 +95,7 @@ async fn read_page(
     let catalog = &call.state.catalog;
     let after = Some(after).filter(|after| !after.is_empty());
     let wanted = parameters.limit + 1;
-    let mut walk =
-        catalog.walk(&call.bucket, &parameters.prefix, after, has_versions, wanted);
+    let mut walk = catalog.walk(&call.bucket, &parameters.prefix, after, has_versions, wanted);
     // A page that ended in a common prefix does not begin within it again.
     if let Some(prefix) = after.and_then(|after| parameters.common_prefix(after))
         && after == Some(prefix)

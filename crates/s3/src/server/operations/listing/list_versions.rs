@@ -143,8 +143,7 @@ async fn entries_of(call: &S3Call, listed: &ListedKey) -> S3Result<Vec<VersionEn
         entries.push(VersionEntry::Object { key, info, version, is_latest: true });
     }
     for (name, at) in &listed.versions {
-        let (key, version, is_latest) =
-            (listed.key.clone(), name.version(), entries.is_empty());
+        let (key, version, is_latest) = (listed.key.clone(), name.version(), entries.is_empty());
         if name.is_marker {
             let modified = name.id.time();
             entries.push(VersionEntry::Marker { key, version, modified, is_latest });

@@ -104,7 +104,9 @@ fn wanted_size(call: &S3Call) -> S3Result<Option<u64>> {
     let Some(text) = call.header("x-amz-mp-object-size") else { return Ok(None) };
     let invalid = |words: String| S3Fault::new(FaultCode::InvalidRequest).because(words);
     match text.parse::<i64>() {
-        Err(_) => Err(invalid(format!("Value for x-amz-mp-object-size header is invalid: '{text}'"))),
+        Err(_) => {
+            Err(invalid(format!("Value for x-amz-mp-object-size header is invalid: '{text}'")))
+        }
         Ok(size) => u64::try_from(size).map(Some).map_err(|_| {
             invalid(format!("Value for x-amz-mp-object-size header is less than zero: '{size}'"))
         }),
@@ -200,8 +202,7 @@ async fn commit(
     let check = |present: Option<&Found>| conditions.map_or(Ok(()), |all| all.check(present));
     let check: Option<&dyn Fn(Option<&Found>) -> S3Result<()>> =
         if conditions.is_some() { Some(&check) } else { None };
-    let committed =
-        catalog.commit(&call.bucket, &call.key, call.versioning(), draft, check).await;
+    let committed = catalog.commit(&call.bucket, &call.key, call.versioning(), draft, check).await;
     if committed.is_err() {
         let _ = catalog.contents.remove(&staged, None).await;
     }

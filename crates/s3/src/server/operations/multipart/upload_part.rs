@@ -76,9 +76,8 @@ pub(crate) async fn upload_part_copy(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let is_whole = range.from == 0 && range.length == length;
     let wanted = upload.checksum().map(|(algorithm, _)| algorithm);
     let copied = kept.filter(|sum| is_whole && sum.kind == ChecksumType::FullObject);
-    let usual = wanted
-        .or(copied.as_ref().map(|sum| sum.algorithm))
-        .unwrap_or(ChecksumAlgorithm::Crc64Nvme);
+    let usual =
+        wanted.or(copied.as_ref().map(|sum| sum.algorithm)).unwrap_or(ChecksumAlgorithm::Crc64Nvme);
     let stream = as_stream(cut(source.found.content.body, range));
     let options = BodyOptions { usual_checksum: Some(usual), ..BodyOptions::default() };
     let payload =
@@ -146,8 +145,7 @@ async fn keep(
         catalog.contents.write(&at, Body::Bytes(bytes), Attributes::default(), None).await?;
     }
     let checksum = received.checksum;
-    let is_crc64 =
-        |sum: &StoredChecksum| sum.algorithm == ChecksumAlgorithm::Crc64Nvme;
+    let is_crc64 = |sum: &StoredChecksum| sum.algorithm == ChecksumAlgorithm::Crc64Nvme;
     let part = PartRecord {
         number,
         etag: received.etag,

@@ -7,7 +7,8 @@ use crate::server::bucket::acl::check_object_headers;
 use crate::server::bucket::tagging::Tagging;
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::catalog::attributes::{
-    CHECKSUM, ETAG, MODIFIED, OWNER, ObjectInfo, PARTS, REDIRECT, SIZE, StoredChecksum, UPLOAD, VERSION,
+    CHECKSUM, ETAG, MODIFIED, OWNER, ObjectInfo, PARTS, REDIRECT, SIZE, StoredChecksum, UPLOAD,
+    VERSION,
 };
 use crate::server::catalog::layout;
 use crate::server::catalog::uploads::new_upload_id;
@@ -59,7 +60,10 @@ pub(crate) async fn copy_object(call: Rc<S3Call>) -> S3Result<S3Reply> {
             info.checksum().is_none_or(|present| present.algorithm != wanted)
         });
     let is_same = source.bucket == call.bucket && source.key == call.key;
-    if is_same && !changes && call.header("x-amz-copy-source").is_none_or(|s| !s.contains("versionId")) {
+    if is_same
+        && !changes
+        && call.header("x-amz-copy-source").is_none_or(|s| !s.contains("versionId"))
+    {
         let words = "This copy request is illegal because it is trying to copy an object to itself \
                      without changing the object's metadata, storage class, website redirect \
                      location or encryption attributes.";

@@ -2,11 +2,11 @@
 
 use super::conditions::{DeleteConditions, read_date, unquoted};
 use super::fields::protection_of;
-use crate::server::permit;
 use crate::server::call::{S3Call, check_version};
 use crate::server::catalog::object_commit::Removal;
 use crate::server::catalog::object_lookup::Found;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
+use crate::server::permit;
 use crate::server::reply::S3Reply;
 use crate::server::xml::{self, Element, XmlWriter};
 use http::StatusCode;
@@ -45,16 +45,11 @@ async fn remove(
     let check = |present: Option<&Found>| {
         conditions.check(present)?;
         let protection = present.map(|found| protection_of(&found.info.attributes));
-        protection.map_or(Ok(()), |protection| {
-            protection.check_removal(bypass, SystemTime::now())
-        })
+        protection.map_or(Ok(()), |protection| protection.check_removal(bypass, SystemTime::now()))
     };
     let removed = catalog.remove_version(bucket, key, version, &check).await?;
     // A version that is gone is no fault.
-    Ok(removed.unwrap_or_else(|| Removal {
-        version: Some(version.to_string()),
-        is_marker: false,
-    }))
+    Ok(removed.unwrap_or_else(|| Removal { version: Some(version.to_string()), is_marker: false }))
 }
 
 /// Deletes the objects of a document, each for itself.

@@ -61,7 +61,8 @@ impl NewFields {
             fields.set(name, value);
         }
         if let Some(redirect) = text(REDIRECT) {
-            let is_one = ["http://", "https://", "/"].iter().any(|start| redirect.starts_with(start));
+            let is_one =
+                ["http://", "https://", "/"].iter().any(|start| redirect.starts_with(start));
             if !is_one {
                 return Err(FaultCode::InvalidRedirectLocation.into());
             }
@@ -126,7 +127,8 @@ fn user_attributes(headers: &HeaderMap) -> S3Result<Metadata> {
     for name in headers.keys() {
         let Some(own) = name.as_str().strip_prefix(USER_PREFIX) else { continue };
         let values = headers.get_all(name).iter();
-        let values: Vec<_> = values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        let values: Vec<_> =
+            values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
         let value = values.join(",");
         size += own.len() + value.len();
         attributes.insert(name.as_str().to_string(), value);

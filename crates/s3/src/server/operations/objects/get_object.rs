@@ -102,9 +102,9 @@ pub(crate) async fn find_object(
 /// The fault of a key, or of a version, that does not exist.
 pub(crate) fn missing(key: &str, version: Option<&str>) -> S3Fault {
     match version {
-        Some(version) => S3Fault::new(FaultCode::NoSuchVersion)
-            .with("Key", key)
-            .with("VersionId", version),
+        Some(version) => {
+            S3Fault::new(FaultCode::NoSuchVersion).with("Key", key).with("VersionId", version)
+        }
         None => S3Fault::new(FaultCode::NoSuchKey).with("Key", key),
     }
 }

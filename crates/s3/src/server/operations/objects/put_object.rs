@@ -56,8 +56,7 @@ pub(crate) async fn commit_received(
     let check = |present: Option<&Found>| conditions.map_or(Ok(()), |all| all.check(present));
     let check: Option<&dyn Fn(Option<&Found>) -> S3Result<()>> =
         if conditions.is_some() { Some(&check) } else { None };
-    let committed =
-        catalog.commit(&call.bucket, &call.key, call.versioning(), draft, check).await;
+    let committed = catalog.commit(&call.bucket, &call.key, call.versioning(), draft, check).await;
     if let (Err(_), Some(staged)) = (&committed, staged) {
         // What remains is removed later.
         let _ = catalog.contents.remove(&staged, None).await;
