@@ -9,6 +9,7 @@ pub(crate) mod operations;
 pub(crate) mod options;
 pub(crate) mod payload;
 pub(crate) mod permit;
+pub(crate) mod post_form;
 pub(crate) mod reply;
 pub(crate) mod route;
 pub(crate) mod service;

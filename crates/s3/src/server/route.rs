@@ -39,7 +39,7 @@ enum Scope {
 }
 
 /// One row of the table. The first that fits counts.
-pub(crate) struct Route {
+pub(crate) struct S3Route {
     scope: Scope,
     method: &'static str,
     /// Parameters that the request has.
@@ -58,7 +58,7 @@ pub(crate) struct Route {
 macro_rules! routes {
     ($($method:ident $scope:ident [$($parameter:literal)*] $($header:literal)? =>
         $operation:ident $action:literal $(| $version:literal)? $run:path;)*) => {
-        &[$(Route {
+        &[$(S3Route {
             scope: Scope::$scope,
             method: stringify!($method),
             parameters: &[$($parameter),*],
@@ -73,7 +73,7 @@ macro_rules! routes {
     (@option $value:literal) => { Some($value) };
 }
 
-static ROUTES: &[Route] = routes! {
+static ROUTES: &[S3Route] = routes! {
     GET Service [] => ListBuckets "s3:ListAllMyBuckets" list_buckets;
 
     PUT Bucket [] => CreateBucket "s3:CreateBucket" create_bucket;
@@ -104,7 +104,7 @@ static ROUTES: &[Route] = routes! {
     PUT Object [] => PutObject "s3:PutObject" put_object;
 };
 
-/// Parameters that select something of a bucket or an object. One that no row has is not implemented.
+/// Parameters that select something of a bucket or an object. Those without a row are not implemented.
 const SUBRESOURCES: [&str; 32] = [
     "accelerate",
     "acl",
@@ -148,7 +148,7 @@ pub(crate) fn find(
     method: &Method,
     target: &S3Target,
     headers: &HeaderMap,
-) -> S3Result<&'static Route> {
+) -> S3Result<&'static S3Route> {
     let scope = match (target.bucket.is_empty(), target.key.is_empty()) {
         (true, _) => Scope::Service,
         (false, true) => Scope::Bucket,
@@ -157,7 +157,7 @@ pub(crate) fn find(
     let has = |name: &str| target.query.iter().any(|(known, _)| known == name);
     refuse_combinations(method, scope, &has, headers)?;
     let subresource = SUBRESOURCES.into_iter().find(|name| has(name));
-    let fits = |route: &&Route| {
+    let fits = |route: &&S3Route| {
         route.scope == scope
             && route.method == method.as_str()
             && route.parameters.iter().all(|name| has(name))
@@ -217,7 +217,7 @@ fn refuse_combinations(
     Ok(())
 }
 
-impl Route {
+impl S3Route {
     /// The action of policies for a request, which can be one on a version. Empty where the operation
     /// asks by itself.
     pub(crate) fn action(&self, has_version: bool) -> &'static str {
