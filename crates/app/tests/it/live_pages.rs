@@ -504,3 +504,26 @@ fn cards_of_a_board_are_dragged() {
     is_accessible(&one, "board.st");
     assert_eq!(one.complaints(), Vec::<String>::new());
 }
+
+#[test]
+fn a_search_answers_while_one_types_and_follows_its_index() {
+    let (Some(one), Some(two)) = (browser(), browser()) else { return };
+    let (process, address) = example("search.st", &[]);
+    let port = address.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap();
+    let found = "[...document.querySelectorAll('li')].map((book) => book.textContent)";
+    one.open(&address);
+    is_connected(&one);
+    one.type_into("input", "el");
+    shows(&one, found, json!(["Middlemarch by George Eliot", "Silas Marner by George Eliot"]));
+    // An address with a query, as the form of a browser without JavaScript opens it.
+    two.open(&format!("{address}?q=em"));
+    is_connected(&two);
+    shows(&two, found, json!([]));
+    let book = br#"{"title":"Emma","author":"Jane Austen"}"#;
+    let headers = [("Content-Type", "application/json")];
+    let reply = http::send(port, "PUT", "/books/4", &headers, book).unwrap();
+    assert!(reply.status < 300, "{}", process.err());
+    shows(&two, found, json!(["Emma by Jane Austen"]));
+    is_accessible(&two, "search.st");
+    assert_eq!(two.complaints(), Vec::<String>::new());
+}

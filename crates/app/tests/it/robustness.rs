@@ -4,6 +4,7 @@ use crate::support::http::send;
 use crate::support::{Folder, Outcome, PATIENCE, Server, program, run, runnel};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 /// A program that does not compile or ends with an error: one message that says why, in time.
 fn fails(outcome: &Outcome, status: i32, why: &str) {
@@ -199,4 +200,39 @@ fn nesting_and_length_have_limits() {
     let file = folder.write("deep.st", "stdout println: (file:deep.json fromJSON) count.\n");
     let outcome = run(runnel().arg(file).current_dir(folder.path("")));
     assert_eq!(outcome.status, 70, "{}", shortened(&outcome.err));
+}
+
+/// Loops that the engine compiles one after the other, each another one.
+fn loops(count: usize) -> String {
+    let body = "sum ← sum + text count }. #( 3, 1, 2, i ) sorted. sum ← sum + (i min: ";
+    let branches = "= 0 ifTrue: { sum ← sum + 1 } ifFalse: { text ← \"a{i}\".";
+    let one =
+        |n: usize| format!("1 to: 150 do: {{ :i | (i % {}) {branches} {body}{n}) }}.\n", n % 7 + 2);
+    let all: String = (0..count).map(one).collect();
+    format!("sum ← 0.\n{all}stdout println: sum.\n")
+}
+
+#[test]
+fn interruptions_at_any_instruction_change_nothing() {
+    let folder = Folder::new();
+    let text = folder.write("loops.st", loops(250));
+    let undisturbed = run(runnel().arg(&text));
+    assert_eq!(undisturbed.status, 0, "{}", shortened(&undisturbed.err));
+    for _ in 0..8 {
+        let (out, errors) = (folder.path("out"), folder.path("errors"));
+        let file = |path| std::fs::File::create(path).unwrap();
+        let mut child =
+            runnel().arg(&text).stdout(file(&out)).stderr(file(&errors)).spawn().unwrap();
+        let id = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::URG);
+            std::thread::sleep(Duration::from_micros(1));
+        };
+        let read = |path| std::fs::read_to_string(path).unwrap();
+        assert!(status.success(), "{status}: {}", read(&errors));
+        assert_eq!(read(&out), undisturbed.out);
+    }
 }

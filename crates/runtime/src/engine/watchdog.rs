@@ -3,8 +3,8 @@
 //! The engine calls a hook between two instructions, in compiled loops too (it is built with
 //! `LUAJIT_ENABLE_CHECKHOOK`). The hook costs nothing until it is armed. The watchdog arms it when
 //! a slice overruns, by a signal to the isolate's own thread: the handler runs where the engine
-//! runs, so there is no race with it, as in LuaJIT's own command. The hook then yields the fiber,
-//! or past its deadline raises an error.
+//! runs, as in LuaJIT's own command; `crates/runtime/luajit/interrupt.h` keeps it from the engine's
+//! compiler of traces. The hook then yields the fiber, or past its deadline raises an error.
 //!
 //! While nothing runs the watchdog sleeps without a timer: an idle process does not wake up.
 #![allow(unsafe_code)]

@@ -9,6 +9,7 @@ mod conformance_wrappers;
 mod contract;
 mod copy;
 mod disk;
+mod disk_attributes;
 mod disk_conditions;
 mod disk_killed;
 mod disk_watch;

@@ -112,7 +112,7 @@ local function below(self)
 end
 
 local function mapped(self, reference)
-  if type(reference) ~= "table" then reference = K.pathReference(reference) end
+  if type(reference) ~= "table" then reference = K.pathReference(K.str(reference)) end
   return self:mapReference_(reference)
 end
 

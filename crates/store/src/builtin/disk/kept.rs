@@ -1,7 +1,7 @@
 //! The contents of small files that were read a moment ago.
 
 use super::quick::{Identity, Quick};
-use crate::{Body, Content, EntityTag};
+use crate::{Body, Content, Context};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -77,6 +77,8 @@ struct File {
     until: Instant,
     /// With the validators and the media type.
     content: Content,
+    /// Whether the content has its stored attributes.
+    described: bool,
 }
 
 impl Default for ContentCache {
@@ -97,18 +99,21 @@ impl ContentCache {
         &self,
         quick: &Quick,
         path: &str,
-        known: Option<&EntityTag>,
+        context: &Context,
         now: Instant,
     ) -> Option<Content> {
         let files = self.files.borrow();
         let file = files.get(path)?;
+        if context.attributes && !file.described {
+            return None;
+        }
         if file.until <= now || quick.identity(path) != Some(file.identity) {
             drop(files);
             self.forget(path);
             return None;
         }
         let content = file.content.share()?;
-        match known.is_some() && known == content.entity_tag.as_ref() {
+        match context.known.is_some() && context.known == content.entity_tag {
             true => Some(Content { body: Body::Empty, ..content }),
             false => Some(content),
         }
@@ -121,6 +126,7 @@ impl ContentCache {
         path: &str,
         metadata: &Metadata,
         content: &Content,
+        described: bool,
         began: ReadMoment,
     ) {
         let identity = Identity::of(metadata);
@@ -142,7 +148,7 @@ impl ContentCache {
             return;
         }
         self.bytes.set(bytes);
-        self.files.borrow_mut().insert(path.into(), File { identity, until, content });
+        self.files.borrow_mut().insert(path.into(), File { identity, until, content, described });
     }
 
     fn forget(&self, path: &str) {
