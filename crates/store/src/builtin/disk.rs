@@ -2,6 +2,7 @@
 
 mod append;
 mod attributes;
+mod batch;
 mod blocking;
 mod buffer;
 mod changing;
