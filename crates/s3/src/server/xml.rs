@@ -5,9 +5,8 @@ mod element;
 mod reader;
 mod writer;
 
-#[allow(unused_imports)] // the operations read and write them
 pub(crate) use element::Element;
-#[allow(unused_imports)]
+#[allow(unused_imports)] // the service limits documents by their size
 pub(crate) use reader::{DOCUMENT_SIZE, read};
 #[allow(unused_imports)]
 pub(crate) use writer::{XmlWriter, url_encode};
