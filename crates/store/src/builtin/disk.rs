@@ -2,7 +2,6 @@
 
 mod append;
 mod attributes;
-mod batch;
 mod blocking;
 mod buffer;
 mod changing;

@@ -1,8 +1,10 @@
 //! Writing files: whole or not at all.
 
+mod batch;
+
+use self::batch::{Batch, Batches};
 use super::append::Appending;
 use super::attributes::{self, Beside, FileAttributes};
-use super::batch::{Batch, Batches};
 use super::blocking::blocking;
 use super::changing::Changing;
 use super::place::{DiskFault, PathTarget, ResolvedPath, Root};

@@ -1,7 +1,7 @@
 //! Batches of a stream for the blocking pool: each visit to the pool costs two changes of thread, so
 //! that a file is written in few large pieces.
 
-use super::read::CHUNK;
+use crate::builtin::disk::read::CHUNK;
 use crate::{ByteStream, Error};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
