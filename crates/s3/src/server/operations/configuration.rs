@@ -13,6 +13,7 @@ pub(crate) mod policy;
 pub(crate) mod public_access_block;
 pub(crate) mod retention;
 pub(crate) mod tagging;
+pub(crate) mod unsupported;
 pub(crate) mod versioning;
 
 use super::super::call::S3Call;

@@ -1,7 +1,7 @@
-//! GetBucketCors, PutBucketCors, DeleteBucketCors, and preflight requests.
+//! GetBucketCors, PutBucketCors and DeleteBucketCors. The service answers preflight requests.
 
 use super::change;
-use crate::server::bucket::cors::{self, CorsConfiguration};
+use crate::server::bucket::cors::CorsConfiguration;
 use crate::server::call::S3Call;
 use crate::server::fault::{FaultCode, S3Result};
 use crate::server::reply::S3Reply;
@@ -24,13 +24,4 @@ pub(crate) async fn put_bucket_cors(call: Rc<S3Call>) -> S3Result<S3Reply> {
 /// Removes the rules.
 pub(crate) async fn delete_bucket_cors(call: Rc<S3Call>) -> S3Result<S3Reply> {
     change(&call, StatusCode::NO_CONTENT, |record| record.cors = None).await
-}
-
-/// Answers a browser that asks whether it may send a request. It needs no signature.
-pub(crate) async fn preflight(call: Rc<S3Call>) -> S3Result<S3Reply> {
-    let record = call.record()?;
-    let resource = if call.key.is_empty() { "BUCKET" } else { "OBJECT" };
-    let mut reply = S3Reply::empty(StatusCode::OK);
-    reply.headers = cors::preflight(record.cors.as_ref(), &call.headers, resource)?;
-    Ok(reply)
 }
