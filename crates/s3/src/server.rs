@@ -4,4 +4,6 @@ pub(crate) mod access;
 pub(crate) mod bucket;
 pub(crate) mod fault;
 pub(crate) mod options;
+pub(crate) mod payload;
+pub(crate) mod post_form;
 pub(crate) mod xml;

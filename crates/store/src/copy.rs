@@ -323,7 +323,7 @@ impl Sides {
 
     async fn try_copy(&self, path: &str) -> Result<Done> {
         let (from, to) = (self.from_ref.join(path), self.to_ref.join(path));
-        let context = Context::default();
+        let context = Context { attributes: true, ..Context::default() };
         let Some(content) = self.from.get(&from, &context).await? else {
             return Ok(Done::Missing);
         };

@@ -1,27 +1,31 @@
 //! Files and directories as a store.
 
 mod append;
+mod attributes;
 mod blocking;
 mod buffer;
 mod changing;
 mod kept;
+mod keys;
 mod place;
 mod quick;
 mod read;
+mod relocate;
 mod temporary;
 mod tree;
 mod watch;
 mod write;
 
 use crate::{
-    Answer, Body, Changes, Conditions, Confinement, Content, Context, Entry, Error, Kind, Outcome,
-    Reference, Result, Store, Value, Verb, Verbs, decode_segment,
+    Answer, Attributes, Body, Changes, Conditions, Confinement, Content, Context, Entry, Error,
+    KeyPage, KeyRange, Kind, Outcome, Reference, Result, Store, Value, Verb, Verbs, decode_segment,
 };
+use attributes::FileAttributes;
 use blocking::blocking;
 use kept::{ContentCache, ReadMoment};
 use place::{DiskFault, Root};
 use quick::Quick;
-use read::Fetched;
+use read::{Fetched, FileFacts, ReadWish};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -52,6 +56,13 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   atomic towards other processes too, if the file system has hard links. An entity tag is not: a
 ///   concurrent write by another program may be replaced.
 /// - A delete removes a file, a link (not its target) or an empty directory.
+/// - A put stores metadata, and a media type that the name does not tell, in the extended attribute
+///   `user.runnel` of the temporary file, so that content and attributes change in one step. What
+///   does not fit, or finds no such attributes in the file system, is in a hidden file beside, of
+///   at most 64 KiB. A read answers them if [`Context::attributes`] asks: another system call,
+///   which plain readers do not pay. Another program that changes the file takes them away.
+/// - [`Store::annotate`] replaces them in place and leaves the entity tag. [`Store::relocate`] is a
+///   rename within a file system.
 /// - A path that ends in a slash means a directory: a file is missing there.
 /// - FIFOs, sockets and devices are [`Kind::Unsupported`]. Nothing is read from them; opening one
 ///   to see what it is does not wait.
@@ -134,24 +145,26 @@ impl Disk {
 impl Store for Disk {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let path = reference.relative_path();
-        let kept = self.kept.get(&self.root.quick, path, context.known.as_ref(), Instant::now());
+        let kept = self.kept.get(&self.root.quick, path, context, Instant::now());
         if kept.is_some() {
             return Answer::ok(kept);
         }
-        let (known, began) = (context.known.clone(), ReadMoment::now());
-        let fetched = match read::quickly(&self.root, reference, known.as_ref()) {
-            Some(Ok(Fetched::Whole(metadata, bytes))) => {
-                let content = read::described(&metadata, Body::Bytes(bytes), reference);
-                self.kept.put(path, &metadata, &content, began);
+        let wish = ReadWish { known: context.known.clone(), attributes: context.attributes };
+        let began = ReadMoment::now();
+        let fetched = match read::quickly(&self.root, reference, &wish) {
+            Some(Ok(Fetched::Whole(FileFacts { metadata, attributes }, bytes))) => {
+                let body = Body::Bytes(bytes);
+                let content = read::described(&metadata, attributes, body, reference);
+                self.kept.put(path, &metadata, &content, wish.attributes, began);
                 return Answer::ok(Some(content));
             }
             Some(fetched) => fetched,
             None if matches!(self.root.quick, Quick::Plainly) => {
-                read::fetched(&self.root, reference, known.as_ref())
+                read::fetched(&self.root, reference, &wish)
             }
             None => {
                 let fetched = self.later(Verb::Get, reference, move |root, reference| {
-                    read::fetched(root, reference, known.as_ref())
+                    read::fetched(root, reference, &wish)
                 });
                 let (root, on) = (self.root.clone(), reference.clone());
                 return fetched.and_then(move |fetched| content(root, fetched, &on));
@@ -190,6 +203,43 @@ impl Store for Disk {
         deleted.map(Outcome::deleted)
     }
 
+    fn keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let (range, attributes) = (range.clone(), context.attributes);
+        let page = self
+            .later(Verb::List, reference, move |root, on| keys::page(root, on, &range, attributes));
+        page.map(|page| Some(page.into_keys()))
+    }
+
+    fn keeps_metadata(&self, _: &Reference) -> bool {
+        true
+    }
+
+    fn annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let attributes = FileAttributes::of(attributes, reference.path());
+        let only_if = context.only_if.clone();
+        let annotated = self.later(Verb::Put, reference, move |root, on| {
+            write::annotate(root, on, attributes, only_if.as_ref())
+        });
+        annotated.map(|()| Outcome::changed())
+    }
+
+    fn relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        let (from, only_if) = (from.clone(), context.only_if.clone());
+        self.later(Verb::Put, to, move |root, to| {
+            relocate::relocate(root, &from, to, only_if.as_ref())
+        })
+    }
+
     fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
         self.later(Verb::List, reference, read::entries)
     }
@@ -224,7 +274,7 @@ impl Store for Disk {
         Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
 
-    crate::without!(merge, keys, attributes, relocate, query, tables, as_any, sources);
+    crate::without!(merge, query, tables, as_any, sources);
 
     fn describe(&self) -> String {
         self.root.describe()

@@ -88,7 +88,7 @@ async fn kept(subject: &Subject) {
     subject.check_attributes(path, &expected).await;
     // Without a body, for a reader who has the content, too.
     let tag = subject.content(path).await.and_then(|content| content.entity_tag);
-    let context = Context { known: tag, ..Context::default() };
+    let context = Context { known: tag, attributes: true, ..Context::default() };
     let known = subject.store.get(&at(path), &context).await;
     let known = subject.good("get with a known tag", known).map(|content| content.metadata);
     subject.same("the metadata with a known tag", known, Some(expected.metadata.clone()));

@@ -53,7 +53,8 @@ impl Subject {
     }
 
     pub(super) async fn content(&self, path: &str) -> Option<Content> {
-        let found = self.store.get(&at(path), &Context::default()).await;
+        let context = Context { attributes: true, ..Context::default() };
+        let found = self.store.get(&at(path), &context).await;
         self.good(&format!("get {path}"), found)
     }
 

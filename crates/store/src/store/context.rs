@@ -16,6 +16,9 @@ pub struct Context {
     /// The precondition of a put, merge or delete ([`Store::conditions`]). A post may support or
     /// refuse it; reads ignore it.
     pub only_if: Option<Condition>,
+    /// Whether a read answers the attributes of content, where reading them costs a step of its own
+    /// ([`crate::Disk`]): its metadata, and the media type that was put.
+    pub attributes: bool,
     /// When the caller stops waiting. Stores that wait for others should stop by then.
     pub deadline: Option<Instant>,
     /// The HTTP exchange of this call, for programs that read requests.

@@ -28,9 +28,6 @@ const DISK: Abilities = Abilities {
     posting: Posting::Appends,
     merge: false,
     query: false,
-    media_types: false,
-    attributes: false,
-    relocation: false,
     // What the system tells is looked at later, and how fast it is written is the disk's affair.
     watch_in_order: false,
     watch_overruns: false,
@@ -103,6 +100,7 @@ fn json_there_and_back_over_a_disk() {
         binary: false,
         empty: false,
         posting: Posting::Other,
+        media_types: false,
         ..DISK
     };
     run(Rc::new(Json::down(disk)), abilities);

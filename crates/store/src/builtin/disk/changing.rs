@@ -16,14 +16,21 @@ static FILES: [Mutex<()>; LOCKS] = [const { Mutex::new(()) }; LOCKS];
 /// RAII guard that excludes puts, appends and deletes of the file by other tasks of this process,
 /// so that a condition still holds at the write. Large content is written before the lock, and the
 /// flush follows it.
-pub(super) struct Changing(#[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
+#[expect(dead_code, reason = "held")]
+pub(super) struct Changing(MutexGuard<'static, ()>, Option<MutexGuard<'static, ()>>);
 
 impl Changing {
     /// `path` is without links.
     pub(super) fn begin(path: &Path) -> Self {
-        static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-        let lock = &FILES[HASHER.hash_one(path) as usize % LOCKS];
-        Changing(lock.lock().unwrap_or_else(PoisonError::into_inner))
+        Changing(lock(number(path)), None)
+    }
+
+    /// The same of two files. The locks are taken in one order, so that two moves between the same
+    /// places do not wait for each other.
+    pub(super) fn begin_two(one: &Path, other: &Path) -> Self {
+        let (one, other) = (number(one), number(other));
+        let first = lock(one.min(other));
+        Changing(first, (one != other).then(|| lock(one.max(other))))
     }
 
     /// Checks the condition against the current file.
@@ -42,4 +49,13 @@ impl Changing {
         let present = tag.as_ref().map(Option::as_ref);
         condition.check(present).map_err(|_| DiskFault::Condition(condition.clone()))
     }
+}
+
+fn number(path: &Path) -> usize {
+    static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    HASHER.hash_one(path) as usize % LOCKS
+}
+
+fn lock(number: usize) -> MutexGuard<'static, ()> {
+    FILES[number].lock().unwrap_or_else(PoisonError::into_inner)
 }

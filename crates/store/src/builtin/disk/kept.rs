@@ -1,11 +1,10 @@
 //! The contents of small files that were read a moment ago.
 
 use super::quick::{Identity, Quick};
-use crate::{Body, Content, EntityTag};
+use crate::{Body, Content, Context};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How many files are kept; beyond that all are forgotten.
@@ -23,31 +22,6 @@ const TRUSTED: Duration = Duration::from_secs(1);
 /// How long a file must have been left alone before it is read, so that a later change is sure to
 /// have another time. File systems count in steps of up to 10 ms, old ones in seconds, FAT in two.
 const SETTLED: Duration = Duration::from_secs(3);
-
-impl Identity {
-    fn of(metadata: &Metadata) -> Self {
-        Identity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            mode: metadata.mode(),
-            length: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-
-    /// Whether the file had been left alone so long at a moment. Times in the future never are.
-    fn is_settled(&self, at: SystemTime, time: Duration) -> bool {
-        [self.modified, self.changed].into_iter().all(|(seconds, nanoseconds)| {
-            let since = match (u64::try_from(seconds), u32::try_from(nanoseconds)) {
-                (Ok(seconds), Ok(nanoseconds)) => Duration::new(seconds, nanoseconds),
-                _ => return false,
-            };
-            let then = SystemTime::UNIX_EPOCH.checked_add(since);
-            then.and_then(|then| at.duration_since(then).ok()).is_some_and(|age| age >= time)
-        })
-    }
-}
 
 /// When a read begins.
 #[derive(Clone, Copy)]
@@ -77,6 +51,8 @@ struct File {
     until: Instant,
     /// With the validators and the media type.
     content: Content,
+    /// Whether the content has its stored attributes.
+    described: bool,
 }
 
 impl Default for ContentCache {
@@ -97,18 +73,21 @@ impl ContentCache {
         &self,
         quick: &Quick,
         path: &str,
-        known: Option<&EntityTag>,
+        context: &Context,
         now: Instant,
     ) -> Option<Content> {
         let files = self.files.borrow();
         let file = files.get(path)?;
+        if context.attributes && !file.described {
+            return None;
+        }
         if file.until <= now || quick.identity(path) != Some(file.identity) {
             drop(files);
             self.forget(path);
             return None;
         }
         let content = file.content.share()?;
-        match known.is_some() && known == content.entity_tag.as_ref() {
+        match context.known.is_some() && context.known == content.entity_tag {
             true => Some(Content { body: Body::Empty, ..content }),
             false => Some(content),
         }
@@ -121,6 +100,7 @@ impl ContentCache {
         path: &str,
         metadata: &Metadata,
         content: &Content,
+        described: bool,
         began: ReadMoment,
     ) {
         let identity = Identity::of(metadata);
@@ -142,7 +122,7 @@ impl ContentCache {
             return;
         }
         self.bytes.set(bytes);
-        self.files.borrow_mut().insert(path.into(), File { identity, until, content });
+        self.files.borrow_mut().insert(path.into(), File { identity, until, content, described });
     }
 
     fn forget(&self, path: &str) {

@@ -1,6 +1,7 @@
 //! Reading files and directories.
 
 use super::append::Reading;
+use super::attributes::{self, FileAttributes};
 use super::blocking::blocking;
 use super::buffer::{self, PIECE};
 use super::place::{DiskFault, PathTarget, Root};
@@ -14,7 +15,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,42 +30,81 @@ pub(super) enum Fetched {
     Missing,
     Directory,
     /// The reader has it already.
-    Known(Metadata),
+    Known(FileFacts),
     /// All of it. A file made by the kernel says that it is empty and is not: it has no tag.
-    Whole(Metadata, Bytes),
+    Whole(FileFacts, Bytes),
     /// A large one, which is read piece by piece.
-    Large(Metadata, File),
+    Large(FileFacts, File),
+}
+
+/// What there is to know about a file beside its content.
+pub(super) struct FileFacts {
+    pub(super) metadata: Metadata,
+    /// The stored attributes, where there are any and the reader wants them.
+    pub(super) attributes: Option<FileAttributes>,
+}
+
+/// What a reader says beside the reference.
+#[derive(Clone, Default)]
+pub(super) struct ReadWish {
+    /// The tag of the content that the reader has.
+    pub(super) known: Option<EntityTag>,
+    /// Whether it wants the attributes.
+    pub(super) attributes: bool,
+}
+
+impl ReadWish {
+    fn knows(&self, metadata: &Metadata) -> bool {
+        metadata.len() > 0 && self.known.is_some() && self.known == Some(entity_tag(metadata))
+    }
+
+    fn facts(&self, file: &File, path: &Path, metadata: Metadata) -> FileFacts {
+        let attributes = match self.attributes {
+            true => attributes::read(file, path, &metadata),
+            false => None,
+        };
+        FileFacts { metadata, attributes }
+    }
 }
 
 impl Fetched {
     /// What there is to know, and the content. A directory has none here.
     pub(super) fn into_content(self, reference: &Reference) -> Option<Content> {
-        let (metadata, body) = match self {
+        let (facts, body) = match self {
             Fetched::Missing | Fetched::Directory => return None,
-            Fetched::Known(metadata) => (metadata, Body::Empty),
-            Fetched::Whole(metadata, bytes) => (metadata, Body::Bytes(bytes)),
-            Fetched::Large(metadata, file) => {
+            Fetched::Known(facts) => (facts, Body::Empty),
+            Fetched::Whole(facts, bytes) => (facts, Body::Bytes(bytes)),
+            Fetched::Large(facts, file) => {
                 let (file, on) = (Arc::new(file), reference.clone());
-                let all = FilePart::new(file.clone(), 0, metadata.len());
+                let all = FilePart::new(file.clone(), 0, facts.metadata.len());
                 let body = Seekable::of_file(all, move |from, length| {
                     pieces(file.clone(), from, length, on.clone())
                 });
-                (metadata, body)
+                (facts, body)
             }
         };
-        Some(described(&metadata, body, reference))
+        let FileFacts { metadata, attributes } = facts;
+        Some(described(&metadata, attributes, body, reference))
     }
 }
 
 /// Content with the metadata of its file.
-pub(super) fn described(metadata: &Metadata, body: Body, reference: &Reference) -> Content {
+pub(super) fn described(
+    metadata: &Metadata,
+    attributes: Option<FileAttributes>,
+    body: Body,
+    reference: &Reference,
+) -> Content {
     let honest = match &body {
         Body::Bytes(bytes) => bytes.len() as u64 == metadata.len(),
         _ => true,
     };
+    let stored = attributes.map(FileAttributes::into_attributes).unwrap_or_default();
+    let guess = || attributes::guess(reference.path()).map(Into::into);
     Content {
         body,
-        media_type: mime_guess::from_path(reference.path()).first_raw().map(Into::into),
+        media_type: stored.media_type.or_else(guess),
+        metadata: stored.metadata,
         modified: metadata.modified().ok(),
         entity_tag: honest.then(|| entity_tag(metadata)),
         ..Content::default()
@@ -75,7 +115,7 @@ pub(super) fn described(metadata: &Metadata, body: Body, reference: &Reference) 
 pub(super) fn quickly(
     root: &Root,
     reference: &Reference,
-    known: Option<&EntityTag>,
+    wish: &ReadWish,
 ) -> Option<Result<Fetched, DiskFault>> {
     let (seen, path) = root.look_quickly(reference);
     let (file, metadata) = match seen {
@@ -87,23 +127,23 @@ pub(super) fn quickly(
         Seen::File(file, metadata) => (file, metadata),
     };
     let length = metadata.len();
-    if length > 0 && known == Some(&entity_tag(&metadata)) {
-        return Some(Ok(Fetched::Known(metadata)));
+    if wish.knows(&metadata) {
+        return Some(Ok(Fetched::Known(wish.facts(&file, &path, metadata))));
     }
     if length > CHUNK as u64 {
-        return Some(Ok(Fetched::Large(metadata, file)));
+        return Some(Ok(Fetched::Large(wish.facts(&file, &path, metadata), file)));
     }
     let _whole = Reading::begin(&path);
     // Another process may have appended to it in between.
     let bytes = quick::whole(&file, length as usize)?;
-    Some(Ok(Fetched::Whole(metadata, bytes)))
+    Some(Ok(Fetched::Whole(wish.facts(&file, &path, metadata), bytes)))
 }
 
 /// Reads, and waits for the disk where it has to.
 pub(super) fn fetched(
     root: &Root,
     reference: &Reference,
-    known: Option<&EntityTag>,
+    wish: &ReadWish,
 ) -> Result<Fetched, DiskFault> {
     let place = root.place(reference, true)?;
     let metadata = match place.found {
@@ -112,8 +152,12 @@ pub(super) fn fetched(
         PathTarget::File(metadata) if !place.slash => metadata,
         _ => return Ok(Fetched::Missing),
     };
-    if metadata.len() > 0 && known == Some(&entity_tag(&metadata)) {
-        return Ok(Fetched::Known(metadata));
+    if wish.knows(&metadata) {
+        let attributes = match wish.attributes {
+            true => attributes::read_at(&place.path, &metadata),
+            false => None,
+        };
+        return Ok(Fetched::Known(FileFacts { metadata, attributes }));
     }
     let _whole = Reading::begin(&place.path);
     let opened = open(&place.path, OpenOptions::new().read(true))?;
@@ -121,7 +165,7 @@ pub(super) fn fetched(
     let Some((mut file, metadata)) = opened else { return Ok(Fetched::Missing) };
     let length = metadata.len();
     if length > CHUNK as u64 {
-        return Ok(Fetched::Large(metadata, file));
+        return Ok(Fetched::Large(wish.facts(&file, &place.path, metadata), file));
     }
     // The length is only a hint.
     let mut bytes = Vec::with_capacity(length as usize + 1);
@@ -130,7 +174,7 @@ pub(super) fn fetched(
         let message = "the file does not say its length and is too large";
         return Err(DiskFault::Refused(Kind::TooLarge, message));
     }
-    Ok(Fetched::Whole(metadata, bytes.into()))
+    Ok(Fetched::Whole(wish.facts(&file, &place.path, metadata), bytes.into()))
 }
 
 /// Opens a file without following a link and without waiting, since it may have become a link or a
@@ -197,13 +241,18 @@ pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<E
         return Ok(None);
     }
     let mut entries = Vec::new();
+    let (mut inodes, mut descriptions) = (Vec::new(), Vec::new());
     for entry in place.path.read_dir()? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if temporary::is_temporary(&name) {
-            temporary::remove_forgotten(&entry);
+        if temporary::is_own(&name) {
+            match temporary::described_inode(&name) {
+                Some(inode) => descriptions.push((inode, entry)),
+                None => temporary::remove_forgotten(&entry),
+            }
             continue;
         }
+        inodes.push(entry.ino());
         if entries.len() == MAX_ENTRIES {
             let message = "the directory has more than a million entries";
             return Err(DiskFault::Refused(Kind::TooLarge, message));
@@ -217,6 +266,10 @@ pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<E
         };
         entries.push(Entry { name: encode_segment(&name).into_owned(), collection });
     }
+    // Attributes of files that other programs have removed.
+    inodes.sort_unstable();
+    descriptions.retain(|(inode, _)| inodes.binary_search(inode).is_err());
+    descriptions.iter().for_each(|(_, file)| temporary::remove_forgotten(file));
     entries.sort_unstable();
     Ok(Some(entries))
 }

@@ -1,7 +1,7 @@
 //! The watched directories, and the events that the system reports for them.
 
 use super::place::DiskFault;
-use super::temporary::is_temporary;
+use super::temporary::is_own;
 use crate::{Kind, Reference, WATCHED_DIRECTORIES, Watchers};
 use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
@@ -211,8 +211,8 @@ impl Tree {
     /// Determines what happened to a path and reports it. The current state decides, since events
     /// may be late.
     fn look(&mut self, path: &Path, kind: &EventKind) {
-        let temporary = path.file_name().and_then(|name| name.to_str()).is_none_or(is_temporary);
-        if temporary || !self.is_concerned(path) {
+        let is_hidden = path.file_name().and_then(|name| name.to_str()).is_none_or(is_own);
+        if is_hidden || !self.is_concerned(path) {
             return;
         }
         match path.symlink_metadata() {
@@ -296,7 +296,7 @@ impl Tree {
 
     fn tell(&self, path: &Path, tell: fn(&Watchers, &Reference)) {
         let name = path.file_name().and_then(|name| name.to_str());
-        if let (Some(text), false) = (path.to_str(), name.is_none_or(is_temporary)) {
+        if let (Some(text), false) = (path.to_str(), name.is_none_or(is_own)) {
             tell(&self.watchers, &Reference::from_path(text));
         }
     }

@@ -1,11 +1,12 @@
 //! Writing files: whole or not at all.
 
 use super::append::Appending;
+use super::attributes::{self, Beside, FileAttributes};
 use super::blocking::blocking;
 use super::changing::Changing;
 use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
 use super::read::{self, CHUNK};
-use super::temporary::temporary_name;
+use super::temporary::{Temporary, temporary_name};
 use crate::{
     Body, ByteStream, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Outcome, Reference,
     Verb,
@@ -26,6 +27,7 @@ pub(super) async fn put(
     only_if: Option<Condition>,
 ) -> Result<bool, Error> {
     let fault = |fault: DiskFault| fault.into_error(Verb::Put, &reference);
+    let attributes = FileAttributes::of(content.attributes(), reference.path());
     let (stream, whole) = match content.body {
         Body::Stream(stream, _) => (Some(stream), Bytes::new()),
         Body::Lazy(lazy) => match lazy.stream(Form::Text) {
@@ -42,7 +44,8 @@ pub(super) async fn put(
     let given_up = GivenUp::default();
     let wanted = given_up.0.clone();
     let Some(stream) = stream else {
-        let write = move || begin()?.write(&whole)?.finish(&wanted, only_if.as_ref());
+        let write =
+            move || begin()?.write(&whole)?.finish(attributes.as_ref(), &wanted, only_if.as_ref());
         return blocking(write).await?.map_err(fault);
     };
     // The first chunk is awaited before anything is made: a stream that fails at once costs the
@@ -66,7 +69,10 @@ pub(super) async fn put(
             break;
         }
     }
-    let finish = move || draft.map_or(Ok(false), |draft| draft.finish(&wanted, only_if.as_ref()));
+    let finish = move || match draft {
+        Some(draft) => draft.finish(attributes.as_ref(), &wanted, only_if.as_ref()),
+        None => Ok(false),
+    };
     blocking(finish).await?.map_err(fault)
 }
 
@@ -110,16 +116,6 @@ struct Draft {
     target: PathBuf,
 }
 
-/// Removes its file when it is dropped.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // A failure here leaves nothing to do; listings hide the file.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 impl Draft {
     fn begin(place: ResolvedPath) -> Result<Self, DiskFault> {
         if place.slash && !place.root {
@@ -152,13 +148,21 @@ impl Draft {
         Ok(self)
     }
 
-    /// Flushes the file and renames it, unless the put was given up. Answers whether nothing was
-    /// there before.
+    /// Flushes the file with its attributes and renames it, unless the put was given up. Answers
+    /// whether nothing was there before.
     fn finish(
         self,
+        attributes: Option<&FileAttributes>,
         given_up: &Mutex<bool>,
         only_if: Option<&Condition>,
     ) -> Result<bool, DiskFault> {
+        let beside = match attributes {
+            Some(attributes) => {
+                attributes::store(attributes, &self.file, above(&self.temporary.0))?
+            }
+            None => None,
+        };
+        beside.as_ref().map_or(Ok(()), |beside| beside.mark(&self.file))?;
         self.file.sync_all()?;
         let given_up = given_up.lock().unwrap_or_else(PoisonError::into_inner);
         if *given_up {
@@ -166,19 +170,23 @@ impl Draft {
         }
         let changing = Changing::begin(&self.target);
         changing.check(&self.target, only_if)?;
-        let created = !self.target.exists();
-        if created {
+        let before = self.target.metadata().ok();
+        if before.is_none() {
             make_directories(above(&self.target))?;
         }
+        beside.as_ref().map_or(Ok(()), |beside: &Beside| beside.put_in(above(&self.target)))?;
         match only_if {
             Some(Condition::Absent) => self.put_in_empty_place()?,
             _ => fs::rename(&self.temporary.0, &self.target)?,
+        }
+        if let Some(before) = &before {
+            attributes::remove_beside(&self.target, before);
         }
         drop(changing);
         // A caller that gives up from here on need not wait for the disk.
         drop(given_up);
         flush_directory(above(&self.target))?;
-        Ok(created)
+        Ok(before.is_none())
     }
 }
 
@@ -200,12 +208,12 @@ impl Draft {
     }
 }
 
-fn above(path: &Path) -> &Path {
+pub(super) fn above(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
 }
 
 /// Makes a directory and those above it that are missing, each flushed to the disk.
-fn make_directories(directory: &Path) -> Result<(), DiskFault> {
+pub(super) fn make_directories(directory: &Path) -> Result<(), DiskFault> {
     let missing: Vec<&Path> = directory
         .ancestors()
         .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
@@ -218,7 +226,7 @@ fn make_directories(directory: &Path) -> Result<(), DiskFault> {
 }
 
 /// Flushes the names in a directory to the disk: a file is only safe when its name is.
-fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
+pub(super) fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     match File::open(directory) {
         Ok(directory) => Ok(directory.sync_all()?),
@@ -230,11 +238,11 @@ fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
     }
 }
 
-fn dangling() -> DiskFault {
+pub(super) fn dangling() -> DiskFault {
     DiskFault::Refused(Kind::Conflict, "a link that leads nowhere is in this place")
 }
 
-fn blocked() -> DiskFault {
+pub(super) fn blocked() -> DiskFault {
     DiskFault::Refused(Kind::Conflict, "a part of the path is not a directory")
 }
 
@@ -299,6 +307,41 @@ pub(super) fn make_directory(root: &Root, reference: &Reference) -> Result<bool,
     }
 }
 
+/// Replaces the attributes of a file.
+pub(super) fn annotate(
+    root: &Root,
+    reference: &Reference,
+    attributes: Option<FileAttributes>,
+    only_if: Option<&Condition>,
+) -> Result<(), DiskFault> {
+    let missing = || DiskFault::Refused(Kind::NotFound, "there is no file to give attributes to");
+    let place = root.place(reference, true)?;
+    match place.found {
+        PathTarget::File(_) if !place.slash => {}
+        PathTarget::Directory => return Err(DiskFault::directory()),
+        PathTarget::Special => return Err(DiskFault::special()),
+        _ => return Err(missing()),
+    }
+    let changing = Changing::begin(&place.path);
+    changing.check(&place.path, only_if)?;
+    let opened = read::open(&place.path, OpenOptions::new().read(true))?;
+    let (file, facts) = opened.ok_or_else(missing)?;
+    match attributes {
+        None => attributes::clear(&file, &place.path)?,
+        Some(new) => match attributes::store(&new, &file, above(&place.path))? {
+            None => attributes::remove_beside(&place.path, &facts),
+            // The mark comes last: until then the old attributes count.
+            Some(beside) => {
+                beside.put_in(above(&place.path))?;
+                beside.mark(&file)?;
+            }
+        },
+    }
+    drop(changing);
+    file.sync_all()?;
+    flush_directory(above(&place.path))
+}
+
 /// Removes a file, a link or an empty directory. Answers whether it was there.
 pub(super) fn delete(
     root: &Root,
@@ -315,7 +358,9 @@ pub(super) fn delete(
         PathTarget::Missing(_) | PathTarget::Blocked => return Ok(false),
         PathTarget::Special => return Err(DiskFault::special()),
         PathTarget::File(_) | PathTarget::Link if place.slash => return Ok(false),
-        PathTarget::File(_) | PathTarget::Link => fs::remove_file(&place.path),
+        PathTarget::File(facts) => fs::remove_file(&place.path)
+            .inspect(|()| attributes::remove_beside(&place.path, &facts)),
+        PathTarget::Link => fs::remove_file(&place.path),
         PathTarget::Directory => fs::remove_dir(&place.path),
     };
     drop(changing);

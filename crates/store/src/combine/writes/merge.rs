@@ -88,7 +88,7 @@ impl Layer for Merge {
         let putting = Putting::begin(&self.puts, reference);
         let (source, on) = (self.source.clone(), reference.clone());
         let context = context.clone();
-        let reading = Context { known: None, ..context.clone() };
+        let reading = Context { known: None, attributes: true, ..context.clone() };
         let mut put = Box::pin(async move {
             // Read before the lock is taken, so that a slow upload does not block other puts.
             let content = content.collected(COLLECT_LIMIT).await?;

@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::{Context, Disk, Kind, Reference, Result, Store};
+use crate::{Disk, EntityTag, Kind, Reference, Result, Store};
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -269,8 +269,8 @@ fn some_files_are_not_kept() {
 fn nothing_is_kept_for_longer_than_a_moment() {
     let Some(site) = Site::keeping("a") else { return };
     let (kept, quick) = (&site.disk.kept, &site.disk.root.quick);
-    assert!(kept.get(quick, "a", None, Instant::now()).is_some());
-    assert!(kept.get(quick, "a", None, Instant::now() + HOUR).is_none());
+    assert!(kept.get(quick, "a", &Context::default(), Instant::now()).is_some());
+    assert!(kept.get(quick, "a", &Context::default(), Instant::now() + HOUR).is_none());
     assert!(!site.is_kept("a"));
     assert_eq!(ContentCache::default().trusted, Duration::from_secs(1));
 }
@@ -283,7 +283,7 @@ fn what_is_kept_is_bounded() {
     let (small, large) = (Content::bytes("x"), Content::bytes(vec![b'x'; 64 << 10]));
     for (content, count) in [(&small, 3 * FILES), (&large, 1_000)] {
         for number in 0..count {
-            kept.put(&format!("file {number}"), &metadata, content, ReadMoment::now());
+            kept.put(&format!("file {number}"), &metadata, content, false, ReadMoment::now());
             let files = kept.files.borrow();
             assert!(files.len() <= FILES && kept.bytes.get() <= BYTES);
             if number % 997 == 0 {

@@ -273,7 +273,9 @@ impl CacheState {
             self.follow();
             calm && self.writes_begun.get() == begun && self.is_told()
         };
-        let Some(content) = self.source.get(reference, context).await? else {
+        // Later readers may want the attributes.
+        let asking = Context { attributes: true, ..context.clone() };
+        let Some(content) = self.source.get(reference, &asking).await? else {
             if quiet() && self.held.borrow_mut().remove(name) {
                 self.remove(vec![name.into()]).await?;
             }

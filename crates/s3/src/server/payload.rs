@@ -1,0 +1,8 @@
+//! Bodies of requests: how they are framed, and checks of what arrives.
+
+pub(crate) mod asked;
+pub(crate) mod body;
+pub(crate) mod checksum;
+pub(crate) mod chunked;
+pub(crate) mod form_file;
+pub(crate) mod plan;

@@ -1,0 +1,109 @@
+//! Moving files: one rename, with the attributes.
+
+use super::attributes::{move_beside, remove_beside};
+use super::changing::Changing;
+use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
+use super::write::{above, blocked, dangling, flush_directory, make_directories};
+use crate::{Condition, Kind, Reference};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Renames a file or a link. Answers whether there was one.
+///
+/// Attributes beside the file are in both directories during the rename, so that a killed process
+/// leaves them with the file, wherever it is.
+pub(super) fn relocate(
+    root: &Root,
+    from: &Reference,
+    to: &Reference,
+    only_if: Option<&Condition>,
+) -> Result<bool, DiskFault> {
+    let (source, target) = (root.place(from, false)?, root.place(to, true)?);
+    let facts = match &source.found {
+        PathTarget::Missing(_) | PathTarget::Blocked => return Ok(false),
+        PathTarget::File(_) | PathTarget::Link if source.slash => return Ok(false),
+        PathTarget::Directory => return Err(DiskFault::directory()),
+        PathTarget::Special => return Err(DiskFault::special()),
+        PathTarget::File(facts) => Some(facts),
+        PathTarget::Link => None,
+    };
+    check_target(&target)?;
+    let changing = Changing::begin_two(&source.path, &target.path);
+    changing.check(&target.path, only_if)?;
+    if source.path == target.path {
+        return Ok(true);
+    }
+    let replaced = target.path.symlink_metadata().ok();
+    if replaced.is_none() {
+        make_directories(above(&target.path))?;
+    }
+    let beside = match facts {
+        Some(facts) => move_beside(&source.path, &target.path, facts)?,
+        None => None,
+    };
+    if !rename(&source.path, &target.path, only_if)? {
+        return Ok(false);
+    }
+    if let Some(old) = beside {
+        let _ = fs::remove_file(old);
+    }
+    if let Some(replaced) = &replaced {
+        remove_beside(&target.path, replaced);
+    }
+    drop(changing);
+    flush_directory(above(&target.path))?;
+    if above(&source.path) != above(&target.path) {
+        flush_directory(above(&source.path))?;
+    }
+    Ok(true)
+}
+
+fn check_target(target: &ResolvedPath) -> Result<(), DiskFault> {
+    match &target.found {
+        PathTarget::Directory => Err(DiskFault::directory()),
+        PathTarget::Special => Err(DiskFault::special()),
+        PathTarget::Blocked => Err(blocked()),
+        PathTarget::Link => Err(dangling()),
+        PathTarget::Missing(_) | PathTarget::File(_) if target.slash => {
+            let message = "a path that ends in a slash is a directory; leave the slash out";
+            Err(DiskFault::Refused(Kind::Conflict, message))
+        }
+        PathTarget::Missing(_) | PathTarget::File(_) => Ok(()),
+    }
+}
+
+/// Answers whether there was something to rename.
+fn rename(from: &Path, to: &Path, only_if: Option<&Condition>) -> Result<bool, DiskFault> {
+    match renamed(from, to, matches!(only_if, Some(Condition::Absent))) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            Err(DiskFault::Condition(Condition::Absent))
+        }
+        Err(error) if error.kind() == ErrorKind::CrossesDevices => {
+            let message = "the two places are on different file systems; copy and delete";
+            Err(DiskFault::Refused(Kind::NotAllowed, message))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Onto nothing, whichever process may create the target first, where the system can promise that.
+#[cfg(target_os = "linux")]
+fn renamed(from: &Path, to: &Path, onto_nothing: bool) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    if onto_nothing {
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            done => return Ok(done?),
+        }
+    }
+    fs::rename(from, to)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn renamed(from: &Path, to: &Path, _: bool) -> std::io::Result<()> {
+    fs::rename(from, to)
+}
