@@ -75,8 +75,7 @@ impl BucketRun<'_> {
         let after = positions.borrow_mut().remove(self.bucket);
         let has_versions = self.record.versioning != Default::default();
         let prefix = self.rules.common_prefix();
-        let mut walk =
-            self.catalog.walk(self.bucket, prefix, after.as_deref(), has_versions, KEYS);
+        let mut walk = self.catalog.walk(self.bucket, prefix, after.as_deref(), has_versions, KEYS);
         for count in 0..KEYS {
             let Some(listed) = walk.next().await? else { return self.abort_uploads().await };
             self.expire_key(&listed).await?;
@@ -114,8 +113,13 @@ impl BucketRun<'_> {
                 _ if name.is_marker => {
                     let tags = Tagging::default();
                     let modified = name.id.time();
-                    let version =
-                        LifecycleVersion { key: &listed.key, size: 0, tags: &tags, modified, state };
+                    let version = LifecycleVersion {
+                        key: &listed.key,
+                        size: 0,
+                        tags: &tags,
+                        modified,
+                        state,
+                    };
                     if self.rules.expires(&version, self.now) {
                         self.remove(&listed.key, &name.version()).await?;
                     }

@@ -135,7 +135,7 @@ impl S3Service {
 
 /// Checks whether a request may go on to its operation.
 fn admit(call: &S3Call, route: &Route) -> S3Result<()> {
-    let action = route.action(call.parameter("versionId").is_some());
+    let action = route.action(call.value("versionId").is_some());
     if route.is_without_bucket() {
         return authorize_service(&permit::question(call, action, None));
     }

@@ -4,8 +4,8 @@ use super::{Catalog, layout};
 use crate::server::bucket::record::BucketRecord;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use runnel_store::{
-    COLLECT_LIMIT, Condition, Content, Context, EntityTag, Entry, Error, KeyRange, Kind,
-    Reference, Result, list_keys,
+    COLLECT_LIMIT, Condition, Content, Context, EntityTag, Entry, Error, KeyRange, Kind, Reference,
+    Result, list_keys,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;

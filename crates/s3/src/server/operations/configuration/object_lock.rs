@@ -21,7 +21,8 @@ pub(crate) async fn put_object_lock(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let versioning = call.record()?.versioning;
     let lock = ObjectLockConfiguration::parse(&call.document().await?)?;
     if versioning != Versioning::Enabled {
-        let words = "Versioning must be 'Enabled' on the bucket to apply a Object Lock configuration";
+        let words =
+            "Versioning must be 'Enabled' on the bucket to apply a Object Lock configuration";
         return Err(S3Fault::new(FaultCode::InvalidBucketState).because(words));
     }
     change(&call, StatusCode::OK, |record| record.object_lock = Some(lock)).await

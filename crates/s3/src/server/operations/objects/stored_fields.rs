@@ -47,8 +47,7 @@ impl StoredFields {
     }
 }
 
-/// The object of a request, or the answer where there is none. An empty version is the current one,
-/// which some clients send.
+/// The object of a request, or the answer where there is none.
 pub(crate) async fn find_for(call: &S3Call) -> S3Result<Result<Box<Found>, S3Reply>> {
     let version = call.version()?;
     find_object(call, version).await
