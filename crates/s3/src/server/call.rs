@@ -3,7 +3,7 @@
 use super::access::users::{Requester, Users};
 use super::bucket::record::BucketRecord;
 use super::bucket::versioning::Versioning;
-use super::catalog::Catalog;
+use super::catalog::state::Catalog;
 use super::fault::{FaultCode, S3Fault, S3Result};
 use super::payload::body::{BodyOptions, PayloadBody, body};
 use super::payload::checksum::ChecksumAlgorithm;
@@ -44,7 +44,7 @@ pub(crate) struct S3Call {
     pub(crate) query: Vec<(String, String)>,
     pub(crate) headers: HeaderMap,
     pub(crate) requester: Requester,
-    /// The record of the bucket, for requests to one that exists.
+    /// The record of the bucket, where it exists.
     pub(crate) record: Option<Rc<BucketRecord>>,
     pub(crate) body: RefCell<Option<CallBody>>,
     pub(crate) request_id: String,

@@ -10,27 +10,7 @@ pub(crate) mod key_walk;
 pub(crate) mod layout;
 pub(crate) mod object_commit;
 pub(crate) mod object_lookup;
+pub(crate) mod state;
 pub(crate) mod uploads;
 pub(crate) mod version_id;
 pub(crate) mod version_name;
-
-use buckets::BucketCache;
-use contents::ContentStore;
-use runnel_store::Store;
-use std::rc::Rc;
-
-/// Buckets and objects in a store.
-pub(crate) struct Catalog {
-    pub(crate) contents: ContentStore,
-    buckets: BucketCache,
-    /// Who owns folders that nobody made a bucket of.
-    owner: String,
-}
-
-impl Catalog {
-    /// A catalog of what is in a store, and below it of everything else.
-    pub(crate) fn new(store: Rc<dyn Store>, owner: String) -> Self {
-        let contents = ContentStore::new(store);
-        Catalog { contents, buckets: BucketCache::default(), owner }
-    }
-}

@@ -69,7 +69,7 @@ enum Scope {
 }
 
 /// One row of the table. The first that fits counts.
-pub(crate) struct Route {
+pub(crate) struct S3Route {
     scope: Scope,
     method: &'static str,
     /// Parameters that the request has.
@@ -88,7 +88,7 @@ pub(crate) struct Route {
 macro_rules! routes {
     ($($method:ident $scope:ident [$($parameter:literal)*] $($header:literal)? =>
         $operation:ident $action:literal $(| $version:literal)? $run:path;)*) => {
-        &[$(Route {
+        &[$(S3Route {
             scope: Scope::$scope,
             method: stringify!($method),
             parameters: &[$($parameter),*],
@@ -103,7 +103,7 @@ macro_rules! routes {
     (@option $value:literal) => { Some($value) };
 }
 
-static ROUTES: &[Route] = routes! {
+static ROUTES: &[S3Route] = routes! {
     GET Service [] => ListBuckets "s3:ListAllMyBuckets" list_buckets;
 
     GET Bucket ["acl"] => GetBucketAcl "s3:GetBucketAcl" get_bucket_acl;
@@ -196,7 +196,7 @@ static ROUTES: &[Route] = routes! {
     PUT Object [] => PutObject "s3:PutObject" put_object;
 };
 
-/// Parameters that select something of a bucket or an object. One that no row has is not implemented.
+/// Parameters that select something of a bucket or an object. Those without a row are not implemented.
 const SUBRESOURCES: [&str; 32] = [
     "accelerate",
     "acl",
@@ -240,7 +240,7 @@ pub(crate) fn find(
     method: &Method,
     target: &S3Target,
     headers: &HeaderMap,
-) -> S3Result<&'static Route> {
+) -> S3Result<&'static S3Route> {
     let scope = match (target.bucket.is_empty(), target.key.is_empty()) {
         (true, _) => Scope::Service,
         (false, true) => Scope::Bucket,
@@ -249,7 +249,7 @@ pub(crate) fn find(
     let has = |name: &str| target.query.iter().any(|(known, _)| known == name);
     refuse_combinations(method, scope, &has, headers)?;
     let subresource = SUBRESOURCES.into_iter().find(|name| has(name));
-    let fits = |route: &&Route| {
+    let fits = |route: &&S3Route| {
         route.scope == scope
             && route.method == method.as_str()
             && route.parameters.iter().all(|name| has(name))
@@ -309,7 +309,7 @@ fn refuse_combinations(
     Ok(())
 }
 
-impl Route {
+impl S3Route {
     /// The action of policies for a request, which can be one on a version. Empty where the operation
     /// asks by itself.
     pub(crate) fn action(&self, has_version: bool) -> &'static str {

@@ -1,17 +1,17 @@
 //! One request: who asks for what, whether that is allowed, the operation, and the answer.
 
-use super::access::authorize::authorize_service;
+use super::access::authorize::{authorize_service, check_operation};
 use super::access::users::Users;
 use super::bucket::cors;
 use super::bucket::record::BucketRecord;
 use super::call::{ANONYMOUS, CallBody, S3Call, ServerState, no_such_bucket};
-use super::catalog::Catalog;
+use super::catalog::state::Catalog;
 use super::catalog::version_id::random;
 use super::fault::{FaultCode, S3Fault, S3Result};
 use super::options::S3ServiceOptions;
 use super::permit;
 use super::reply::S3Reply;
-use super::route::{self, Route};
+use super::route::{self, S3Route};
 use super::target::S3Target;
 use crate::signature::verify::{SignedHead, verify};
 use http::{HeaderMap, Method, StatusCode};
@@ -134,7 +134,7 @@ impl S3Service {
 }
 
 /// Checks whether a request may go on to its operation.
-fn admit(call: &S3Call, route: &Route) -> S3Result<()> {
+fn admit(call: &S3Call, route: &S3Route) -> S3Result<()> {
     let action = route.action(call.value("versionId").is_some());
     if route.is_without_bucket() {
         return authorize_service(&permit::question(call, action, None));
@@ -146,7 +146,7 @@ fn admit(call: &S3Call, route: &Route) -> S3Result<()> {
     }
     // An operation on many objects asks for each.
     match action {
-        "" => Ok(()),
+        "" => check_operation(&permit::question(call, action, None)),
         action => permit::check(call, action, &call.key),
     }
 }

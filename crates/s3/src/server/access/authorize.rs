@@ -89,6 +89,14 @@ pub(crate) fn authorize_service(question: &AccessQuestion<'_>) -> S3Result<()> {
     if may { Ok(()) } else { Err(FaultCode::AccessDenied.into()) }
 }
 
+/// Refuses an operation that nobody may do without a signature, where its actions are asked for later.
+pub(crate) fn check_operation(question: &AccessQuestion<'_>) -> S3Result<()> {
+    match question.is_root() || question.user.is_some() {
+        true => Ok(()),
+        false => check_anonymous(question.operation),
+    }
+}
+
 /// Whether a requester who asks for it may override a retention in mode GOVERNANCE: an admin, the owner,
 /// and everybody else with the permission.
 pub(crate) fn may_bypass_governance(question: &AccessQuestion<'_>, bucket: &BucketRecord) -> bool {

@@ -1,14 +1,13 @@
 //! Buckets: a record for each that was made, and a bucket for each folder that is there.
 
-use super::{Catalog, layout};
+use super::layout;
+use super::state::{ATTEMPTS, Catalog};
 use crate::server::bucket::record::BucketRecord;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use runnel_store::{
-    COLLECT_LIMIT, Condition, Content, Context, EntityTag, Entry, Error, KeyRange, Kind, Reference,
-    Result, list_keys,
+    COLLECT_LIMIT, Condition, Content, Context, Entry, Error, KeyRange, Kind, Reference, Result,
+    list_keys,
 };
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Records that a worker remembers with their validators.
@@ -16,10 +15,6 @@ const REMEMBERED: usize = 1_024;
 
 /// Collections in collections that are removed with a bucket.
 const DEPTH: usize = 512;
-
-/// Records that were read, by bucket, with the validators that they had then.
-#[derive(Default)]
-pub(super) struct BucketCache(RefCell<HashMap<String, (EntityTag, Rc<BucketRecord>)>>);
 
 impl Catalog {
     /// The record of a bucket, if there is one.
@@ -66,7 +61,7 @@ impl Catalog {
         name: &str,
         change: impl Fn(&mut BucketRecord) -> S3Result<()>,
     ) -> S3Result<()> {
-        for _ in 0..super::object_commit::ATTEMPTS {
+        for _ in 0..ATTEMPTS {
             let _alone = super::key_locks::lock("", name).await;
             let Some(present) = self.bucket(name).await? else {
                 return Err(S3Fault::new(FaultCode::NoSuchBucket).with("BucketName", name));
@@ -139,7 +134,7 @@ impl Catalog {
         self.contents.store.put(&at, content, &context).await.map(drop)
     }
 
-    /// The record of a folder that nobody made a bucket of.
+    /// The record of a folder without one.
     fn folder_record(&self) -> Rc<BucketRecord> {
         Rc::new(BucketRecord::new(self.owner.clone(), 0))
     }
@@ -176,7 +171,7 @@ impl Catalog {
         let mut left = vec![(at.clone(), false)];
         while let Some((collection, is_empty)) = left.pop() {
             if is_empty || left.len() > DEPTH {
-                // One that got an object meanwhile stays.
+                // A collection that got an object meanwhile stays.
                 let _ = self.contents.store.delete(&collection, &context).await;
                 continue;
             }

@@ -17,7 +17,7 @@ const BELONGS_TO: &str = "s3-content";
 /// A store of content with attributes.
 pub(crate) struct ContentStore {
     pub(super) store: Rc<dyn Store>,
-    /// Whether the store moves content in one step, as far as was seen.
+    /// Whether the store moves content in one step; false after it refused to.
     relocates: Cell<bool>,
 }
 
@@ -33,7 +33,7 @@ impl ContentStore {
         at: &Reference,
         known: Option<EntityTag>,
     ) -> Result<Option<Content>> {
-        let context = Context { known, ..Context::default() };
+        let context = Context { known, attributes: true, ..Context::default() };
         let found = match self.store.get(at, &context).await {
             Ok(Some(content)) => content,
             Ok(None) => return Ok(None),

@@ -1,8 +1,9 @@
 //! The keys of a bucket in byte order: those that are plain paths and those that are not, merged, and
 //! the versions of each.
 
+use super::layout;
+use super::state::Catalog;
 use super::version_name::VersionName;
-use super::{Catalog, layout};
 use runnel_store::{Context, Key, KeyRange, LISTED_KEYS, Reference, Result, Store, list_keys};
 use std::collections::VecDeque;
 use std::rc::Rc;

@@ -185,7 +185,7 @@ pub(crate) fn read_hex_path(path: &str) -> Option<(String, &str)> {
         .filter(|&digit| digit != '/')
         .map(|digit| digit.to_digit(16).map(|digit| digit as u8))
         .collect::<Option<_>>()?;
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     let bytes = digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect();

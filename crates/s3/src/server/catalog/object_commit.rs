@@ -6,18 +6,16 @@
 
 use super::attributes::{MODIFIED, OWNER, VERSION, milliseconds};
 use super::object_lookup::{Found, Lookup};
+use super::state::{ATTEMPTS, Catalog};
 use super::version_id::VersionId;
 use super::version_name::VersionName;
-use super::{Catalog, key_locks, layout};
+use super::{key_locks, layout};
 use crate::server::bucket::versioning::Versioning;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use bytes::Bytes;
 use runnel_store::{Attributes, Body, Condition, Content, Error, Kind, Metadata, Reference};
 use std::rc::Rc;
 use std::time::SystemTime;
-
-/// How often a commit begins again because another process changed the object meanwhile.
-pub(super) const ATTEMPTS: usize = 16;
 
 /// An object that is complete and not yet in its place.
 pub(crate) struct Draft {

@@ -5,9 +5,10 @@
 
 use super::attributes::ObjectInfo;
 use super::contents;
+use super::layout;
+use super::state::Catalog;
 use super::version_id::VersionId;
 use super::version_name::VersionName;
-use super::{Catalog, layout};
 use crate::server::fault::S3Result;
 use runnel_store::{Body, Content, Context, Error, Key, KeyRange, Reference, list_keys};
 use std::time::SystemTime;

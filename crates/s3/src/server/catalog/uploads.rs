@@ -5,8 +5,9 @@
 
 use super::attributes::{ETAG, MODIFIED, SIZE, StoredChecksum};
 use super::contents::{parse_record, write_record};
+use super::layout;
+use super::state::Catalog;
 use super::version_id::{VersionId, random};
-use super::{Catalog, layout};
 use crate::server::fault::S3Result;
 use runnel_store::{
     COLLECT_LIMIT, Content, Context, KeyRange, Metadata, Reference, Result, list_keys,

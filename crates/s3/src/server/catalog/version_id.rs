@@ -41,7 +41,7 @@ impl VersionId {
 
     /// Reads the text of one; letters of both cases count.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        if text.len() != LENGTH || !text.as_bytes().first().is_some_and(|first| *first <= b'7') {
+        if text.len() != LENGTH || text.as_bytes().first().is_none_or(|first| *first > b'7') {
             return None;
         }
         let digit = |byte: u8| DIGITS.iter().position(|&digit| digit == byte.to_ascii_uppercase());

@@ -2,10 +2,10 @@
 //! store, so that memory does not grow with it.
 
 use crate::server::call::S3Call;
-use crate::server::catalog::Catalog;
 use crate::server::catalog::attributes::milliseconds;
 use crate::server::catalog::attributes::{CHECKSUM, ETAG, MODIFIED, SIZE, StoredChecksum};
 use crate::server::catalog::object_commit::DraftContent;
+use crate::server::catalog::state::Catalog;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::payload::body::PayloadBody;
 use crate::server::payload::checksum::ChecksumAlgorithm;

@@ -1,4 +1,4 @@
-//! CreateBucket: a new bucket of the requester, with an ACL, tags and object lock where it says so.
+//! CreateBucket: a new bucket of the requester, perhaps with an ACL, tags and object lock.
 
 use crate::server::bucket::acl::AccessControlList;
 use crate::server::bucket::object_lock::ObjectLockConfiguration;
@@ -52,12 +52,13 @@ pub(crate) async fn create_bucket(call: Rc<S3Call>) -> S3Result<S3Reply> {
 /// The ACL and the ownership of objects, which have to fit each other.
 fn set_access(call: &S3Call, record: &mut BucketRecord) -> S3Result<()> {
     let list = AccessControlList::from_headers(&call.headers)?;
-    let is_private = call.header("x-amz-acl").is_none_or(|canned| canned == "private");
     if let Some(rule) = call.header("x-amz-object-ownership") {
         record.ownership = Some(ObjectOwnership::from_header(rule)?);
     }
     let Some(list) = list else { return Ok(()) };
-    if !record.has_acls() && !(is_private && list.grants.is_empty()) {
+    let canned = call.header("x-amz-acl");
+    let is_default = canned == Some("private") && list.grants.is_empty();
+    if !(record.has_acls() || is_default) {
         return Err(FaultCode::InvalidBucketAclWithObjectOwnership.into());
     }
     record.acl = list;

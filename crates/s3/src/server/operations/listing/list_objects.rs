@@ -21,7 +21,7 @@ struct ObjectPage {
     next: Option<String>,
 }
 
-/// ListObjects, or ListObjectsV2 where the request says so.
+/// Answers ListObjects, or ListObjectsV2 for `list-type=2`.
 pub(crate) async fn list_objects(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let parameters = ListParameters::of(&call, "max-keys")?;
     call.record()?;

@@ -9,11 +9,12 @@ use crate::server::call::S3Call;
 use crate::server::catalog::attributes::{
     CHECKSUM, ETAG, MODIFIED, PARTS, SIZE, UPLOAD, milliseconds, write_parts,
 };
+use crate::server::catalog::key_locks;
 use crate::server::catalog::layout;
-use crate::server::catalog::object_commit::{Draft, DraftContent};
+use crate::server::catalog::object_commit::{CommitCheck, Draft, DraftContent};
 use crate::server::catalog::object_lookup::Found;
+use crate::server::catalog::state::Catalog;
 use crate::server::catalog::uploads::{UploadRecord, new_upload_id};
-use crate::server::catalog::{Catalog, key_locks};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::operations::objects::conditions::WriteConditions;
 use crate::server::operations::objects::copy_object::as_stream;
@@ -43,7 +44,7 @@ pub(crate) async fn complete_upload(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let kind = call.header("x-amz-checksum-type").map(read_checksum_type).transpose()?;
     call.record()?;
     let id = call.parameter("uploadId").unwrap_or_default().to_string();
-    // One completion at a time; the second one finds the object of the first.
+    // Completions of an upload are serialized: the second one finds the object of the first.
     let _alone = key_locks::lock(&call.bucket, &id).await;
     let upload = match find_upload(&call).await {
         Err(fault) if fault.code == FaultCode::NoSuchUpload => {
@@ -152,7 +153,7 @@ fn check_whole(
     let (Some((algorithm, mut text)), Some(own)) = (given, &joined.checksum) else {
         return Ok(());
     };
-    // A checksum of another algorithm, or one that the upload did not ask for, is not looked at.
+    // A checksum of another algorithm than that of the upload does not count.
     if !joined.is_own || algorithm != own.algorithm {
         return Ok(());
     }
@@ -200,8 +201,7 @@ async fn commit(
         attributes: fields.attributes,
     };
     let check = |present: Option<&Found>| conditions.map_or(Ok(()), |all| all.check(present));
-    let check: Option<&dyn Fn(Option<&Found>) -> S3Result<()>> =
-        if conditions.is_some() { Some(&check) } else { None };
+    let check: Option<CommitCheck<'_>> = if conditions.is_some() { Some(&check) } else { None };
     let committed = catalog.commit(&call.bucket, &call.key, call.versioning(), draft, check).await;
     if committed.is_err() {
         let _ = catalog.contents.remove(&staged, None).await;

@@ -69,7 +69,7 @@ pub(crate) fn read_parts(document: &[u8]) -> S3Result<Vec<NamedPart>> {
     Ok(named)
 }
 
-/// The tag of an object of these parts, as far as the client's tags are right.
+/// The tag of an object of these parts, by the tags that the client names.
 pub(crate) fn etag_of(named: &[NamedPart]) -> String {
     joined_etag(named.iter().map(|part| part.etag.as_str()), named.len())
 }

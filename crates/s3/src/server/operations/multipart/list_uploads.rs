@@ -71,7 +71,10 @@ async fn read_page(
     let mut passed = parameters.common_prefix(key_marker).filter(|prefix| *prefix == key_marker);
     let passed = passed.take().map(String::from);
     let catalog = &call.state.catalog;
-    while parameters.limit > 0 {
+    if parameters.limit == 0 {
+        return Ok(page);
+    }
+    loop {
         let from = after.as_ref().map(|(key, id)| (key.as_str(), id.as_deref()));
         let limit = parameters.limit;
         let uploads = catalog.uploads(&call.bucket, &parameters.prefix, from, limit).await?;

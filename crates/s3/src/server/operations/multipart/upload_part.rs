@@ -2,10 +2,10 @@
 
 use super::create::{UploadChecksum, find_upload};
 use crate::server::call::{S3Call, invalid_argument};
-use crate::server::catalog::Catalog;
 use crate::server::catalog::attributes::StoredChecksum;
 use crate::server::catalog::layout;
 use crate::server::catalog::object_commit::DraftContent;
+use crate::server::catalog::state::Catalog;
 use crate::server::catalog::uploads::{PartRecord, UploadRecord};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::operations::objects::copy_object::{as_stream, result};
@@ -44,7 +44,7 @@ pub(crate) async fn upload_part(call: Rc<S3Call>) -> S3Result<S3Reply> {
     keep(&call, &upload, number, received, data, asked.algorithm().is_some()).await?;
     let mut reply = S3Reply::empty(StatusCode::OK);
     reply.set("etag", &format!("\"{etag}\""));
-    // A checksum that nobody asked for is not sent.
+    // The usual checksum of a part is internal.
     if let Some(checksum) = checksum
         && (wanted.is_some() || asked.algorithm().is_some())
     {

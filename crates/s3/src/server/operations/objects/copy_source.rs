@@ -1,4 +1,4 @@
-//! The source of a copy: another object, or a version of one, that the requester may read.
+//! The source of a copy: an object or a version, which the requester may read.
 
 use super::conditions::ReadConditions;
 use super::get_object::missing;

@@ -1,11 +1,11 @@
-//! PutObject: a new object in place of the one that is there.
+//! PutObject: a new object replaces the present one.
 
 use super::conditions::WriteConditions;
 use super::fields::NewFields;
 use crate::server::bucket::acl::check_object_headers;
 use crate::server::call::S3Call;
 use crate::server::catalog::layout;
-use crate::server::catalog::object_commit::{Draft, DraftContent};
+use crate::server::catalog::object_commit::{CommitCheck, Draft, DraftContent};
 use crate::server::catalog::object_lookup::Found;
 use crate::server::catalog::uploads::new_upload_id;
 use crate::server::fault::S3Result;
@@ -54,8 +54,7 @@ pub(crate) async fn commit_received(
     };
     let catalog = &call.state.catalog;
     let check = |present: Option<&Found>| conditions.map_or(Ok(()), |all| all.check(present));
-    let check: Option<&dyn Fn(Option<&Found>) -> S3Result<()>> =
-        if conditions.is_some() { Some(&check) } else { None };
+    let check: Option<CommitCheck<'_>> = if conditions.is_some() { Some(&check) } else { None };
     let committed = catalog.commit(&call.bucket, &call.key, call.versioning(), draft, check).await;
     if let (Err(_), Some(staged)) = (&committed, staged) {
         // What remains is removed later.
