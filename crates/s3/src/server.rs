@@ -4,7 +4,6 @@ pub(crate) mod access;
 pub(crate) mod bucket;
 pub(crate) mod call;
 pub(crate) mod catalog;
-pub(crate) mod expiry;
 pub(crate) mod fault;
 pub(crate) mod operations;
 pub(crate) mod options;

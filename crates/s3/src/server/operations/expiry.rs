@@ -2,17 +2,17 @@
 //!
 //! A run is bounded: it goes on in the next one where it ended. What object lock protects stays.
 
-use super::bucket::lifecycle::Lifecycle;
-use super::bucket::lifecycle::version::{LifecycleVersion, VersionState};
-use super::bucket::record::BucketRecord;
-use super::bucket::tagging::Tagging;
-use super::call::ServerState;
-use super::catalog::Catalog;
-use super::catalog::attributes::{MODIFIED, ObjectInfo};
-use super::catalog::key_walk::ListedKey;
-use super::catalog::object_lookup::Found;
-use super::fault::S3Result;
-use super::operations::objects::fields::{TAGS, protection_of};
+use super::objects::fields::{TAGS, protection_of};
+use crate::server::bucket::lifecycle::Lifecycle;
+use crate::server::bucket::lifecycle::version::{LifecycleVersion, VersionState};
+use crate::server::bucket::record::BucketRecord;
+use crate::server::bucket::tagging::Tagging;
+use crate::server::call::ServerState;
+use crate::server::catalog::attributes::{MODIFIED, ObjectInfo};
+use crate::server::catalog::key_walk::ListedKey;
+use crate::server::catalog::object_lookup::Found;
+use crate::server::catalog::state::Catalog;
+use crate::server::fault::{FaultCode, S3Result};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
@@ -151,13 +151,13 @@ impl BucketRun<'_> {
         // An object that was replaced meanwhile is young.
         let check = |present: Option<&Found>| match present {
             Some(found) if found.info.modified == modified => Ok(()),
-            _ => Err(super::fault::FaultCode::PreconditionFailed.into()),
+            _ => Err(FaultCode::PreconditionFailed.into()),
         };
         let (versioning, owner) = (self.record.versioning, &self.record.owner);
         let removed =
             self.catalog.remove_current(self.bucket, key, versioning, owner, &check).await;
         match removed {
-            Err(fault) if fault.code != super::fault::FaultCode::PreconditionFailed => Err(fault),
+            Err(fault) if fault.code != FaultCode::PreconditionFailed => Err(fault),
             _ => Ok(()),
         }
     }
@@ -169,7 +169,7 @@ impl BucketRun<'_> {
         };
         let removed = self.catalog.remove_version(self.bucket, key, version, &check).await;
         match removed {
-            Err(fault) if fault.code != super::fault::FaultCode::AccessDenied => Err(fault),
+            Err(fault) if fault.code != FaultCode::AccessDenied => Err(fault),
             _ => Ok(()),
         }
     }
