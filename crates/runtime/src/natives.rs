@@ -41,6 +41,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &values::forms::NATIVES,
         &tasks::NATIVES,
         &values::numbers::NATIVES,
+        &values::patterns::NATIVES,
         &values::secrets::NATIVES,
         &values::text::NATIVES,
         &watch::NATIVES,

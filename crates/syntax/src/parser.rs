@@ -4,7 +4,6 @@
 
 mod block;
 mod class;
-mod declared;
 mod definition;
 mod expression;
 mod literal;
@@ -12,6 +11,7 @@ mod method;
 mod number;
 mod object;
 mod path;
+mod pattern;
 mod property_path;
 mod recovery;
 mod signature;

@@ -1,8 +1,9 @@
-//! Natives on values: large integers, texts and bytes, JSON, secrets,
-//! and texts against types.
+//! Natives on values: large integers, texts and bytes, patterns, JSON, secrets, and texts against
+//! types.
 
 pub(crate) mod forms;
 pub(crate) mod json;
 pub(crate) mod numbers;
+pub(crate) mod patterns;
 pub(crate) mod secrets;
 pub(crate) mod text;

@@ -4,4 +4,5 @@ pub(crate) mod asked;
 pub(crate) mod body;
 pub(crate) mod checksum;
 pub(crate) mod chunked;
+pub(crate) mod form_file;
 pub(crate) mod plan;

@@ -6,6 +6,7 @@ mod blocking;
 mod buffer;
 mod changing;
 mod kept;
+mod keys;
 mod place;
 mod quick;
 mod read;
@@ -17,7 +18,7 @@ mod write;
 
 use crate::{
     Answer, Attributes, Body, Changes, Conditions, Confinement, Content, Context, Entry, Error,
-    Kind, Outcome, Reference, Result, Store, Value, Verb, Verbs, decode_segment,
+    KeyPage, KeyRange, Kind, Outcome, Reference, Result, Store, Value, Verb, Verbs, decode_segment,
 };
 use attributes::FileAttributes;
 use blocking::blocking;
@@ -202,6 +203,18 @@ impl Store for Disk {
         deleted.map(Outcome::deleted)
     }
 
+    fn keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let (range, attributes) = (range.clone(), context.attributes);
+        let page = self
+            .later(Verb::List, reference, move |root, on| keys::page(root, on, &range, attributes));
+        page.map(|page| Some(page.into_keys()))
+    }
+
     fn keeps_metadata(&self, _: &Reference) -> bool {
         true
     }
@@ -261,7 +274,7 @@ impl Store for Disk {
         Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
 
-    crate::without!(merge, keys, query, tables, as_any, sources);
+    crate::without!(merge, query, tables, as_any, sources);
 
     fn describe(&self) -> String {
         self.root.describe()

@@ -261,10 +261,10 @@ impl Store for Memory {
         &self,
         reference: &Reference,
         range: &KeyRange,
-        _: &Context,
+        context: &Context,
     ) -> Answer<Option<KeyPage>> {
-        let key = self.key(reference);
-        Answer::ok(Some(self.storage.read(|table| table.below(&key, range))))
+        let (key, metadata) = (self.key(reference), context.attributes);
+        Answer::ok(Some(self.storage.read(|table| table.below(&key, range, metadata))))
     }
 
     fn keeps_metadata(&self, _: &Reference) -> bool {

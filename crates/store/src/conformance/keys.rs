@@ -35,6 +35,7 @@ pub(super) async fn check(subject: &Subject) {
         subject.good("put into memory", copied);
     }
     check_ranges(subject, &memory, &names, &mut random).await;
+    check_facts(subject).await;
     let paths: Vec<String> = names.iter().map(|name| format!("{PLACE}/{name}")).collect();
     subject.clean(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
 }
@@ -86,6 +87,26 @@ async fn check_pages(
         let (Some(last), true) = (page.0.last(), page.1) else { return };
         range.after = Some(last.clone());
         expected = rest;
+    }
+}
+
+/// What a listing says of a key is what a read says.
+async fn check_facts(subject: &Subject) {
+    let context = Context { attributes: true, ..Context::default() };
+    let listed = list_keys(&subject.store, &at(PLACE), &KeyRange::default(), &context).await;
+    for key in subject.good("keys", listed).keys {
+        let path = format!("{PLACE}/{}", key.name);
+        let Some(content) = subject.content(&path).await else {
+            subject.fail(&format!("{path} is listed and missing"));
+        };
+        if key.entity_tag.is_some() {
+            let own = content.entity_tag.clone();
+            subject.same(&format!("the tag of {path}"), key.entity_tag, own);
+        }
+        let length = subject.good(&path, content.read(usize::MAX).await).len() as u64;
+        if key.length.is_some() {
+            subject.same(&format!("the length of {path}"), key.length, Some(length));
+        }
     }
 }
 

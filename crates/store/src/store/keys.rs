@@ -1,6 +1,7 @@
 //! Entries and pages of listings.
 
-use crate::EntityTag;
+use crate::{EntityTag, Metadata};
+use std::rc::Rc;
 use std::time::SystemTime;
 
 /// Most keys in one page of a listing.
@@ -44,6 +45,9 @@ pub struct Key {
     pub entity_tag: Option<EntityTag>,
     /// The time of its last change, where the store knows it.
     pub modified: Option<SystemTime>,
+    /// Its metadata ([`crate::Content::metadata`]), where the context asks for attributes and the
+    /// store knows them without a request for each key.
+    pub metadata: Option<Rc<Metadata>>,
 }
 
 /// One page of a listing, in byte order of the whole key.
@@ -58,7 +62,8 @@ pub struct KeyPage {
 impl Key {
     /// A key of which only the name is known.
     pub fn named(name: impl Into<String>) -> Self {
-        Key { name: name.into(), length: None, entity_tag: None, modified: None }
+        let name = name.into();
+        Key { name, length: None, entity_tag: None, modified: None, metadata: None }
     }
 }
 
@@ -83,7 +88,7 @@ impl KeyRange {
     }
 
     /// Whether a key in the range can begin with `start`, which ends in a slash.
-    pub(super) fn admits_below(&self, start: &str) -> bool {
+    pub(crate) fn admits_below(&self, start: &str) -> bool {
         let within = start.starts_with(&*self.prefix) || self.prefix.starts_with(start);
         let later = |after: &str| after < start || after.starts_with(start);
         within && self.after.as_deref().is_none_or(later)

@@ -11,6 +11,7 @@ mod copy;
 mod disk;
 mod disk_attributes;
 mod disk_conditions;
+mod disk_keys;
 mod disk_killed;
 mod disk_watch;
 mod environment;

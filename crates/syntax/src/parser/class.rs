@@ -1,6 +1,8 @@
 //! Classes and the other definitions with members: their variables, with values, and the rules of
 //! both.
 
+mod declared;
+
 use super::Parser;
 use crate::ast::{Class, ClassKeyword, Expression, ExpressionKind, Member, MemberKind, Rule, Word};
 use crate::lexer::at_line_start;

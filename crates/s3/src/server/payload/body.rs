@@ -4,6 +4,7 @@ use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::payload::asked::AskedChecks;
 use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm, ChecksumHasher};
 use crate::server::payload::chunked::ChunkDecoder;
+use crate::server::payload::form_file::FormFile;
 use crate::server::payload::plan::PayloadPlan;
 use crate::signature::digest::hex;
 use base64::Engine;
@@ -98,17 +99,47 @@ pub(crate) fn body(
     let asked = AskedChecks::read(headers)?;
     let (hash, decoder, length) = match plan {
         PayloadPlan::Refused(fault) => return Err(fault),
-        PayloadPlan::Unsigned => (None, None, length),
-        PayloadPlan::Whole(hash) => (Some(hash), None, length),
+        PayloadPlan::Unsigned => (None, BodyDecoder::Plain, length),
+        PayloadPlan::Whole(hash) => (Some(hash), BodyDecoder::Plain, length),
         PayloadPlan::Chunked(plan) => {
             let length = decoded_length(headers)?;
             let decoder = ChunkDecoder::new(plan, length, asked.trailer);
-            (None, Some(decoder), Some(length))
+            (None, BodyDecoder::Chunks(Box::new(decoder)), Some(length))
         }
     };
     if let Some(length) = length.filter(|length| *length > LARGEST_BODY) {
         return Err(too_large(length));
     }
+    Ok(checked(BodyInput { raw, decoder, hash, asked, length }, options))
+}
+
+/// Prepares the file of a form. The fields stand for headers.
+///
+/// # Errors
+/// What the fields say about the file is wrong.
+pub(crate) fn file_body(
+    file: FormFile,
+    raw: ByteStream,
+    headers: &HeaderMap,
+    options: BodyOptions,
+) -> S3Result<PayloadBody> {
+    let asked = AskedChecks::read(headers)?;
+    let decoder = BodyDecoder::File(file);
+    Ok(checked(BodyInput { raw, decoder, hash: None, asked, length: None }, options))
+}
+
+/// What a body is read from.
+struct BodyInput {
+    raw: ByteStream,
+    decoder: BodyDecoder,
+    /// The SHA-256 that was signed.
+    hash: Option<[u8; 32]>,
+    asked: AskedChecks,
+    length: Option<u64>,
+}
+
+fn checked(input: BodyInput, options: BodyOptions) -> PayloadBody {
+    let BodyInput { raw, decoder, hash, asked, length } = input;
     let checks = Rc::new(PayloadChecks::default());
     let algorithm = asked.algorithm().or(options.usual_checksum);
     let stream = CheckedStream {
@@ -123,7 +154,14 @@ pub(crate) fn body(
         length: 0,
         checks: checks.clone(),
     };
-    Ok(PayloadBody { stream: Box::pin(stream), length, checks })
+    PayloadBody { stream: Box::pin(stream), length, checks }
+}
+
+/// How content is framed.
+enum BodyDecoder {
+    Plain,
+    Chunks(Box<ChunkDecoder>),
+    File(FormFile),
 }
 
 /// The length of the data in chunks.
@@ -144,7 +182,7 @@ struct CheckedStream {
     raw: Option<ByteStream>,
     /// Input that is not decoded yet.
     input: Bytes,
-    decoder: Option<ChunkDecoder>,
+    decoder: BodyDecoder,
     /// The SHA-256 that was signed.
     hash: Option<[u8; 32]>,
     sha256: Option<Sha256>,
@@ -159,8 +197,11 @@ impl CheckedStream {
     /// The next content in the input.
     fn next_piece(&mut self) -> S3Result<Option<Bytes>> {
         let piece = match &mut self.decoder {
-            Some(decoder) => decoder.decode(&mut self.input)?,
-            None => Some(std::mem::take(&mut self.input)).filter(|piece| !piece.is_empty()),
+            BodyDecoder::Chunks(decoder) => decoder.decode(&mut self.input)?,
+            BodyDecoder::File(file) => file.decode(&mut self.input)?,
+            BodyDecoder::Plain => {
+                Some(std::mem::take(&mut self.input)).filter(|piece| !piece.is_empty())
+            }
         };
         let Some(piece) = piece else { return Ok(None) };
         self.length += piece.len() as u64;
@@ -182,8 +223,12 @@ impl CheckedStream {
     /// Compares what was calculated with what was asked, at the end of the content.
     fn finish(&mut self) -> S3Result<()> {
         let following = match &mut self.decoder {
-            Some(decoder) => decoder.finish()?,
-            None => None,
+            BodyDecoder::Chunks(decoder) => decoder.finish()?,
+            BodyDecoder::File(file) => {
+                file.finish()?;
+                None
+            }
+            BodyDecoder::Plain => None,
         };
         if let (Some(hash), Some(sha256)) = (self.hash, self.sha256.take()) {
             let found: [u8; 32] = sha256.finalize().into();

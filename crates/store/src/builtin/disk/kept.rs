@@ -5,7 +5,6 @@ use crate::{Body, Content, Context};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How many files are kept; beyond that all are forgotten.
@@ -23,31 +22,6 @@ const TRUSTED: Duration = Duration::from_secs(1);
 /// How long a file must have been left alone before it is read, so that a later change is sure to
 /// have another time. File systems count in steps of up to 10 ms, old ones in seconds, FAT in two.
 const SETTLED: Duration = Duration::from_secs(3);
-
-impl Identity {
-    fn of(metadata: &Metadata) -> Self {
-        Identity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            mode: metadata.mode(),
-            length: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-
-    /// Whether the file had been left alone so long at a moment. Times in the future never are.
-    fn is_settled(&self, at: SystemTime, time: Duration) -> bool {
-        [self.modified, self.changed].into_iter().all(|(seconds, nanoseconds)| {
-            let since = match (u64::try_from(seconds), u32::try_from(nanoseconds)) {
-                (Ok(seconds), Ok(nanoseconds)) => Duration::new(seconds, nanoseconds),
-                _ => return false,
-            };
-            let then = SystemTime::UNIX_EPOCH.checked_add(since);
-            then.and_then(|then| at.duration_since(then).ok()).is_some_and(|age| age >= time)
-        })
-    }
-}
 
 /// When a read begins.
 #[derive(Clone, Copy)]

@@ -5,6 +5,8 @@
 //! Other systems read local disks directly.
 
 use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, SystemTime};
 
 /// How the worker's thread reads the files of a root.
 pub(super) enum Quick {
@@ -42,6 +44,31 @@ pub(super) struct Identity {
     pub(super) modified: (i64, i64),
     /// `ctime` in seconds and nanoseconds.
     pub(super) changed: (i64, i64),
+}
+
+impl Identity {
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            mode: metadata.mode(),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// Whether the file had been left alone so long at a moment. Times in the future never are.
+    pub(super) fn is_settled(&self, at: SystemTime, time: Duration) -> bool {
+        [self.modified, self.changed].into_iter().all(|(seconds, nanoseconds)| {
+            let since = match (u64::try_from(seconds), u32::try_from(nanoseconds)) {
+                (Ok(seconds), Ok(nanoseconds)) => Duration::new(seconds, nanoseconds),
+                _ => return false,
+            };
+            let then = SystemTime::UNIX_EPOCH.checked_add(since);
+            then.and_then(|then| at.duration_since(then).ok()).is_some_and(|age| age >= time)
+        })
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -146,6 +173,12 @@ mod system {
         }
     }
 
+    /// Whether a path is on a disk of this machine, whose times are those of its clock.
+    pub(crate) fn is_local(path: &Path) -> bool {
+        let kind = rustix::fs::statfs(path).map(|about| about.f_type as u32);
+        kind.is_ok_and(|kind| LOCAL.contains(&kind))
+    }
+
     /// Reads `length` bytes at an offset, at most a piece, if all of them are in memory.
     pub(crate) fn in_memory(file: &File, at: u64, length: usize) -> Option<Bytes> {
         let fill = |bytes: &mut [u8]| {
@@ -198,6 +231,10 @@ mod system {
         }
     }
 
+    pub(crate) fn is_local(_: &Path) -> bool {
+        false
+    }
+
     pub(crate) fn in_memory(_: &File, _: u64, _: usize) -> Option<Bytes> {
         None
     }
@@ -207,7 +244,7 @@ mod system {
     }
 }
 
-pub(super) use system::{in_memory, whole};
+pub(super) use system::{in_memory, is_local, whole};
 
 #[cfg(all(test, target_os = "linux"))]
 #[allow(clippy::unwrap_used)]

@@ -19,6 +19,8 @@ pub(super) trait StoredContent: Default {
     fn without_body(&self) -> Content;
     /// Its validator.
     fn entity_tag(&self) -> Option<&EntityTag>;
+    /// Its metadata.
+    fn metadata(&self) -> Option<Rc<Metadata>>;
     /// When it was put.
     fn modified(&self) -> Option<SystemTime>;
     /// Its length in bytes, where it is bytes or text.
@@ -51,6 +53,10 @@ impl StoredContent for Content {
 
     fn entity_tag(&self) -> Option<&EntityTag> {
         self.entity_tag.as_ref()
+    }
+
+    fn metadata(&self) -> Option<Rc<Metadata>> {
+        self.metadata.clone()
     }
 
     fn modified(&self) -> Option<SystemTime> {
@@ -139,6 +145,10 @@ impl StoredContent for SharedContent {
 
     fn entity_tag(&self) -> Option<&EntityTag> {
         self.entity_tag.as_ref()
+    }
+
+    fn metadata(&self) -> Option<Rc<Metadata>> {
+        self.metadata.as_deref().map(|metadata| Rc::new(metadata.clone()))
     }
 
     fn modified(&self) -> Option<SystemTime> {

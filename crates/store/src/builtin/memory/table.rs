@@ -32,7 +32,7 @@ pub(super) trait MemoryTable {
     fn keys(&self) -> Vec<Value>;
     fn children(&self, key: &str) -> Vec<Entry>;
     /// One page of the keys below a key, in byte order.
-    fn below(&self, key: &str, range: &KeyRange) -> KeyPage;
+    fn below(&self, key: &str, range: &KeyRange, metadata: bool) -> KeyPage;
 }
 
 impl<K: StoredContent> MemoryTable for Entries<K> {
@@ -156,7 +156,7 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
         found.into_iter().map(entry).collect()
     }
 
-    fn below(&self, key: &str, range: &KeyRange) -> KeyPage {
+    fn below(&self, key: &str, range: &KeyRange, metadata: bool) -> KeyPage {
         let prefix = if key.is_empty() { String::new() } else { format!("{key}/") };
         let start = format!("{prefix}{}", range.prefix);
         let after = range.after.as_ref().map(|after| format!("{prefix}{after}"));
@@ -174,6 +174,7 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
                 length: kept.length(),
                 entity_tag: kept.entity_tag().cloned(),
                 modified: kept.modified(),
+                metadata: metadata.then(|| kept.metadata()).flatten(),
             });
         }
         page.more = below.next().is_some();

@@ -6,7 +6,7 @@ use crate::{Disk, EntityTag, Kind, Reference, Result, Store};
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;

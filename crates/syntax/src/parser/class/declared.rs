@@ -1,10 +1,10 @@
 //! Declared types: `<string 1..120 required>`, `<'draft' 'published'>`, `<[Tag] 0..10>`. Read by
 //! characters, since a pattern is no sequence of tokens. A parameter of a path reads the same.
 
-use super::Parser;
 use crate::ast::{DeclaredKind, DeclaredType, TypeRange, Word};
 use crate::lexer::{line_end, name_length};
 use crate::limits::MAX_TYPE_NESTING;
+use crate::parser::Parser;
 use crate::{Diagnostic, Span, Token, TokenKind};
 
 /// A type that was read, up to its closing bracket.
@@ -268,7 +268,7 @@ fn number_length(text: &str) -> u32 {
 
 impl Parser<'_> {
     /// `<type mark …>` when one stands here: the type, and the marks behind it.
-    pub(super) fn marked_type(&mut self) -> Option<(DeclaredType, Vec<Word>)> {
+    pub(in crate::parser) fn marked_type(&mut self) -> Option<(DeclaredType, Vec<Word>)> {
         let start = self.next.span.start;
         if !self.rest(start).starts_with('<') {
             return None;
@@ -288,7 +288,7 @@ impl Parser<'_> {
     }
 
     /// Whether a declared type stands at the place, or what was meant to be one.
-    pub(super) fn is_type_at(&self, start: u32) -> bool {
+    pub(in crate::parser) fn is_type_at(&self, start: u32) -> bool {
         let Some(rest) = self.rest(start).strip_prefix('<') else { return false };
         let line = &rest[..line_end(rest, 0)];
         let begins = line.starts_with(|c: char| c.is_alphabetic() || matches!(c, '\'' | '['));
