@@ -89,6 +89,17 @@ fn things_in_the_wrong_place() {
     check("a\n#-late\nb", &[("2:1", "a signature stands in the head of a program")]);
     check("a ^ b", &[("1:3", "`^` stands inside an expression")]);
     check("var x := 3", &[("1:7", "a declaration has no value")]);
+    check("class A { var a, b ← 3 }", &[("1:20", "several variables have no common value")]);
+    check("class A { refuse { 1 } }", &[("1:24", "the rule has no message")]);
+    for (text, place) in [
+        ("class A { var <string 3> a }", "1:24"),
+        ("class A { var <[int> a }", "1:20"),
+        ("class A { var <string /a> b }", "1:23"),
+        ("class A { var <'a> b }", "1:16"),
+        ("class A { var <[[[[[[[[[int]]]]]]]]]> b }", "1:24"),
+    ] {
+        check(text, &[(place, "this is not a type")]);
+    }
     check("/a { get { 1 } }\nx", &[("1:1", "`/` has nothing on its left")]);
     check("d:a:=3", &[("1:4", "`:=` is read as a part of the path")]);
     check("ref:a←3", &[("1:6", "`←` is read as a part of the path")]);

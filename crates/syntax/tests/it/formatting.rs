@@ -139,6 +139,22 @@ fn definitions() {
         "class A{var <string  readonly   required >a,b.}",
         "class A { var <string readonly required> a, b. }\n",
     );
+    check(
+        "class A{var <string  1..20  required>a. var <[ 'x'  'y'? ]  ..3>b ←  3}",
+        "class A {
+    var <string 1..20 required> a.
+    var <['x' 'y'?] ..3> b ← 3.
+}
+",
+    );
+    check(
+        "class A{refuse{ a>b }message: 'x'at: #b. check: #a{a}message: 'y'}",
+        "class A {
+    refuse { a > b } message: 'x' at: #b.
+    check: #a { a } message: 'y'.
+}
+",
+    );
     check("filter up|{^object uppercase}", "filter up |{ ^object uppercase. }\n");
     check(
         "scheme S{/a{get{1}put{2}}\n/b{list{[]}}}",

@@ -135,6 +135,16 @@ fn definitions() {
     check("class A: B { var <int> x, y. -m { 1 } }", "class A : B { var <int>x, y . -m { 1 } }");
     check("class A { var <int required> x }", "class A { var <int required>x }");
     check("var <int required> x", "var <int required>x");
+    check("class A { var <[string  1..30] ..10> t }", "class A { var <[string 1..30] ..10>t }");
+    check("class A { var <int 0..?> n ← 3 }", "class A { var <int? 0..>n := 3 }");
+    check("class A { var <B|[C]?> x }", "class A { var <B | [C]?>x }");
+    check("class A { var <'a' 'it''s'> x }", "class A { var <'a' 'it''s'>x }");
+    check("class A { var <string /a\\/b/ unique> x }", "class A { var <string /a\\/b/ unique>x }");
+    check(
+        "class A { refuse { a } message: 'b' at: #c. check: #c { d } message: 'e' }",
+        "class A { refuse c{ a } \"b\" . check c{ d } \"e\" }",
+    );
+    check("var < 3", "(var < 3)");
     check("filter f |{ ^ object }", "filter f { |{ ^ object } }");
     check("protocol P { -m1. -m2: x\n+m3 }", "protocol P { -m1 . -m2: x . +m3 }");
     check("class V { -> x { 2 } -, y { 3 } }", "class V { -> x { 2 } . -, y { 3 } }");
