@@ -16,6 +16,7 @@ use super::operations::objects::attributes::get_object_attributes;
 use super::operations::objects::copy_object::copy_object;
 use super::operations::objects::delete_object::{delete_object, delete_objects};
 use super::operations::objects::get_object::get_object;
+use super::operations::objects::post_object::post_object;
 use super::operations::objects::put_object::put_object;
 use super::reply::S3Reply;
 use super::target::S3Target;
@@ -86,6 +87,7 @@ static ROUTES: &[S3Route] = routes! {
     GET Bucket ["list-type"] => ListObjectsV2 "s3:ListBucket" list_objects;
     GET Bucket [] => ListObjects "s3:ListBucket" list_objects;
     POST Bucket ["delete"] => DeleteObjects "" delete_objects;
+    POST Bucket [] => PostObject "" post_object;
 
     HEAD Object [] => HeadObject "s3:GetObject" | "s3:GetObjectVersion" get_object;
     GET Object ["attributes"] => GetObjectAttributes
@@ -228,6 +230,11 @@ impl S3Route {
     /// Whether the body may come in chunks with signatures.
     pub(crate) fn takes_chunks(&self) -> bool {
         matches!(self.operation, "PutObject" | "UploadPart")
+    }
+
+    /// Whether the signature is in the body.
+    pub(crate) fn has_form(&self) -> bool {
+        self.operation == "PostObject"
     }
 
     /// Whether the operation needs no bucket that exists.
