@@ -16,9 +16,7 @@ use crate::server::operations::receive::{
 };
 use crate::server::payload::asked::AskedChecks;
 use crate::server::payload::body::{BodyOptions, PayloadBody, body};
-use crate::server::payload::checksum::{
-    Checksum, ChecksumAlgorithm, ChecksumHasher, ChecksumType,
-};
+use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm, ChecksumHasher, ChecksumType};
 use crate::server::payload::plan::PayloadPlan;
 use crate::server::reply::S3Reply;
 use futures_util::{TryStreamExt, stream};
@@ -149,7 +147,8 @@ fn count_crc64(payload: &mut PayloadBody) -> Crc64Counter {
     let counter = Crc64Counter::default();
     let counting = counter.clone();
     let stream = std::mem::replace(&mut payload.stream, Box::pin(stream::empty()));
-    payload.stream = Box::pin(stream.inspect_ok(move |piece| counting.borrow_mut().0.update(piece)));
+    payload.stream =
+        Box::pin(stream.inspect_ok(move |piece| counting.borrow_mut().0.update(piece)));
     counter
 }
 
@@ -196,9 +195,9 @@ async fn keep(
         etag: received.etag,
         length: received.length,
         modified: SystemTime::now(),
-        crc64: sums.crc64.or_else(|| {
-            checksum.as_ref().filter(|sum| is_crc64(sum)).map(|sum| sum.value.clone())
-        }),
+        crc64: sums
+            .crc64
+            .or_else(|| checksum.as_ref().filter(|sum| is_crc64(sum)).map(|sum| sum.value.clone())),
         checksum: checksum.filter(|_| sums.is_own || upload.checksum().is_some()),
         data,
     };
