@@ -1,6 +1,6 @@
 //! One request: who asks for what, whether that is allowed, the operation, and the answer.
 
-use super::access::authorize::authorize_service;
+use super::access::authorize::{authorize_service, check_operation};
 use super::access::users::{Requester, Users};
 use super::bucket::cors;
 use super::bucket::record::BucketRecord;
@@ -8,6 +8,7 @@ use super::call::{ANONYMOUS, CallBody, S3Call, ServerState, no_such_bucket};
 use super::catalog::state::Catalog;
 use super::catalog::version_id::random;
 use super::fault::{FaultCode, S3Fault, S3Result};
+use super::operations::expiry;
 use super::options::S3ServiceOptions;
 use super::payload::plan::PayloadPlan;
 use super::permit;
@@ -18,7 +19,7 @@ use crate::signature::verify::{Authenticated, SignedHead, verify};
 use http::{HeaderMap, Method, StatusCode};
 use runnel_http::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse};
 use runnel_store::{Error, Kind, Result, Store};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -26,6 +27,8 @@ use std::time::SystemTime;
 /// store below is kept in.
 pub struct S3Service {
     state: Rc<ServerState>,
+    /// Whether the task that expires objects was started.
+    expires: Cell<bool>,
 }
 
 impl S3Service {
@@ -50,7 +53,8 @@ impl S3Service {
         let owner = admin.unwrap_or_else(|| ANONYMOUS.to_string());
         let catalog = Catalog::new(store, owner);
         let (region, host) = (options.region, options.host);
-        Ok(Rc::new(S3Service { state: Rc::new(ServerState { catalog, users, region, host }) }))
+        let state = Rc::new(ServerState { catalog, users, region, host });
+        Ok(Rc::new(S3Service { state, expires: Cell::new(false) }))
     }
 
     async fn answer(self: Rc<Self>, request: HandlerRequest) -> HandlerResponse {
@@ -145,7 +149,7 @@ fn admit(call: &S3Call, route: &S3Route) -> S3Result<()> {
         // The operation checks the form first, and asks by its signature.
         return Ok(());
     }
-    let action = route.action(call.parameter("versionId").is_some());
+    let action = route.action(call.value("versionId").is_some());
     if route.is_without_bucket() {
         return authorize_service(&permit::question(call, action, None));
     }
@@ -156,13 +160,17 @@ fn admit(call: &S3Call, route: &S3Route) -> S3Result<()> {
     }
     // An operation on many objects asks for each.
     match action {
-        "" => Ok(()),
+        "" => check_operation(&permit::question(call, action, None)),
         action => permit::check(call, action, &call.key),
     }
 }
 
 impl Handler for S3Service {
     fn handle(self: Rc<Self>, request: HandlerRequest) -> HandlerAnswer {
+        // The first request comes from a runtime for local tasks.
+        if !self.expires.replace(true) {
+            expiry::start(&self.state);
+        }
         Box::pin(self.answer(request))
     }
 

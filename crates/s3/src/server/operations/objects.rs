@@ -10,3 +10,4 @@ pub(crate) mod get_object;
 pub(crate) mod post_object;
 pub(crate) mod put_object;
 pub(crate) mod ranges;
+pub(crate) mod stored_fields;
