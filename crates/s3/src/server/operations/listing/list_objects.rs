@@ -49,7 +49,7 @@ async fn list_v2(call: &S3Call, parameters: &ListParameters) -> S3Result<S3Reply
     let start = call.parameter("start-after").unwrap_or_default();
     let token = call.parameter("continuation-token");
     let from_token = token.filter(|token| !token.is_empty()).map(read_token).transpose()?;
-    let after = from_token.as_deref().unwrap_or(start);
+    let after = from_token.as_deref().unwrap_or_default().max(start);
     let page = read_page(call, parameters, after).await?;
     let with_owner =
         call.value("fetch-owner").is_some_and(|text| text.eq_ignore_ascii_case("true"));

@@ -79,25 +79,18 @@ pub(crate) async fn upload_part_copy(call: Rc<S3Call>) -> S3Result<S3Reply> {
         return Err(too_large(range.length));
     }
     let version = source.version().map(String::from);
-    let kept = source.found.info.checksum();
-    let is_whole = range.from == 0 && range.length == length;
     let wanted = upload.checksum().map(|(algorithm, _)| algorithm);
-    let copied = kept.filter(|sum| is_whole && sum.kind == ChecksumType::FullObject);
-    let usual =
-        wanted.or(copied.as_ref().map(|sum| sum.algorithm)).unwrap_or(ChecksumAlgorithm::Crc64Nvme);
+    let usual = wanted.unwrap_or(ChecksumAlgorithm::Crc64Nvme);
     let stream = as_stream(cut(source.found.content.body, range));
     let options = BodyOptions { usual_checksum: Some(usual), ..BodyOptions::default() };
-    let mut payload =
+    let payload =
         body(PayloadPlan::Unsigned, stream, Some(range.length), &HeaderMap::new(), options)?;
-    let is_counted = wanted.is_none() && usual != ChecksumAlgorithm::Crc64Nvme;
-    let crc64 = is_counted.then(|| count_crc64(&mut payload));
     let data = Catalog::new_part_data(number);
     let at = layout::part_data(&call.bucket, &upload.id).join(&data);
     let received = receive_payload(&call.state.catalog, payload, &at).await?;
     let etag = received.etag.clone();
-    let shown = received.checksum.clone().filter(|_| wanted.is_some() || copied.is_some());
-    let crc64 = crc64.map(|hasher| hasher.take().finish().text());
-    let sums = PartSums { is_own: copied.is_some(), crc64 };
+    let shown = received.checksum.clone().filter(|_| wanted.is_some());
+    let sums = PartSums { is_own: false, crc64: None };
     keep(&call, &upload, number, received, data, sums).await?;
     let mut reply = S3Reply::xml(result("CopyPartResult", &etag, shown.as_ref()));
     reply.set_some("x-amz-copy-source-version-id", version.as_deref());
@@ -118,9 +111,8 @@ fn check_algorithm(
     upload: Option<UploadChecksum>,
     part: Option<ChecksumAlgorithm>,
 ) -> S3Result<()> {
-    let name = |algorithm: Option<ChecksumAlgorithm>| {
-        algorithm.map_or("null".to_string(), |algorithm| algorithm.name().to_ascii_lowercase())
-    };
+    let name =
+        |algorithm: Option<ChecksumAlgorithm>| algorithm.map_or("null", ChecksumAlgorithm::name);
     let is_fit = match (upload, part) {
         (Some((algorithm, _)), Some(part)) => algorithm == part,
         // Parts of a checksum of checksums need one each.
