@@ -34,6 +34,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "values/boolean.lua",
     "text/string.lua",
     "text/string_conversion.lua",
+    "values/decimal.lua",
     "collections/collection.lua",
     "collections/dictionary.lua",
     "collections/ordering.lua",

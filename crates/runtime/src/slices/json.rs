@@ -38,6 +38,7 @@ impl WalkSink for JsonText {
                 out.extend_from_slice(value.to_string().as_bytes());
             }
             Leaf::Date(text) => write_text(&text, out),
+            Leaf::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
             Leaf::Data(_) | Leaf::Element | Leaf::Opaque => return Err(Unwritten::Custom),
         }
         Ok(())

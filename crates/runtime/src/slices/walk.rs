@@ -6,7 +6,7 @@
 use super::{Slice, Workspace};
 use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
-use crate::values::kind::{DEPTH, TableKind, date_text, table_kind};
+use crate::values::kind::{DEPTH, TableKind, date_text, decimal_text, table_kind};
 use crate::values::plans::ClassPlan;
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -20,6 +20,8 @@ pub(crate) enum Leaf<'a> {
     /// The two's complement bytes of an integer.
     Big(&'a [u8]),
     Date(String),
+    /// The digits of an exact decimal number.
+    Decimal(String),
     Data(&'a [u8]),
     /// A page or a part of one, or a class.
     Element,
@@ -220,6 +222,10 @@ impl<S: WalkSink> Walk<S> {
             TableKind::Date => {
                 let text = date_text(stack, stack.top());
                 self.sink.leaf(Leaf::Date(text))?;
+            }
+            TableKind::Decimal => {
+                let text = decimal_text(stack, stack.top());
+                self.sink.leaf(Leaf::Decimal(text))?;
             }
             TableKind::Big | TableKind::Data => {
                 stack.field(-1, "_bytes");

@@ -1,6 +1,7 @@
 //! Kinds of tables of the program, its numbers, and who made a value.
 
 use crate::engine::stack::{Stack, Type};
+use num_bigint::{BigInt, Sign};
 use runnel_store::Value;
 use runnel_store::json::write_int;
 use runnel_text::moment::{SECOND, rfc3339};
@@ -24,6 +25,8 @@ pub(crate) enum TableKind {
     Class,
     /// A moment in time.
     Date,
+    /// An exact decimal number.
+    Decimal,
 }
 
 pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
@@ -42,6 +45,7 @@ pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
         6 => TableKind::Element,
         7 => TableKind::Class,
         8 => TableKind::Date,
+        9 => TableKind::Decimal,
         _ => TableKind::Object,
     }
 }
@@ -88,6 +92,30 @@ pub(crate) fn number_text(value: f64) -> String {
     let mut out = Vec::new();
     write_number(value, &mut out);
     String::from_utf8(out).unwrap_or_default()
+}
+
+/// The digits of the decimal number at an index.
+pub(crate) fn decimal_text(stack: Stack, index: c_int) -> String {
+    stack.field(index, "_scale");
+    let scale = stack.number(-1) as usize;
+    stack.pop(1);
+    stack.field(index, "_units");
+    let units = match stack.kind(-1) {
+        Type::Number => BigInt::from(stack.number(-1) as i64),
+        _ => {
+            stack.field(-1, "_bytes");
+            let mut units = BigInt::ZERO;
+            stack.with_bytes(-1, |bytes| units = BigInt::from_signed_bytes_le(bytes));
+            stack.pop(1);
+            units
+        }
+    };
+    stack.pop(1);
+    let digits = format!("{:0>width$}", units.magnitude().to_string(), width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    let sign = if units.sign() == Sign::Minus { "-" } else { "" };
+    let point = if scale > 0 { "." } else { "" };
+    format!("{sign}{whole}{point}{fraction}")
 }
 
 /// The date at an index in RFC 3339, rounded to the microsecond.

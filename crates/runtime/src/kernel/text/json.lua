@@ -153,10 +153,13 @@ end)
 plain(K.classes.Rectangle, function(self)
   return K.literalDictionary({ "origin", "size" }, { self.i_origin, self.i_size }, 2)
 end)
-K.method(K.classes.BigInteger, "_json", function(self, out, n)
-  out[n + 1] = self:description()
-  return n + 1
-end)
+-- Numbers with all their digits.
+for _, name in ipairs { "BigInteger", "Decimal" } do
+  K.method(K.classes[name], "_json", function(self, out, n)
+    out[n + 1] = self:description()
+    return n + 1
+  end)
+end
 
 -- The JSON text of a value. The native writer answers nil where it meets a value that only its
 -- class knows how to write.
