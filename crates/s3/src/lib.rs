@@ -29,3 +29,4 @@ pub use client::options::{ANSWER_TIME, CONNECT_TIME, S3Options, Variable};
 pub use client::store::{S3, s3_scheme};
 pub use client::upload::{PART, PARTS};
 pub use server::options::{DEFAULT_REGION, S3ServiceOptions, S3User};
+pub use server::service::S3Service;
