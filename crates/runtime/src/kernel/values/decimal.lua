@@ -56,7 +56,6 @@ local function fromText(text)
   if scale < 0 then units, scale = K.mul(units, tenTo(-scale)), 0 end
   return decimal(units, scale)
 end
-K.decimalFromText = fromText
 
 -- What an operand counts as; nil when it is no number. A fraction counts as the digits it prints.
 local function decimalOf(value)
