@@ -70,8 +70,11 @@ fn of_open_server(headers: &HeaderMap) -> Authenticated {
 }
 
 fn of_anonymous(headers: &HeaderMap) -> S3Result<Authenticated> {
-    let hash = PayloadHash::parse(payload_text(headers).unwrap_or(UNSIGNED_PAYLOAD))?;
-    let payload = PayloadPlan::of_anonymous(hash);
+    let payload = match PayloadHash::parse(payload_text(headers).unwrap_or(UNSIGNED_PAYLOAD)) {
+        Ok(hash) => PayloadPlan::of_anonymous(hash),
+        // No content has a hash that is none.
+        Err(_) => PayloadPlan::Refused(FaultCode::XAmzContentSHA256Mismatch.into()),
+    };
     Ok(Authenticated { requester: Requester::Anonymous, payload })
 }
 
