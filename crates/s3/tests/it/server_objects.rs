@@ -209,3 +209,24 @@ fn names_of_buckets_are_checked() {
         assert_eq!(server.ask("GET", &long, &[]).await.code(), "KeyTooLongError");
     });
 }
+
+#[test]
+fn what_a_killed_process_has_received_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let staging = folder.path().join(".runnel-s3/staging");
+    std::fs::create_dir_all(&staging).unwrap();
+    for name in ["old", "new"] {
+        std::fs::write(staging.join(name), "content").unwrap();
+    }
+    let old = std::fs::File::options().write(true).open(staging.join("old")).unwrap();
+    let days = std::time::Duration::from_secs(2 * 24 * 60 * 60);
+    old.set_modified(std::time::SystemTime::now() - days).unwrap();
+    run(async {
+        let server = BucketServer::start(Rc::new(Disk::new(folder.path()).unwrap())).await;
+        server.put("/bucket", "").await;
+        while staging.join("old").exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        assert!(staging.join("new").exists());
+    });
+}
