@@ -1,6 +1,7 @@
-//! Natives on values: large integers, texts and bytes, patterns, JSON, secrets, and texts against
-//! types.
+//! Natives on values: large integers, texts and bytes, patterns, dates, JSON, secrets, and texts
+//! against types.
 
+pub(crate) mod dates;
 pub(crate) mod forms;
 pub(crate) mod json;
 pub(crate) mod numbers;

@@ -157,7 +157,7 @@ local admits = {
     if type(value) == "string" then
       return (find(value, "^[+-]?%d+$") or find(value, "^[+-]?%d+%.%d+$")) and value or nil
     end
-    return type(value) == "table" and value._isBig and value or nil
+    return type(value) == "table" and (value._isBig or value._isDecimal) and value or nil
   end,
   date = toDate,
   moment = function(value)
