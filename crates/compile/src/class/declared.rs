@@ -114,7 +114,7 @@ impl Generator<'_> {
         }
     }
 
-    /// The ends of a range, or a diagnostic for one that no value can be in.
+    /// The ends of a range, or a diagnostic for an empty range.
     fn limits(&mut self, limits: &TypeRange, measure: Measure, name: &str) -> Vec<String> {
         let fault = |title: String, hint: &str| {
             Diagnostic::error(limits.span, title, "this range").hint(hint.to_string())

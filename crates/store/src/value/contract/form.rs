@@ -181,7 +181,7 @@ pub struct TextPattern {
 }
 
 impl TextPattern {
-    /// The pattern of a text, compiled; `None` for one that is not understood or too large.
+    /// The pattern of a text, compiled; `None` for a text that is not understood or too large.
     pub fn new(text: &str) -> Option<TextPattern> {
         let whole = RegexBuilder::new(&format!(r"\A(?:{text})\z"))
             .size_limit(MAX_PATTERN_SIZE)
