@@ -111,10 +111,8 @@ async fn delete_one(
 fn write_removal(xml: &mut XmlWriter, key: &str, version: Option<&str>, removal: &Removal) {
     xml.text("Key", key);
     xml.optional("VersionId", version);
-    if version.is_some() || removal.is_marker {
-        xml.value("DeleteMarker", removal.is_marker);
-    }
     if removal.is_marker {
+        xml.text("DeleteMarker", "true");
         xml.optional("DeleteMarkerVersionId", removal.version.as_deref());
     }
 }
