@@ -100,8 +100,7 @@ pub(crate) fn body(
     let (hash, decoder, length) = match plan {
         PayloadPlan::Refused(fault) => return Err(fault),
         PayloadPlan::Unsigned => (None, BodyDecoder::Plain, length),
-        PayloadPlan::Whole(hash) => (Some(hex(&hash)), BodyDecoder::Plain, length),
-        PayloadPlan::Claimed(hash) => (Some(hash), BodyDecoder::Plain, length),
+        PayloadPlan::Whole(hash) => (Some(hash), BodyDecoder::Plain, length),
         PayloadPlan::Chunked(plan) => {
             let length = decoded_length(headers)?;
             let decoder = ChunkDecoder::new(plan, length, asked.trailer);
@@ -134,7 +133,7 @@ struct BodyInput {
     raw: ByteStream,
     decoder: BodyDecoder,
     /// The SHA-256 that was signed.
-    hash: Option<String>,
+    hash: Option<[u8; 32]>,
     asked: AskedChecks,
     length: Option<u64>,
 }
@@ -185,7 +184,7 @@ struct CheckedStream {
     input: Bytes,
     decoder: BodyDecoder,
     /// The SHA-256 that was signed.
-    hash: Option<String>,
+    hash: Option<[u8; 32]>,
     sha256: Option<Sha256>,
     md5: Option<Md5>,
     checksum: Option<ChecksumHasher>,
@@ -231,12 +230,12 @@ impl CheckedStream {
             }
             BodyDecoder::Plain => None,
         };
-        if let (Some(hash), Some(sha256)) = (self.hash.take(), self.sha256.take()) {
-            let found = hex(&sha256.finalize());
+        if let (Some(hash), Some(sha256)) = (self.hash, self.sha256.take()) {
+            let found: [u8; 32] = sha256.finalize().into();
             if found != hash {
                 return Err(S3Fault::new(FaultCode::XAmzContentSHA256Mismatch)
-                    .with("ClientComputedContentSHA256", hash)
-                    .with("S3ComputedContentSHA256", found));
+                    .with("ClientComputedContentSHA256", hex(&hash))
+                    .with("S3ComputedContentSHA256", hex(&found)));
             }
         }
         let md5: Option<[u8; 16]> = self.md5.take().map(|md5| md5.finalize().into());
