@@ -1,10 +1,10 @@
 //! GetObjectAttributes: what is known of an object, without its content.
 
-use super::get_object::find_object;
+use super::get_object::{find_object, missing};
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::catalog::attributes::{ObjectInfo, ObjectPart};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
-use crate::server::reply::{S3Reply, http_time};
+use crate::server::reply::{ReplyBody, S3Reply, http_time};
 use crate::server::xml::XmlWriter;
 use std::rc::Rc;
 
@@ -19,7 +19,13 @@ pub(crate) async fn get_object_attributes(call: Rc<S3Call>) -> S3Result<S3Reply>
     let wanted = wanted_attributes(&call)?;
     let found = match find_object(&call, version).await? {
         Ok(found) => found,
-        Err(reply) => return Ok(reply),
+        Err(mut reply) => {
+            // A delete marker has no attributes, not even by its version.
+            let fault = missing(&call.key, None);
+            reply.status = fault.code.status();
+            reply.body = ReplyBody::Fault(fault);
+            return Ok(reply);
+        }
     };
     let info = &found.info;
     let wants = |name: &str| wanted.iter().any(|known| known == name);
