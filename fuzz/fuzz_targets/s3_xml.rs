@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runnel_http::{HttpServer, ServerOptions, serve};
+use runnel_http::{Handler, HttpServer, ServerOptions, serve};
 use runnel_s3::{S3Service, S3ServiceOptions};
 use runnel_store::{Memory, Store};
 use std::rc::Rc;
@@ -75,7 +75,8 @@ fn world() -> World {
         let mut options = ServerOptions::default();
         options.address.set_port(0);
         let store: Rc<dyn Store> = Rc::new(Memory::dictionary());
-        let service = S3Service::new(store, S3ServiceOptions::default()).expect("a service");
+        let service: Rc<dyn Handler> =
+            S3Service::new(store, S3ServiceOptions::default()).expect("a service");
         serve(service, options).await.expect("a server")
     });
     World { runtime, server }

@@ -119,6 +119,8 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Serve a folder as a web site or as S3, or the tables of a SQLite database.
+    Serve(Box<crate::commands::serve::Serve>),
     /// Ask a supervisor to exchange its program for the version that is there now.
     Upgrade {
         /// The process of the supervisor.

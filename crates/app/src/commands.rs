@@ -1,4 +1,4 @@
-//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `routes`.
+//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `routes`, `serve`.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 
@@ -8,3 +8,4 @@ pub(crate) mod fmt;
 pub(crate) mod graph;
 pub(crate) mod html;
 pub(crate) mod routes;
+pub(crate) mod serve;

@@ -14,7 +14,7 @@ mod test;
 mod world;
 
 use clap::Parser;
-use commands::{bench, check, fmt, graph, html, routes};
+use commands::{bench, check, fmt, graph, html, routes, serve};
 use process::{handover, supervise};
 use std::ffi::OsString;
 use std::path::Path;
@@ -33,11 +33,12 @@ fn main() -> ExitCode {
     };
     start_log();
     handover::begin();
-    let running = match &args.command {
-        Some(args::Command::Run { running, .. }) => running,
-        _ => &args.running,
+    let (memory, workers) = match &args.command {
+        Some(args::Command::Run { running, .. }) => (running.memory, running.workers),
+        Some(args::Command::Serve(serve)) => (serve.memory, serve.workers),
+        _ => (args.running.memory, args.running.workers),
     };
-    running.memory.apply(running.workers);
+    memory.apply(workers);
     let report = report::Report::new(args.json);
     let status = match &args.command {
         Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Some(args::Command::Graph { file, args, svg }) => {
             graph::run(file, args, svg.as_deref(), &report)
         }
+        Some(args::Command::Serve(serve)) => serve::run(serve, args.json),
         Some(args::Command::Bench(bench)) => bench::run(bench, args.json),
         Some(args::Command::Test { paths, bless }) => {
             let asked = std::env::var_os("BLESS").is_some_and(|value| value == "1");

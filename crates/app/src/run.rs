@@ -135,13 +135,17 @@ pub(crate) struct Order {
 
 /// `runnel FILE ARGUMENTS`
 pub(crate) fn file(order: &Order) -> u8 {
-    let source = match read(&order.path) {
-        Ok(source) => source,
+    match read(&order.path) {
+        Ok(text) => source(order, text),
         Err((message, status)) => {
             Console::error(&message);
-            return status;
+            status
         }
-    };
+    }
+}
+
+/// Runs the text of a program, which the path in the order names in messages.
+pub(crate) fn source(order: &Order, source: String) -> u8 {
     handover::report();
     let (mine, others) = (order.clone(), order.clone());
     let source: Arc<str> = source.into();

@@ -26,6 +26,7 @@ mod memory_attacks;
 mod native_work;
 mod nginx;
 mod observing;
+mod one_line_servers;
 mod overload;
 mod pages;
 mod prompt;

@@ -70,10 +70,10 @@ fn of_open_server(headers: &HeaderMap) -> Authenticated {
 }
 
 fn of_anonymous(headers: &HeaderMap) -> S3Result<Authenticated> {
-    let payload = match PayloadHash::parse(payload_text(headers).unwrap_or(UNSIGNED_PAYLOAD)) {
+    let claimed = payload_text(headers).unwrap_or(UNSIGNED_PAYLOAD);
+    let payload = match PayloadHash::parse(claimed) {
         Ok(hash) => PayloadPlan::of_anonymous(hash),
-        // No content has a hash that is none.
-        Err(_) => PayloadPlan::Refused(FaultCode::XAmzContentSHA256Mismatch.into()),
+        Err(_) => PayloadPlan::Claimed(claimed.to_string()),
     };
     Ok(Authenticated { requester: Requester::Anonymous, payload })
 }

@@ -4,6 +4,7 @@
 mod broken;
 mod conformance;
 mod credentials;
+mod documents;
 mod leaks;
 mod objects;
 mod s3_client;

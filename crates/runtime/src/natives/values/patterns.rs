@@ -33,14 +33,15 @@ const BATCH_TIME: Duration = Duration::from_millis(1);
 /// A compiled regular expression, held by the program.
 struct CompiledPattern {
     source: String,
-    anywhere: Regex,
+    // A clone of a `Regex` itself would begin with empty caches.
+    anywhere: Arc<Regex>,
     /// Anchored at both ends; compiled when it is first needed.
-    whole: OnceCell<Regex>,
+    whole: OnceCell<Arc<Regex>>,
 }
 
 /// All matches of a pattern in a text, one batch after the other.
 struct MatchSearch {
-    regex: Regex,
+    regex: Arc<Regex>,
     text: Arc<str>,
     position: Cell<SearchPosition>,
 }
@@ -92,12 +93,13 @@ fn compile(_: &Isolate, arguments: Arguments) -> Reply {
         return Reply::Failed(Error::new(Kind::TooLarge, message));
     }
     let anywhere = attempt!(build(&source).map_err(|error| refusal(&source, &error)));
+    let anywhere = Arc::new(anywhere);
     let pattern = CompiledPattern { source, anywhere, whole: OnceCell::new() };
     Reply::Now(Given::Native(std::rc::Rc::new(pattern)))
 }
 
 impl CompiledPattern {
-    fn whole(&self) -> Result<&Regex> {
+    fn whole(&self) -> Result<&Arc<Regex>> {
         if let Some(regex) = self.whole.get() {
             return Ok(regex);
         }
@@ -106,7 +108,7 @@ impl CompiledPattern {
         let regex = build(&format!(r"\A(?:{source})\z"))
             .or_else(|_| build(&format!("\\A(?:{source}\n)\\z")))
             .map_err(|error| refusal(source, &error))?;
-        Ok(self.whole.get_or_init(|| regex))
+        Ok(self.whole.get_or_init(|| Arc::new(regex)))
     }
 }
 
@@ -124,7 +126,7 @@ fn utf8(bytes: &[u8]) -> Result<&str> {
 }
 
 /// Whether an expression finds something in the second argument.
-fn is_found(regex: &Regex, arguments: Arguments) -> Reply {
+fn is_found(regex: &Arc<Regex>, arguments: Arguments) -> Reply {
     let bytes = arguments.bytes(2);
     if bytes.len() <= AT_ONCE || !arguments.0.can_wait() {
         return Reply::Now(Given::Boolean(regex.is_match(attempt!(utf8(bytes)))));
@@ -287,7 +289,7 @@ mod tests {
     #[test]
     fn a_comment_at_the_end_does_not_hide_the_anchor() {
         let source = "(?x) a b # letters".to_owned();
-        let anywhere = build(&source).unwrap();
+        let anywhere = Arc::new(build(&source).unwrap());
         let pattern = CompiledPattern { source, anywhere, whole: OnceCell::new() };
         assert!(pattern.whole().unwrap().is_match("ab"));
         assert!(!pattern.whole().unwrap().is_match("abc"));

@@ -191,3 +191,84 @@ impl BucketRun<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::server::bucket::versioning::Versioning;
+    use crate::server::catalog::attributes::milliseconds;
+    use crate::server::catalog::object_commit::{Draft, DraftContent};
+    use crate::server::catalog::object_lookup::Lookup;
+    use bytes::Bytes;
+    use runnel_store::{Memory, Metadata};
+
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// A catalog with one bucket whose objects expire after a day, and noncurrent ones after two.
+    async fn catalog(versioning: Versioning) -> Catalog {
+        let catalog = Catalog::new(Rc::new(Memory::dictionary()), "me".to_string());
+        let mut record = BucketRecord::new("me", 0);
+        let rules = "<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter><Prefix>logs/\
+            </Prefix></Filter><Expiration><Days>1</Days></Expiration><NoncurrentVersionExpiration>\
+            <NoncurrentDays>2</NoncurrentDays></NoncurrentVersionExpiration></Rule>\
+            </LifecycleConfiguration>";
+        record.lifecycle = Some(Lifecycle::parse(rules.as_bytes()).unwrap());
+        record.versioning = versioning;
+        assert!(catalog.create_bucket("b", &record).await.unwrap());
+        catalog
+    }
+
+    async fn put(catalog: &Catalog, key: &str, versioning: Versioning, more: &[(&str, &str)]) {
+        let now = milliseconds(SystemTime::now()).to_string();
+        let mut attributes = Metadata::from([(MODIFIED.to_string(), now)]);
+        attributes.extend(more.iter().map(|(name, text)| (name.to_string(), text.to_string())));
+        let content = DraftContent::Bytes(Bytes::from_static(b"content"));
+        let draft = Draft { content, media_type: "text/plain".to_string(), attributes };
+        catalog.commit("b", key, versioning, draft, None).await.unwrap();
+    }
+
+    async fn is_object(catalog: &Catalog, key: &str) -> bool {
+        matches!(catalog.lookup("b", key, None, true).await.unwrap(), Lookup::Object(_))
+    }
+
+    #[tokio::test]
+    async fn objects_expire_by_their_rules() {
+        let catalog = catalog(Versioning::Off).await;
+        put(&catalog, "logs/old", Versioning::Off, &[]).await;
+        put(&catalog, "kept", Versioning::Off, &[]).await;
+        let positions = Positions::default();
+        run(&catalog, &positions, SystemTime::now()).await;
+        assert!(is_object(&catalog, "logs/old").await);
+        run(&catalog, &positions, SystemTime::now() + DAY * 3).await;
+        assert!(!is_object(&catalog, "logs/old").await);
+        assert!(is_object(&catalog, "kept").await);
+    }
+
+    #[tokio::test]
+    async fn versions_expire_where_they_are_not_protected() {
+        let catalog = catalog(Versioning::Enabled).await;
+        let count = async || {
+            let mut walk = catalog.walk("b", "", None, true, 10);
+            let mut count = 0;
+            while let Some(listed) = walk.next().await.unwrap() {
+                count += listed.versions.len() + usize::from(listed.present.is_some());
+            }
+            count
+        };
+        put(&catalog, "logs/a", Versioning::Enabled, &[]).await;
+        put(&catalog, "logs/a", Versioning::Enabled, &[]).await;
+        put(&catalog, "logs/held", Versioning::Enabled, &[("x-amz-object-lock-legal-hold", "ON")])
+            .await;
+        let positions = Positions::default();
+        run(&catalog, &positions, SystemTime::now() + DAY * 2).await;
+        // Each key has a delete marker now, before its versions.
+        assert!(!is_object(&catalog, "logs/a").await);
+        assert_eq!(count().await, 5);
+        run(&catalog, &positions, SystemTime::now() + DAY * 5).await;
+        assert_eq!(count().await, 3);
+        // The marker that is alone goes, the held version stays with its marker.
+        run(&catalog, &positions, SystemTime::now() + DAY * 5).await;
+        assert_eq!(count().await, 2);
+    }
+}

@@ -100,7 +100,8 @@ pub(crate) fn body(
     let (hash, decoder, length) = match plan {
         PayloadPlan::Refused(fault) => return Err(fault),
         PayloadPlan::Unsigned => (None, BodyDecoder::Plain, length),
-        PayloadPlan::Whole(hash) => (Some(hash), BodyDecoder::Plain, length),
+        PayloadPlan::Whole(hash) => (Some(hex(&hash)), BodyDecoder::Plain, length),
+        PayloadPlan::Claimed(hash) => (Some(hash), BodyDecoder::Plain, length),
         PayloadPlan::Chunked(plan) => {
             let length = decoded_length(headers)?;
             let decoder = ChunkDecoder::new(plan, length, asked.trailer);
@@ -133,7 +134,7 @@ struct BodyInput {
     raw: ByteStream,
     decoder: BodyDecoder,
     /// The SHA-256 that was signed.
-    hash: Option<[u8; 32]>,
+    hash: Option<String>,
     asked: AskedChecks,
     length: Option<u64>,
 }
@@ -184,7 +185,7 @@ struct CheckedStream {
     input: Bytes,
     decoder: BodyDecoder,
     /// The SHA-256 that was signed.
-    hash: Option<[u8; 32]>,
+    hash: Option<String>,
     sha256: Option<Sha256>,
     md5: Option<Md5>,
     checksum: Option<ChecksumHasher>,
@@ -230,12 +231,12 @@ impl CheckedStream {
             }
             BodyDecoder::Plain => None,
         };
-        if let (Some(hash), Some(sha256)) = (self.hash, self.sha256.take()) {
-            let found: [u8; 32] = sha256.finalize().into();
+        if let (Some(hash), Some(sha256)) = (self.hash.take(), self.sha256.take()) {
+            let found = hex(&sha256.finalize());
             if found != hash {
                 return Err(S3Fault::new(FaultCode::XAmzContentSHA256Mismatch)
-                    .with("ClientComputedContentSHA256", hex(&hash))
-                    .with("S3ComputedContentSHA256", hex(&found)));
+                    .with("ClientComputedContentSHA256", hash)
+                    .with("S3ComputedContentSHA256", found));
             }
         }
         let md5: Option<[u8; 16]> = self.md5.take().map(|md5| md5.finalize().into());

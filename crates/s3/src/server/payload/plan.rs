@@ -50,6 +50,8 @@ pub(crate) enum PayloadPlan {
     Unsigned,
     /// As it comes; its SHA-256 must be this.
     Whole([u8; 32]),
+    /// As it comes; the client says a hash that is none, which no content has.
+    Claimed(String),
     /// In chunks.
     Chunked(ChunkPlan),
     /// Not at all: reading it is refused.

@@ -198,15 +198,14 @@ fn set(file: &File, text: &[u8], facts: &fs::Metadata) -> Result<(), Errno> {
     done
 }
 
-/// Takes all attributes from an open file.
-pub(super) fn clear(file: &File, path: &Path) -> Result<(), DiskFault> {
+/// Takes the extended attribute from an open file.
+pub(super) fn clear(file: &File) -> Result<(), DiskFault> {
     let facts = file.metadata()?;
     match rustix::fs::fremovexattr(file, NAME) {
         Ok(()) | Err(Errno::NODATA) => {}
         Err(Errno::OPNOTSUPP) => file.set_permissions(facts.permissions())?,
         Err(error) => return Err(DiskFault::Io(error.into())),
     }
-    remove_beside(path, &facts);
     Ok(())
 }
 

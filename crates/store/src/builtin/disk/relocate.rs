@@ -52,10 +52,8 @@ pub(super) fn relocate(
         remove_beside(&target.path, replaced);
     }
     drop(changing);
+    // The old name is gone with it: file systems write both ends of a rename as one.
     flush_directory(above(&target.path))?;
-    if above(&source.path) != above(&target.path) {
-        flush_directory(above(&source.path))?;
-    }
     Ok(true)
 }
 

@@ -328,20 +328,24 @@ pub(super) fn annotate(
     changing.check(&place.path, only_if)?;
     let opened = read::open(&place.path, OpenOptions::new().read(true))?;
     let (file, facts) = opened.ok_or_else(missing)?;
-    match attributes {
-        None => attributes::clear(&file, &place.path)?,
-        Some(new) => match attributes::store(&new, &file, above(&place.path))? {
-            None => attributes::remove_beside(&place.path, &facts),
-            // The mark comes last: until then the old attributes count.
-            Some(beside) => {
-                beside.put_in(above(&place.path))?;
-                beside.mark(&file)?;
-            }
-        },
+    let beside = match attributes {
+        None => {
+            attributes::clear(&file)?;
+            None
+        }
+        Some(new) => attributes::store(&new, &file, above(&place.path))?,
+    };
+    match &beside {
+        None => attributes::remove_beside(&place.path, &facts),
+        // The mark comes last: until then the old attributes count.
+        Some(beside) => {
+            beside.put_in(above(&place.path))?;
+            beside.mark(&file)?;
+        }
     }
     drop(changing);
     file.sync_all()?;
-    flush_directory(above(&place.path))
+    if beside.is_some() { flush_directory(above(&place.path)) } else { Ok(()) }
 }
 
 /// Removes a file, a link or an empty directory. Answers whether it was there.
