@@ -8,6 +8,7 @@ pub(crate) mod fault;
 pub(crate) mod list;
 pub(crate) mod object_path;
 pub(crate) mod options;
+pub(crate) mod presign;
 pub(crate) mod profile;
 pub(crate) mod settings;
 pub(crate) mod store;

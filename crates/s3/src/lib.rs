@@ -8,9 +8,9 @@
 //!
 //! As a server: any store, served to clients of S3.
 //!
-//! Requests travel over `runnel_http::Transport`. Signatures and credentials that expire (web
-//! identity, containers, instances) are the crate `object_store`'s. The requests themselves are
-//! made here, because a store's names, listings and errors are not that crate's: it reads no empty
+//! Requests travel over `runnel_http::Transport`. Credentials that expire (web identity, containers,
+//! instances) are the crate `object_store`'s. Signatures have one canonical form, in `signature`, for
+//! the client and for the server. The requests themselves are made here, because a store's names, listings and errors are not that crate's: it reads no empty
 //! segments or control characters, lists no buckets, and tells a status only for some errors.
 //!
 //! Reading order of the client: `client::store` (verb to request), `client::endpoint` (one request),
@@ -26,6 +26,7 @@ mod signature;
 
 pub use client::list::LISTED;
 pub use client::options::{ANSWER_TIME, CONNECT_TIME, S3Options, Variable};
+pub use client::presign::presign;
 pub use client::store::{S3, s3_scheme};
 pub use client::upload::{PART, PARTS};
 pub use server::options::{DEFAULT_REGION, S3ServiceOptions, S3User};
