@@ -116,6 +116,7 @@ pub(crate) fn children<'a>(expression: &'a Expression, pending: &mut Vec<&'a Exp
         | ExpressionKind::Float(_)
         | ExpressionKind::Text(_)
         | ExpressionKind::Symbol(_)
+        | ExpressionKind::Pattern(_)
         | ExpressionKind::Name(_)
         | ExpressionKind::Implicit(_)
         | ExpressionKind::Block(_)

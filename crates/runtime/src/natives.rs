@@ -26,7 +26,7 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 19] = [
+    let rooms: [&[(&str, Native)]; 20] = [
         &stores::NATIVES,
         &combine::NATIVES,
         &connect::NATIVES,
@@ -40,6 +40,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &values::json::NATIVES,
         &tasks::NATIVES,
         &values::numbers::NATIVES,
+        &values::patterns::NATIVES,
         &values::secrets::NATIVES,
         &values::text::NATIVES,
         &watch::NATIVES,

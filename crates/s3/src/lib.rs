@@ -30,3 +30,4 @@ pub use client::presign::presign;
 pub use client::store::{S3, s3_scheme};
 pub use client::upload::{PART, PARTS};
 pub use server::options::{DEFAULT_REGION, S3ServiceOptions, S3User};
+pub use server::service::S3Service;

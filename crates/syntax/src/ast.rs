@@ -261,6 +261,8 @@ pub enum ExpressionKind {
     Interpolated(Vec<TextPart>),
     /// `#name`, `#'text'`
     Symbol(String),
+    /// `/…/`, with `/` for `\/`: a regular expression.
+    Pattern(String),
     /// A name: a variable, a parameter, a class, `nil`, `true`, `self` …
     Name(String),
     /// `$0`, `$name`: a parameter of the block that is not declared.

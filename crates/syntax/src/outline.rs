@@ -220,6 +220,10 @@ impl Outline {
                 self.text("#");
                 self.quoted(name);
             }
+            ExpressionKind::Pattern(pattern) => {
+                self.text("/");
+                self.quoted(pattern);
+            }
             ExpressionKind::Name(name) => self.text(name),
             ExpressionKind::Implicit(name) => self.text(&format!("${name}")),
             ExpressionKind::Reference(path) => self.path(path),

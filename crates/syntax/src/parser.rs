@@ -11,6 +11,7 @@ mod method;
 mod number;
 mod object;
 mod path;
+mod pattern;
 mod property_path;
 mod recovery;
 mod signature;

@@ -54,6 +54,10 @@ impl Generator<'_> {
             ExpressionKind::Text(text) | ExpressionKind::Symbol(text) => {
                 Code::constant(quoted(text))
             }
+            ExpressionKind::Pattern(pattern) => {
+                self.helper("K");
+                Code::call(format!("K.pattern({})", quoted(pattern)))
+            }
             ExpressionKind::Interpolated(parts) => self.interpolated(parts),
             ExpressionKind::Name(name) => self.name(name, expression.span),
             ExpressionKind::Implicit(name) => self.name(&format!("${name}"), expression.span),

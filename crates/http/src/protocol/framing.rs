@@ -74,6 +74,21 @@ impl Framing {
         }
     }
 
+    /// The bytes of data before the next line of the framing, or the end.
+    pub(crate) fn data_left(&self) -> u64 {
+        match self {
+            Framing::Length(left) | Framing::Chunked(ChunkState::Data(left)) => *left,
+            _ => 0,
+        }
+    }
+
+    /// Data was read without passing through the input.
+    pub(crate) fn skip_data(&mut self, count: usize) {
+        if let Framing::Length(left) | Framing::Chunked(ChunkState::Data(left)) = self {
+            *left = left.saturating_sub(count as u64);
+        }
+    }
+
     /// The size of the next read.
     pub(crate) fn read_size(&self) -> usize {
         match self {

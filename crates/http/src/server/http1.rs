@@ -7,3 +7,4 @@ mod output;
 mod request_head;
 mod response_head;
 pub(crate) mod shared_buffers;
+pub(crate) mod upload_buffers;

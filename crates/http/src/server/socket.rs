@@ -2,6 +2,7 @@
 
 use crate::network::wire::{NetworkStream, tcp_stream};
 use crate::server::connection_state::ConnectionState;
+use crate::server::http1::upload_buffers::UploadBuffer;
 use crate::server::response::file_body;
 use bytes::Bytes;
 use runnel_store::FilePart;
@@ -55,6 +56,27 @@ impl Socket {
         ready!(Pin::new(self).poll_read(context, &mut read))?;
         let count = read.filled().len();
         Poll::Ready(Ok(&buffer[..count]))
+    }
+
+    /// Fills a buffer with what has arrived; `None` at the end.
+    pub(crate) fn poll_fill(
+        &mut self,
+        mut buffer: UploadBuffer,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<Option<Bytes>>> {
+        while !buffer.space().is_empty() {
+            let read = self.poll_take(buffer.space(), context).map_ok(|bytes| bytes.len());
+            let count = match read {
+                Poll::Ready(read) => read?,
+                Poll::Pending if buffer.is_empty() => return Poll::Pending,
+                Poll::Pending => break,
+            };
+            if count == 0 {
+                break;
+            }
+            buffer.fill(count);
+        }
+        Poll::Ready(Ok((!buffer.is_empty()).then(|| buffer.into_bytes())))
     }
 
     /// Writes some bytes.

@@ -45,6 +45,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "values/data.lua",
     "values/secrets.lua",
     "values/time.lua",
+    "text/pattern.lua",
     "fibers/exception.lua",
     "fibers/fiber.lua",
     "text/mutable_text.lua",

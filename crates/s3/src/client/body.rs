@@ -1,5 +1,6 @@
 //! Objects as content, and content as what goes out.
 
+use crate::client::attributes;
 use crate::client::endpoint::S3Server;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
@@ -7,8 +8,10 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Response};
 use runnel_http::Received;
 use runnel_store::{
-    Body, ByteStream, Content, EntityTag, Error, Form, Kind, Reference, Result, Text, Value, Verb,
+    Body, ByteStream, Content, EntityTag, Error, Form, Kind, Metadata, Reference, Result, Text,
+    Value, Verb,
 };
+use std::rc::Rc;
 use std::time::Instant;
 
 /// What S3 says of an object of which nothing is known, and what we say.
@@ -46,10 +49,7 @@ impl RequestBody {
                 return Ok(RequestBody { media_type: header_value(&given), pieces });
             }
         };
-        let media_type = match &content.media_type {
-            Some(given) => header_value(given),
-            None => header_value(mime_guess::from_path(key).first_raw().unwrap_or(usual)),
-        };
+        let media_type = media_type(content.media_type.as_deref(), key, usual);
         Ok(RequestBody { media_type, pieces })
     }
 
@@ -85,6 +85,12 @@ fn one(bytes: Bytes) -> ByteStream {
     Box::pin(stream::iter([Ok(bytes)]))
 }
 
+/// The media type that is given, or that of the key's ending, or a usual one.
+pub(crate) fn media_type(given: Option<&str>, key: &str, usual: &str) -> HeaderValue {
+    let guess = || mime_guess::from_path(key).first_raw().unwrap_or(usual);
+    header_value(given.unwrap_or_else(guess))
+}
+
 fn header_value(media_type: &str) -> HeaderValue {
     let usual = HeaderValue::from_static("application/octet-stream");
     let is_plain = media_type.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
@@ -97,6 +103,7 @@ pub(crate) struct ObjectHeaders {
     pub(crate) entity_tag: Option<EntityTag>,
     pub(crate) modified: Option<std::time::SystemTime>,
     pub(crate) length: Option<u64>,
+    pub(crate) metadata: Option<Rc<Metadata>>,
 }
 
 impl ObjectHeaders {
@@ -109,12 +116,13 @@ impl ObjectHeaders {
             modified: text(header::LAST_MODIFIED)
                 .and_then(|date| httpdate::parse_http_date(date).ok()),
             length: text(header::CONTENT_LENGTH).and_then(|length| length.parse().ok()),
+            metadata: attributes::metadata(headers),
         }
     }
 }
 
 /// `"text"` or `W/"text"` (RFC 9110 section 8.8.3).
-fn entity_tag(field: &str) -> Option<EntityTag> {
+pub(crate) fn entity_tag(field: &str) -> Option<EntityTag> {
     let (weak, quoted) = match field.strip_prefix("W/") {
         Some(rest) => (true, rest),
         None => (false, field),
@@ -146,15 +154,16 @@ pub(crate) async fn content(
         match tokio::time::timeout_at(until.into(), body.next()).await {
             Ok(Some(piece)) => collected.extend_from_slice(&piece?),
             Ok(None) => {
-                let (body, media_type) = whole(collected.freeze(), about.media_type);
+                let (body, media_type) = whole(collected.freeze(), about.media_type.clone());
                 let media_type = media_type.map(Into::into);
-                let (entity_tag, modified) = (about.entity_tag, about.modified);
+                let ObjectHeaders { entity_tag, modified, metadata, .. } = about;
                 return Ok(Content {
                     body,
                     media_type,
                     entity_tag,
+                    metadata,
                     modified,
-                    ..Content::default()
+                    class: None,
                 });
             }
             Err(_) => {
@@ -169,8 +178,9 @@ pub(crate) async fn content(
         body: Body::Stream(Box::pin(stream::iter(start).chain(rest)), about.length),
         media_type: about.media_type.map(Into::into),
         entity_tag: about.entity_tag,
+        metadata: about.metadata,
         modified: about.modified,
-        ..Content::default()
+        class: None,
     })
 }
 

@@ -14,7 +14,7 @@ pub const LISTED: usize = 100_000;
 
 /// The most that is read of one page, in bytes: a thousand keys of the greatest length, escaped,
 /// with what is said about them.
-const PAGE_SIZE: usize = 8 * 1024 * 1024;
+pub(crate) const PAGE_SIZE: usize = 8 * 1024 * 1024;
 
 /// The buckets, ordered by name.
 pub(crate) async fn buckets(server: &S3Server, deadline: Option<Instant>) -> Result<Vec<Entry>> {
@@ -108,7 +108,7 @@ impl ListedPage {
 }
 
 /// URL encoding as in forms, where a plus is a space; what is no UTF-8 is left out.
-fn unescape(name: &str) -> Option<String> {
+pub(crate) fn unescape(name: &str) -> Option<String> {
     let name = name.replace('+', " ");
     percent_decode_str(&name).decode_utf8().ok().map(|name| name.into_owned())
 }

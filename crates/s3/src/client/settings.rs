@@ -102,6 +102,11 @@ impl S3Settings {
     }
 }
 
+/// An object as the source of a copy.
+pub(crate) fn copy_source(bucket: &str, key: &str) -> String {
+    format!("/{bucket}/{}", utf8_percent_encode(key, STRICT_PATH))
+}
+
 fn endpoint_of(address: &str) -> Result<Url> {
     let parsed = Url::parse(address.trim());
     let fits = |url: &Url| {

@@ -3,6 +3,7 @@
 use crate::client::body;
 use crate::client::condition::{self, KeyState};
 use crate::client::endpoint::{S3Request, S3Server, is_missing};
+use crate::client::keys;
 use crate::client::list;
 use crate::client::object_path::{ObjectPath, check_bucket};
 use crate::client::options::S3Options;
@@ -10,8 +11,8 @@ use crate::client::upload;
 use http::header;
 use http::{Method, StatusCode};
 use runnel_store::{
-    Answer, Body, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result,
-    Store, Verb, Verbs,
+    Answer, Attributes, Body, Conditions, Content, Context, Entry, Error, KeyPage, KeyRange, Kind,
+    Outcome, Reference, Result, Store, Verb, Verbs,
 };
 use std::cell::OnceCell;
 use std::future::Future;
@@ -27,6 +28,10 @@ use std::time::Instant;
 /// | put | replaces or creates it | makes the bucket, where the content is empty |
 /// | delete | removes it | removes the bucket, where it is empty |
 /// | list | what begins with its key and a slash | the objects and prefixes |
+///
+/// Metadata is stored as headers of the object: those that S3 knows, and `x-amz-meta-…`. Replacing it
+/// is a copy within the server, up to 5 GB. Keys are listed in pages of up to 1,000, each with one
+/// request.
 ///
 /// Keys are the parts of the path joined by slashes. The media type is stored; a missing one is
 /// guessed from the extension. Objects have the server's entity tag and date. A large object is
@@ -103,7 +108,9 @@ pub fn s3_scheme(options: S3Options) -> Rc<dyn Store> {
 #[deny(clippy::missing_trait_methods)]
 impl Store for S3 {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        let (deadline, known) = (context.deadline, context.known.clone());
+        // The short answer has no metadata.
+        let known = context.known.clone().filter(|_| !context.attributes);
+        let deadline = context.deadline;
         let from = reference.clone();
         self.at(Verb::Get, reference, move |server, place| async move {
             let ObjectPath::Object(bucket, key) = place else { return Ok(None) };
@@ -191,6 +198,54 @@ impl Store for S3 {
         })
     }
 
+    fn keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let (deadline, range) = (context.deadline, range.clone());
+        self.at(Verb::List, reference, move |server, place| async move {
+            let (bucket, base) = match place {
+                ObjectPath::Root => return Ok(None),
+                ObjectPath::Bucket(bucket) => (bucket, String::new()),
+                ObjectPath::Object(bucket, key) => (bucket, format!("{key}/")),
+            };
+            keys::page(&server, &bucket, &base, &range, deadline).await.map(Some)
+        })
+    }
+
+    fn keeps_metadata(&self, reference: &Reference) -> bool {
+        let place = ObjectPath::parse(self.options.bucket.as_deref(), reference);
+        matches!(place, Ok(ObjectPath::Object(..)))
+    }
+
+    fn annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (deadline, only_if) = (context.deadline, context.only_if.clone());
+        self.at(Verb::Put, reference, move |server, place| async move {
+            let ObjectPath::Object(bucket, key) = place else {
+                return Err(Error::new(Kind::NotAllowed, "only objects have attributes"));
+            };
+            let there = head(&server, &bucket, &key, deadline).await?;
+            condition::headers(only_if.as_ref(), &there)?;
+            let own = match there {
+                KeyState::Nothing => {
+                    let message = "there is no object to give attributes to";
+                    return Err(Error::new(Kind::NotFound, message));
+                }
+                KeyState::Object(own) => own.filter(|_| only_if.is_some()),
+                KeyState::Unknown => None,
+            };
+            upload::annotate(&server, (&bucket, &key), &attributes, own, deadline).await?;
+            Ok(Outcome::changed())
+        })
+    }
+
     fn verbs(&self, reference: &Reference) -> Verbs {
         let all = Verbs::NONE.with(Verb::Put).with(Verb::Delete).with(Verb::List);
         match ObjectPath::parse(self.options.bucket.as_deref(), reference) {
@@ -208,9 +263,7 @@ impl Store for S3 {
         }
     }
 
-    runnel_store::without!(
-        post, merge, keys, attributes, relocate, query, watch, tables, links, as_any, sources
-    );
+    runnel_store::without!(post, merge, relocate, query, watch, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         let place = match &self.options.bucket {

@@ -1,13 +1,15 @@
 //! Writing an object: in one request, or in parts.
 
-use crate::client::body::RequestBody;
+use crate::client::attributes;
+use crate::client::body::{self, RequestBody};
 use crate::client::endpoint::{S3Request, S3Server};
 use crate::client::fault::{self, S3Refusal};
+use crate::client::settings;
 use crate::client::xml;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use object_store::aws::AwsCredential;
-use runnel_store::{Content, Error, Kind, Result};
+use runnel_store::{Attributes, Content, Error, Kind, Result};
 use runnel_text::escape;
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,9 +34,9 @@ pub(crate) async fn put(
     condition: HeaderMap,
     deadline: Option<Instant>,
 ) -> Result<()> {
+    let mut headers = attributes::headers(content.metadata.as_deref());
     let mut outgoing = RequestBody::read(content, key).await?;
     let once = !condition.is_empty();
-    let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, outgoing.media_type.clone());
     let first = within(deadline, outgoing.part(PART)).await?;
     if first.len() < PART {
@@ -68,6 +70,44 @@ pub(crate) async fn put(
             Err(error)
         }
     }
+}
+
+/// Replaces the attributes of an object: a copy onto itself, which the server makes within itself.
+/// S3 does so up to 5 GB.
+pub(crate) async fn annotate(
+    server: &S3Server,
+    (bucket, key): (&str, &str),
+    attributes: &Attributes,
+    only_if: Option<HeaderValue>,
+    deadline: Option<Instant>,
+) -> Result<()> {
+    let mut headers = attributes::headers(attributes.metadata.as_deref());
+    let given = attributes.media_type.as_deref();
+    headers.insert(header::CONTENT_TYPE, body::media_type(given, key, "application/octet-stream"));
+    let source = settings::copy_source(bucket, key);
+    let source = HeaderValue::try_from(source)
+        .map_err(|_| Error::new(Kind::Invalid, "the key cannot be the source of a copy"))?;
+    headers.insert("x-amz-copy-source", source);
+    headers.insert("x-amz-metadata-directive", HeaderValue::from_static("REPLACE"));
+    if let Some(tag) = only_if {
+        headers.insert("x-amz-copy-source-if-match", tag);
+    }
+    let ask = S3Request { headers, once: true, ..S3Request::new(Method::PUT, bucket, key) };
+    let response = server.succeed(&ask, deadline).await?;
+    let answer = server.text(response, ANSWER_SIZE, deadline).await?;
+    outcome(&answer, bucket)
+}
+
+/// The outcome of a step whose status is sent before its end. The body then tells.
+fn outcome(answer: &str, bucket: &str) -> Result<()> {
+    if xml::elements(answer, "ETag").next().is_some() {
+        return Ok(());
+    }
+    if xml::elements(answer, "Code").next().is_none() {
+        return Err(fault::garbage("the end of a write", answer));
+    }
+    let status = StatusCode::INTERNAL_SERVER_ERROR;
+    Err(fault::of_refusal(&S3Refusal { status, body: answer, region: None, bucket: Some(bucket) }))
 }
 
 fn size_of_part(number: usize) -> usize {
@@ -202,15 +242,7 @@ impl MultipartUpload {
         };
         let response = self.server.succeed(&ask, deadline).await?;
         let answer = self.server.text(response, ANSWER_SIZE, deadline).await?;
-        if xml::elements(&answer, "ETag").next().is_some() {
-            return Ok(());
-        }
-        if xml::elements(&answer, "Code").next().is_none() {
-            return Err(fault::garbage("the end of an upload", &answer));
-        }
-        let status = StatusCode::INTERNAL_SERVER_ERROR;
-        let bucket = Some(self.bucket.as_str());
-        Err(fault::of_refusal(&S3Refusal { status, body: &answer, region: None, bucket }))
+        outcome(&answer, &self.bucket)
     }
 
     /// Aborts the upload and waits for that.

@@ -45,7 +45,7 @@ impl From<FaultCode> for S3Fault {
 
 /// One row a code: its name in answers, its status and its words.
 macro_rules! codes {
-    ($($code:ident $status:literal $message:literal)*) => {
+    ($($code:ident $(as $name:literal)? $status:literal $message:literal)*) => {
         /// The codes of refused requests.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum FaultCode { $($code),* }
@@ -53,7 +53,7 @@ macro_rules! codes {
         impl FaultCode {
             /// The text in the element `Code`.
             pub(crate) fn name(self) -> &'static str {
-                match self { $(FaultCode::$code => stringify!($code)),* }
+                match self { $(FaultCode::$code => codes!(@name $code $($name)?)),* }
             }
 
             fn message(self) -> &'static str {
@@ -67,6 +67,8 @@ macro_rules! codes {
             }
         }
     };
+    (@name $code:ident) => { stringify!($code) };
+    (@name $code:ident $name:literal) => { $name };
 }
 
 codes! {
@@ -112,6 +114,7 @@ codes! {
     InvalidRedirectLocation 400 "The website redirect location must have a prefix of 'http://' or 'https://' or \
         '/'."
     InvalidRequest 400 "Invalid Request."
+    InvalidStorageClass 400 "The storage class you specified is not valid"
     InvalidTag 400 "The TagKey you have provided is invalid"
     InvalidToken 400 "The provided token is malformed or otherwise invalid."
     InvalidURI 400 "The specified URI couldn't be parsed."
@@ -143,8 +146,12 @@ codes! {
     NoSuchVersion 404 "The specified version does not exist."
     NoSuchWebsiteConfiguration 404 "The specified bucket does not have a website configuration"
     NotImplemented 501 "A header you provided implies functionality that is not implemented."
+    NotModified 304 "Not Modified"
     ObjectLockConfigurationNotFoundError 404 "Object Lock configuration does not exist for this bucket."
+    OperationAborted 409 "A conflicting conditional operation is currently in progress against this resource. \
+        Please try again."
     OwnershipControlsNotFoundError 404 "The bucket ownership controls were not found."
+    PathOutside as "400" 400 "Bad Request"
     PreconditionFailed 412 "At least one of the pre-conditions you specified did not hold."
     QuotaExceeded 403 "Your request was denied due to quota exceeded."
     RequestHeaderSectionTooLarge 400 "Your request header section exceeds the maximum allowed size."

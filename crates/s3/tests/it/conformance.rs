@@ -8,7 +8,6 @@ use std::rc::Rc;
 const BUCKET: Abilities = Abilities {
     keeps: Keeps::Text,
     posting: Posting::Other,
-    attributes: false,
     relocation: false,
     merge: false,
     query: false,

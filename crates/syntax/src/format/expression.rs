@@ -266,6 +266,7 @@ fn is_plain(expression: &Expression) -> bool {
                 | ExpressionKind::Float(_)
                 | ExpressionKind::Text(_)
                 | ExpressionKind::Symbol(_)
+                | ExpressionKind::Pattern(_)
                 | ExpressionKind::Name(_)
         )
 }

@@ -21,6 +21,7 @@ impl Parser<'_> {
             TokenKind::Keyword => self.reference(),
             TokenKind::Number => self.number(),
             TokenKind::Operator if self.at_negative_number() => self.number(),
+            TokenKind::Operator if self.pattern_end().is_some() => self.pattern(),
             TokenKind::Text => self.plain_text(),
             TokenKind::Quote => self.nested(Self::interpolated_text),
             TokenKind::Hash => self.hash(),

@@ -380,9 +380,7 @@ impl Http1Connection {
                     BodyError::Malformed(HUGE_CHUNK)
                 }
                 Ok(FramingStep::Piece(piece)) => {
-                    if let Some(body_sender) = &self.body_sender {
-                        body_sender.send(piece, context);
-                    }
+                    self.send_piece(piece, context);
                     return Poll::Ready(Ok(()));
                 }
                 Ok(FramingStep::Trailer(line)) => match self.add_trailer(&line) {
@@ -400,9 +398,21 @@ impl Http1Connection {
                         self.output.buffer.extend_from_slice(CONTINUE);
                     }
                     self.write(context)?;
-                    match ready!(self.poll_read(context))? {
-                        0 => BodyError::Closed,
-                        _ => continue,
+                    let data_left = self.framing.data_left();
+                    let large = self.buffers.uploads.take(data_left);
+                    match large.filter(|_| self.input.is_empty()) {
+                        Some(buffer) => match ready!(self.socket.poll_fill(buffer, context))? {
+                            Some(piece) => {
+                                self.framing.skip_data(piece.len());
+                                self.send_piece(piece, context);
+                                return Poll::Ready(Ok(()));
+                            }
+                            None => BodyError::Closed,
+                        },
+                        None => match ready!(self.poll_read(context))? {
+                            0 => BodyError::Closed,
+                            _ => continue,
+                        },
                     }
                 }
                 Err(malformed) => BodyError::Malformed(malformed),
@@ -414,6 +424,12 @@ impl Http1Connection {
                 body_sender.fail(broken, context);
             }
             return Poll::Ready(Ok(()));
+        }
+    }
+
+    fn send_piece(&self, piece: Bytes, context: &Context<'_>) {
+        if let Some(body_sender) = &self.body_sender {
+            body_sender.send(piece, context);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Buffers that all connections of a thread share, since they take turns. A waiting
 //! connection has next to no memory of its own, and a busy one finds warm memory.
 
+use super::upload_buffers::UploadBuffers;
 use bytes::{Bytes, BytesMut};
 use hyper::header::HeaderMap;
 use std::cell::{Cell, RefCell, RefMut};
@@ -22,6 +23,7 @@ pub(crate) struct SharedBuffers {
     headers: Cell<Option<HeaderMap>>,
     block: RefCell<BytesMut>,
     date: RefCell<Date>,
+    pub(crate) uploads: UploadBuffers,
 }
 
 impl Default for SharedBuffers {
@@ -32,6 +34,7 @@ impl Default for SharedBuffers {
             headers: Cell::default(),
             block: RefCell::new(BytesMut::with_capacity(BLOCK)),
             date: RefCell::new(Date { line: Bytes::new(), until: None }),
+            uploads: UploadBuffers::default(),
         }
     }
 }

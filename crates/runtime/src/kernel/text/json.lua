@@ -141,6 +141,8 @@ local function plain(class, convert)
 end
 plain(K.classes.Date, function(self) return self:description() end)
 plain(K.classes.Duration, function(self) return self._seconds end)
+plain(K.classes.Pattern, function(self) return self._source end)
+plain(K.classes.Match, function(self) return self:text() end)
 plain(K.classes.MutableString, function(self) return self:_string() end)
 plain(K.classes.Data, function(self)
   return K.isUtf8(self._bytes) and self._bytes or self:base64()

@@ -104,6 +104,7 @@ local function positionOf(text, bytePosition)
   if #text <= PIECE then return low - 1 end
   return (low - 1) * BETWEEN + K.native.countCharacters(text, at[low], bytePosition) - 1
 end
+K.positionOf = positionOf
 
 local function characterAt(text, index)
   if type(index) ~= "number" or index ~= floor(index) then
@@ -166,13 +167,17 @@ end
 
 -- Searching and replacing -----------------------------------------------------------------------
 
+local function isPattern(value) return type(value) == "table" and value._isPattern end
+
 local function replace(text, old, new)
+  if isPattern(old) then return old:_replacedIn(text, new) end
   old = expectText(old, "replace:with:")
   if old == "" or not findText(text, old, 1) then return text end
   return split(text, old, K.str(new))
 end
 
 local function indexOf(text, part)
+  if isPattern(part) then return part:_positionIn(text) end
   local at = findText(text, expectText(part, "indexOf:"), 1)
   return at and positionOf(text, at)
 end
@@ -193,6 +198,7 @@ local function hasSuffix(text, suffix)
 end
 
 local function contains(text, part)
+  if isPattern(part) then return part:_foundIn(text) end
   return findText(text, expectText(part, "contains:"), 1) ~= nil
 end
 

@@ -265,6 +265,9 @@ K.methods(String, {
     return K.array(K.split(text, expectText(separator, "componentsSeparatedByString:")))
   end,
   ["split:"] = function(text, separator)
+    if type(separator) == "table" and separator._isPattern then
+      return K.array(separator:_separated(text))
+    end
     return K.array(K.split(text, expectText(separator, "split:")))
   end,
   ["lines"] = function(text) return K.array(lines(text)) end,

@@ -61,6 +61,11 @@ impl XmlWriter {
         self.close(name);
     }
 
+    /// Text within the element that is open.
+    pub(crate) fn content(&mut self, text: &str) {
+        escape_into(text, &mut self.text);
+    }
+
     /// An element that holds text, where there is one.
     pub(crate) fn optional(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text {

@@ -1,22 +1,23 @@
 //! Writing files: whole or not at all.
 
+mod batch;
+
+use self::batch::{Batch, Batches};
 use super::append::Appending;
 use super::attributes::{self, Beside, FileAttributes};
 use super::blocking::blocking;
 use super::changing::Changing;
 use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
-use super::read::{self, CHUNK};
+use super::read;
 use super::temporary::{Temporary, temporary_name};
-use crate::{
-    Body, ByteStream, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Outcome, Reference,
-    Verb,
-};
-use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
+use crate::{Body, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Outcome, Reference, Verb};
+use bytes::Bytes;
+use futures_util::future::{Either, select};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes content to a temporary file and puts that in place. Answers whether it was created.
@@ -48,33 +49,51 @@ pub(super) async fn put(
             move || begin()?.write(&whole)?.finish(attributes.as_ref(), &wanted, only_if.as_ref());
         return blocking(write).await?.map_err(fault);
     };
-    // The first chunk is awaited before anything is made: a stream that fails at once costs the
-    // disk nothing.
-    let mut draft = None;
-    let mut begin = Some(begin);
-    let mut chunks = Gathered { stream, ended: false };
-    loop {
-        let chunk = chunks.next().await?;
-        let (last, begin) = (chunk.is_none(), begin.take());
-        let step = move || -> Result<Option<Draft>, DiskFault> {
-            match (begin, draft) {
-                (Some(begin), _) => Some(begin()?),
-                (None, draft) => draft,
-            }
-            .map(|draft: Draft| draft.write(&chunk.unwrap_or_default()))
-            .transpose()
-        };
-        draft = blocking(step).await?.map_err(fault)?;
-        if last {
-            break;
-        }
-    }
-    let finish = move || match draft {
-        Some(draft) => draft.finish(attributes.as_ref(), &wanted, only_if.as_ref()),
-        None => Ok(false),
-    };
-    blocking(finish).await?.map_err(fault)
+    let finish = move |draft: Draft| draft.finish(attributes.as_ref(), &wanted, only_if.as_ref());
+    put_stream(Batches::of(stream), begin, finish).await?.map_err(fault)
 }
+
+/// Writes a stream, while its next batch is gathered.
+async fn put_stream(
+    mut batches: Batches,
+    begin: impl FnOnce() -> Result<Draft, DiskFault> + Send + 'static,
+    finish: impl FnOnce(Draft) -> Result<bool, DiskFault> + Send + 'static,
+) -> Result<Result<bool, DiskFault>, Error> {
+    // The first batch is awaited before anything is made: a stream that fails at once costs the
+    // disk nothing.
+    let mut batch = batches.next().await?;
+    if batches.ended {
+        return blocking(move || finish(begin()?.write_batch(batch)?)).await;
+    }
+    let mut writing: WrittenDraft = Box::pin(blocking(move || begin()?.write_batch(batch)));
+    loop {
+        let (next, written) = match select(pin!(batches.next()), writing).await {
+            // Also after an error of the stream: the file is gone when the put answers.
+            Either::Left((next, writing)) => (next, writing.await?),
+            Either::Right((Ok(Ok(draft)), next)) => (next.await, Ok(draft)),
+            Either::Right((failed, _)) => (Ok(Batch::default()), failed?),
+        };
+        let draft = match written {
+            Ok(draft) => draft,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        batch = match next {
+            Ok(batch) => batch,
+            Err(error) => {
+                // The event loop does not wait until a large file is removed.
+                blocking(move || drop(draft)).await?;
+                return Err(error);
+            }
+        };
+        if batches.ended {
+            return blocking(move || finish(draft.write_batch(batch)?)).await;
+        }
+        writing = Box::pin(blocking(move || draft.write_batch(batch)));
+    }
+}
+
+/// A batch being written.
+type WrittenDraft = Pin<Box<dyn Future<Output = Result<Result<Draft, DiskFault>, Error>>>>;
 
 /// Whether the caller of a put or a post has gone. Dropping it waits for a renaming or an appending
 /// in progress, which is short, so that afterwards it has happened or never will.
@@ -84,28 +103,6 @@ struct GivenUp(Arc<Mutex<bool>>);
 impl Drop for GivenUp {
     fn drop(&mut self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-    }
-}
-
-/// A stream whose small chunks are gathered, so that each visit to the blocking pool is worth it.
-struct Gathered {
-    stream: ByteStream,
-    ended: bool,
-}
-
-impl Gathered {
-    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
-        let mut gathered = BytesMut::new();
-        while !self.ended && gathered.len() < CHUNK {
-            match self.stream.next().await.transpose()? {
-                Some(chunk) if gathered.is_empty() && chunk.len() >= CHUNK => {
-                    return Ok(Some(chunk));
-                }
-                Some(chunk) => gathered.extend_from_slice(&chunk),
-                None => self.ended = true,
-            }
-        }
-        Ok((!gathered.is_empty()).then(|| gathered.freeze()))
     }
 }
 
@@ -145,6 +142,11 @@ impl Draft {
 
     fn write(mut self, bytes: &[u8]) -> Result<Self, DiskFault> {
         self.file.write_all(bytes)?;
+        Ok(self)
+    }
+
+    fn write_batch(mut self, batch: Batch) -> Result<Self, DiskFault> {
+        batch.write(&mut self.file)?;
         Ok(self)
     }
 

@@ -1,0 +1,7 @@
+//! The operations of S3. Each takes a request and answers it; `route` says which is wanted.
+
+pub(crate) mod buckets;
+pub(crate) mod listing;
+pub(crate) mod multipart;
+pub(crate) mod objects;
+pub(crate) mod receive;

@@ -1,0 +1,289 @@
+//! Which operation a request wants: one table of methods, targets, parameters and headers.
+
+use super::call::{S3Call, invalid_argument};
+use super::fault::{FaultCode, S3Fault, S3Result};
+use super::operations::buckets::create_bucket::create_bucket;
+use super::operations::buckets::delete_bucket::delete_bucket;
+use super::operations::buckets::list_buckets::{get_bucket_location, head_bucket, list_buckets};
+use super::operations::listing::list_objects::list_objects;
+use super::operations::listing::list_versions::list_versions;
+use super::operations::multipart::complete::complete_upload;
+use super::operations::multipart::create::{abort_upload, create_upload};
+use super::operations::multipart::list_parts::list_parts;
+use super::operations::multipart::list_uploads::list_uploads;
+use super::operations::multipart::upload_part::{upload_part, upload_part_copy};
+use super::operations::objects::attributes::get_object_attributes;
+use super::operations::objects::copy_object::copy_object;
+use super::operations::objects::delete_object::{delete_object, delete_objects};
+use super::operations::objects::get_object::get_object;
+use super::operations::objects::put_object::put_object;
+use super::reply::S3Reply;
+use super::target::S3Target;
+use http::{HeaderMap, Method};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+/// An answer that is being made.
+pub(crate) type ReplyFuture = Pin<Box<dyn Future<Output = S3Result<S3Reply>>>>;
+
+/// Runs an operation.
+type Run = fn(Rc<S3Call>) -> ReplyFuture;
+
+/// What a request is addressed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Service,
+    Bucket,
+    Object,
+}
+
+/// One row of the table. The first that fits counts.
+pub(crate) struct S3Route {
+    scope: Scope,
+    method: &'static str,
+    /// Parameters that the request has.
+    parameters: &'static [&'static str],
+    /// A header that the request has.
+    header: Option<&'static str>,
+    /// The operation as the API names it.
+    pub(crate) operation: &'static str,
+    /// The action of policies; that on a version follows it, where there is one.
+    action: &'static str,
+    version_action: Option<&'static str>,
+    pub(crate) run: Run,
+}
+
+/// Rows: method, scope, parameters, header, operation, action, action on a version, function.
+macro_rules! routes {
+    ($($method:ident $scope:ident [$($parameter:literal)*] $($header:literal)? =>
+        $operation:ident $action:literal $(| $version:literal)? $run:path;)*) => {
+        &[$(S3Route {
+            scope: Scope::$scope,
+            method: stringify!($method),
+            parameters: &[$($parameter),*],
+            header: routes!(@option $($header)?),
+            operation: stringify!($operation),
+            action: $action,
+            version_action: routes!(@option $($version)?),
+            run: |call| Box::pin($run(call)),
+        }),*]
+    };
+    (@option) => { None };
+    (@option $value:literal) => { Some($value) };
+}
+
+static ROUTES: &[S3Route] = routes! {
+    GET Service [] => ListBuckets "s3:ListAllMyBuckets" list_buckets;
+
+    PUT Bucket [] => CreateBucket "s3:CreateBucket" create_bucket;
+    HEAD Bucket [] => HeadBucket "s3:ListBucket" head_bucket;
+    DELETE Bucket [] => DeleteBucket "s3:DeleteBucket" delete_bucket;
+    GET Bucket ["location"] => GetBucketLocation "s3:GetBucketLocation" get_bucket_location;
+    GET Bucket ["uploads"] =>
+        ListMultipartUploads "s3:ListBucketMultipartUploads" list_uploads;
+    GET Bucket ["versions"] => ListObjectVersions "s3:ListBucketVersions" list_versions;
+    GET Bucket ["list-type"] => ListObjectsV2 "s3:ListBucket" list_objects;
+    GET Bucket [] => ListObjects "s3:ListBucket" list_objects;
+    POST Bucket ["delete"] => DeleteObjects "" delete_objects;
+
+    HEAD Object [] => HeadObject "s3:GetObject" | "s3:GetObjectVersion" get_object;
+    GET Object ["attributes"] => GetObjectAttributes
+        "s3:GetObjectAttributes" | "s3:GetObjectVersionAttributes" get_object_attributes;
+    GET Object ["uploadId"] => ListParts "s3:ListMultipartUploadParts" list_parts;
+    GET Object [] => GetObject "s3:GetObject" | "s3:GetObjectVersion" get_object;
+    DELETE Object ["uploadId"] => AbortMultipartUpload "s3:AbortMultipartUpload" abort_upload;
+    DELETE Object [] =>
+        DeleteObject "s3:DeleteObject" | "s3:DeleteObjectVersion" delete_object;
+    POST Object ["uploads"] => CreateMultipartUpload "s3:PutObject" create_upload;
+    POST Object ["uploadId"] => CompleteMultipartUpload "s3:PutObject" complete_upload;
+    PUT Object ["partNumber" "uploadId"] "x-amz-copy-source" =>
+        UploadPartCopy "s3:PutObject" upload_part_copy;
+    PUT Object ["partNumber" "uploadId"] => UploadPart "s3:PutObject" upload_part;
+    PUT Object [] "x-amz-copy-source" => CopyObject "s3:PutObject" copy_object;
+    PUT Object [] => PutObject "s3:PutObject" put_object;
+};
+
+/// Parameters that select something of a bucket or an object. Those without a row are not implemented.
+const SUBRESOURCES: [&str; 32] = [
+    "accelerate",
+    "acl",
+    "analytics",
+    "attributes",
+    "cors",
+    "delete",
+    "encryption",
+    "intelligent-tiering",
+    "inventory",
+    "legal-hold",
+    "lifecycle",
+    "location",
+    "logging",
+    "metadataConfiguration",
+    "metadataTable",
+    "metrics",
+    "notification",
+    "object-lock",
+    "ownershipControls",
+    "policy",
+    "policyStatus",
+    "publicAccessBlock",
+    "replication",
+    "requestPayment",
+    "restore",
+    "retention",
+    "select",
+    "tagging",
+    "torrent",
+    "uploads",
+    "versioning",
+    "website",
+];
+
+/// Finds the operation of a request.
+///
+/// # Errors
+/// What is wrong with the combination.
+pub(crate) fn find(
+    method: &Method,
+    target: &S3Target,
+    headers: &HeaderMap,
+) -> S3Result<&'static S3Route> {
+    let scope = match (target.bucket.is_empty(), target.key.is_empty()) {
+        (true, _) => Scope::Service,
+        (false, true) => Scope::Bucket,
+        (false, false) => Scope::Object,
+    };
+    let has = |name: &str| target.query.iter().any(|(known, _)| known == name);
+    refuse_combinations(method, scope, &has, headers)?;
+    let subresource = SUBRESOURCES.into_iter().find(|name| has(name));
+    let fits = |route: &&S3Route| {
+        route.scope == scope
+            && route.method == method.as_str()
+            && route.parameters.iter().all(|name| has(name))
+            && route.header.is_none_or(|name| headers.contains_key(name))
+            // What is asked of a sub-resource is not done to the whole.
+            && subresource.is_none_or(|name| scope == Scope::Service || route.parameters.contains(&name))
+    };
+    if let Some(route) = ROUTES.iter().find(fits) {
+        return Ok(route);
+    }
+    match subresource {
+        Some(_) => Err(FaultCode::NotImplemented.into()),
+        None => Err(method_not_allowed(method, "SERVICE")),
+    }
+}
+
+/// The fault of a method that a resource does not have.
+fn method_not_allowed(method: &Method, resource: &str) -> S3Fault {
+    S3Fault::new(FaultCode::MethodNotAllowed)
+        .with("Method", method.as_str())
+        .with("ResourceType", resource)
+}
+
+/// Requests that mean nothing, with the words that S3 has for them.
+fn refuse_combinations(
+    method: &Method,
+    scope: Scope,
+    has: &dyn Fn(&str) -> bool,
+    headers: &HeaderMap,
+) -> S3Result<()> {
+    let invalid = |words: &'static str| S3Fault::new(FaultCode::InvalidRequest).because(words);
+    if let Some(source) = headers.get("x-amz-copy-source")
+        && (*method != Method::PUT && *method != Method::OPTIONS)
+        && (*method != Method::POST || has("uploadId"))
+    {
+        let words = "You can only specify a copy source header for copy requests.";
+        let source = String::from_utf8_lossy(source.as_bytes());
+        return Err(invalid_argument(words, "x-amz-copy-source", &source));
+    }
+    if scope != Scope::Object {
+        return Ok(());
+    }
+    if *method == Method::GET && has("uploads") {
+        return Err(invalid("Key is not expected for the GET method ?uploads subresource"));
+    }
+    if *method == Method::GET && has("versions") {
+        let words = "There is no such thing as the ?versions sub-resource for a key";
+        return Err(invalid(words));
+    }
+    if *method == Method::PUT && has("partNumber") && !has("uploadId") {
+        let words = "This operation does not accept partNumber without uploadId";
+        return Err(invalid_argument(words, "partNumber", "partNumber"));
+    }
+    if *method == Method::PUT && has("uploadId") && !has("partNumber") {
+        return Err(method_not_allowed(method, "UPLOAD"));
+    }
+    Ok(())
+}
+
+impl S3Route {
+    /// The action of policies for a request, which can be one on a version. Empty where the operation
+    /// asks by itself.
+    pub(crate) fn action(&self, has_version: bool) -> &'static str {
+        let version = self.version_action.filter(|_| has_version);
+        version.unwrap_or(self.action)
+    }
+
+    /// Whether the body may come in chunks with signatures.
+    pub(crate) fn takes_chunks(&self) -> bool {
+        matches!(self.operation, "PutObject" | "UploadPart")
+    }
+
+    /// Whether the operation needs no bucket that exists.
+    pub(crate) fn is_without_bucket(&self) -> bool {
+        self.scope == Scope::Service || self.operation == "CreateBucket"
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn operation(method: &str, uri: &str, header: Option<&'static str>) -> S3Result<&'static str> {
+        let mut headers = HeaderMap::new();
+        if let Some(name) = header {
+            headers.insert(name, http::HeaderValue::from_static("x"));
+        }
+        let target = S3Target::read(&uri.parse().unwrap(), &headers, None).unwrap();
+        find(&method.parse().unwrap(), &target, &headers).map(|route| route.operation)
+    }
+
+    #[test]
+    fn requests_find_their_operation() {
+        let check = |method: &str, uri: &str, expected: &str| {
+            assert_eq!(operation(method, uri, None).unwrap(), expected, "{method} {uri}");
+        };
+        check("GET", "/", "ListBuckets");
+        check("GET", "/bucket", "ListObjects");
+        check("GET", "/bucket/?list-type=2&prefix=a", "ListObjectsV2");
+        check("GET", "/bucket/key", "GetObject");
+        check("GET", "/bucket/key?versionId=null", "GetObject");
+        check("PUT", "/bucket/key?partNumber=1&uploadId=x", "UploadPart");
+        check("PUT", "/bucket/key", "PutObject");
+        check("POST", "/bucket?delete", "DeleteObjects");
+        check("POST", "/bucket/key?uploads", "CreateMultipartUpload");
+        let copy = operation("PUT", "/bucket/key", Some("x-amz-copy-source"));
+        assert_eq!(copy.unwrap(), "CopyObject");
+    }
+
+    #[test]
+    fn other_requests_are_refused() {
+        let check = |method: &str, uri: &str, expected: FaultCode| {
+            let fault = operation(method, uri, None).unwrap_err();
+            assert_eq!(fault.code, expected, "{method} {uri}");
+        };
+        check("PUT", "/bucket?analytics&id=x", FaultCode::NotImplemented);
+        check("GET", "/bucket?inventory", FaultCode::NotImplemented);
+        check("POST", "/bucket/key?restore", FaultCode::NotImplemented);
+        check("POST", "/", FaultCode::MethodNotAllowed);
+        check("POST", "/bucket/key", FaultCode::MethodNotAllowed);
+        check("PATCH", "/bucket/key", FaultCode::MethodNotAllowed);
+        check("PUT", "/bucket/key?uploadId=x", FaultCode::MethodNotAllowed);
+        check("PUT", "/bucket/key?partNumber=1", FaultCode::InvalidArgument);
+        check("GET", "/bucket/key?uploads", FaultCode::InvalidRequest);
+        let copy = operation("GET", "/bucket/key", Some("x-amz-copy-source"));
+        assert_eq!(copy.unwrap_err().code, FaultCode::InvalidArgument);
+    }
+}

@@ -1,0 +1,166 @@
+//! One request: who asks for what, whether that is allowed, the operation, and the answer.
+
+use super::access::authorize::authorize_service;
+use super::access::users::Users;
+use super::bucket::cors;
+use super::bucket::record::BucketRecord;
+use super::call::{ANONYMOUS, CallBody, S3Call, ServerState, no_such_bucket};
+use super::catalog::state::Catalog;
+use super::catalog::version_id::random;
+use super::fault::{FaultCode, S3Fault, S3Result};
+use super::options::S3ServiceOptions;
+use super::permit;
+use super::reply::S3Reply;
+use super::route::{self, S3Route};
+use super::target::S3Target;
+use crate::signature::verify::{SignedHead, verify};
+use http::{HeaderMap, Method, StatusCode};
+use runnel_http::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse};
+use runnel_store::{Error, Kind, Result, Store};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::SystemTime;
+
+/// Serves a store to clients of S3. Each worker has a service of its own; several may share what the
+/// store below is kept in.
+pub struct S3Service {
+    state: Rc<ServerState>,
+}
+
+impl S3Service {
+    /// A server of the buckets in a store: its first level are the buckets, below them the keys.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for users without a key or a secret, or two of the same key.
+    pub fn new(store: Rc<dyn Store>, options: S3ServiceOptions) -> Result<Rc<Self>> {
+        let mut keys: Vec<&str> = options.users.iter().map(|user| user.key.as_str()).collect();
+        keys.sort_unstable();
+        let is_double = keys.windows(2).any(|pair| pair[0] == pair[1]);
+        let is_empty = |text: &str| text.is_empty() || text.contains(['/', ',', ' ']);
+        if is_double
+            || options.users.iter().any(|user| is_empty(&user.key) || user.secret.is_empty())
+        {
+            let message = "users: each needs a key of its own without slash, comma or space, and a \
+                           secret";
+            return Err(Error::new(Kind::Invalid, message));
+        }
+        let users = Users::new(&options.users, &options.region);
+        let admin = users.iter().find(|user| user.admin).map(|user| user.key.clone());
+        let owner = admin.unwrap_or_else(|| ANONYMOUS.to_string());
+        let catalog = Catalog::new(store, owner);
+        let (region, host) = (options.region, options.host);
+        Ok(Rc::new(S3Service { state: Rc::new(ServerState { catalog, users, region, host }) }))
+    }
+
+    async fn answer(self: Rc<Self>, request: HandlerRequest) -> HandlerResponse {
+        let request_id = format!("{:016X}", random() as u64);
+        let (method, resource) = (request.method.clone(), request.uri.path().to_string());
+        let mut cors = HeaderMap::new();
+        let replied = match self.run(request, &request_id, &mut cors).await {
+            Ok(reply) => reply,
+            Err(fault) => S3Reply::fault(fault),
+        };
+        let mut response = replied.into_response(&method, &resource, &request_id);
+        response.headers.extend(cors);
+        response
+    }
+
+    async fn run(
+        &self,
+        request: HandlerRequest,
+        request_id: &str,
+        cors: &mut HeaderMap,
+    ) -> S3Result<S3Reply> {
+        let state = &self.state;
+        let target = S3Target::read(&request.uri, &request.headers, state.host.as_deref())?;
+        if request.method == Method::OPTIONS {
+            return self.preflight(&target, &request.headers).await;
+        }
+        let route = route::find(&request.method, &target, &request.headers)?;
+        request.set_route(route.operation);
+        target.check()?;
+        let record = match route.is_without_bucket() {
+            true => None,
+            false => state.catalog.bucket(&target.bucket).await?,
+        };
+        if let Some(record) = &record {
+            let method = request.method.as_str();
+            *cors = cors::headers(record.cors.as_ref(), &request.headers, method)?;
+        }
+        let head =
+            SignedHead { method: &request.method, uri: &request.uri, headers: &request.headers };
+        let authenticated = verify(&head, &state.users, SystemTime::now())?;
+        if !route.takes_chunks() {
+            authenticated.payload.refuse_chunks()?;
+        }
+        let raw = request.body;
+        let body = CallBody { raw, length: request.length, plan: authenticated.payload };
+        let is_host_style = !request.uri.path().starts_with(&format!("/{}", target.bucket));
+        let call = S3Call {
+            state: state.clone(),
+            method: request.method,
+            bucket: target.bucket,
+            key: target.key,
+            query: target.query,
+            headers: request.headers,
+            requester: authenticated.requester,
+            record,
+            body: RefCell::new(Some(body)),
+            request_id: request_id.to_string(),
+            is_secure: request.is_secure,
+            is_host_style,
+            peer: request.peer,
+            operation: route.operation,
+            deadline: request.deadline,
+            allowance: request.allowance,
+        };
+        admit(&call, route)?;
+        (route.run)(Rc::new(call)).await
+    }
+
+    /// Answers what a browser asks before a request from another origin.
+    async fn preflight(&self, target: &S3Target, headers: &HeaderMap) -> S3Result<S3Reply> {
+        if target.bucket.is_empty() {
+            return Ok(S3Reply::empty(StatusCode::NO_CONTENT));
+        }
+        target.check()?;
+        let record = self.state.catalog.bucket(&target.bucket).await?;
+        let record = record.ok_or_else(|| no_such_bucket(&target.bucket))?;
+        let resource = if target.key.is_empty() { "BUCKET" } else { "OBJECT" };
+        let mut reply = S3Reply::empty(StatusCode::OK);
+        reply.headers = cors::preflight(record.cors.as_ref(), headers, resource)?;
+        Ok(reply)
+    }
+}
+
+/// Checks whether a request may go on to its operation.
+fn admit(call: &S3Call, route: &S3Route) -> S3Result<()> {
+    let action = route.action(call.parameter("versionId").is_some());
+    if route.is_without_bucket() {
+        return authorize_service(&permit::question(call, action, None));
+    }
+    let record: &Rc<BucketRecord> = call.record()?;
+    let expected = call.header("x-amz-expected-bucket-owner");
+    if expected.is_some_and(|owner| owner != record.owner) {
+        return Err(S3Fault::new(FaultCode::AccessDenied));
+    }
+    // An operation on many objects asks for each.
+    match action {
+        "" => Ok(()),
+        action => permit::check(call, action, &call.key),
+    }
+}
+
+impl Handler for S3Service {
+    fn handle(self: Rc<Self>, request: HandlerRequest) -> HandlerAnswer {
+        Box::pin(self.answer(request))
+    }
+
+    fn max_body(&self) -> Option<u64> {
+        Some(u64::MAX)
+    }
+
+    fn describe(&self) -> String {
+        "S3".to_string()
+    }
+}
