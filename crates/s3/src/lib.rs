@@ -19,6 +19,8 @@
 //! kept where), then the operations.
 
 mod client;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 #[allow(dead_code)] // its parts land one by one
 mod server;
 #[allow(dead_code)] // the server that checks them lands in parts
