@@ -4,6 +4,7 @@ pub(crate) mod command_store;
 pub(crate) mod database_options;
 pub(crate) mod observing;
 pub(crate) mod remote_stores;
+pub(crate) mod s3_server;
 pub(crate) mod schemes;
 pub(crate) mod search_pages;
 pub(crate) mod server_options;
@@ -18,7 +19,8 @@ use crate::world::schemes::{SCHEMES, Schemes};
 use futures_util::future::join_all;
 use observing::WatchedServer;
 use runnel_runtime::{Host, Isolate, NativeWindow, Output, RunningServer};
-use runnel_store::{Answer, Environment, Error, Kind, SettingInfo, Store, Value};
+use runnel_store::{Answer, Environment, Error, Kind, SettingInfo, SettingList, Store, Value};
+use s3_server::Protocol;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -96,8 +98,8 @@ impl World {
     }
 }
 
-/// A running HTTP server.
-struct HttpServer(Rc<WatchedServer>);
+/// A running HTTP server, and the protocol of its requests.
+struct HttpServer(Rc<WatchedServer>, Protocol);
 
 impl RunningServer for HttpServer {
     fn port(&self) -> u16 {
@@ -105,7 +107,10 @@ impl RunningServer for HttpServer {
     }
 
     fn set_root(&self, store: Rc<dyn Store>) {
-        self.0.server().set_root(Watched::of(store));
+        match self.1.serve(Watched::of(store)) {
+            Ok(served) => self.0.server().set_root(served),
+            Err(error) => tracing::error!(%error, "a server keeps what it serves"),
+        }
     }
 
     fn is_observed(&self) -> bool {
@@ -175,9 +180,18 @@ impl Host for World {
         server_options::infos()
     }
 
+    fn s3_server_options(&self) -> Vec<SettingInfo> {
+        s3_server::OPTIONS.infos()
+    }
+
     fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn RunningServer>> {
-        let (mut options, settings) = match server_options::read(options) {
-            Ok(both) => both,
+        let read = Protocol::split(options).and_then(|(protocol, rest)| {
+            let (options, settings) = server_options::read(&rest)?;
+            protocol.admit(&options)?;
+            Ok((protocol, options, settings))
+        });
+        let (protocol, mut options, settings) = match read {
+            Ok(read) => read,
             Err(error) => return error.into(),
         };
         if self.silent {
@@ -188,12 +202,13 @@ impl Host for World {
         Answer::later(async move {
             standard::render_pages().await;
             let observing = observing::begin(settings, &environment, &mut options).await?;
-            let (server, held) = place.serve(Watched::of(store), options).await?;
+            let served = protocol.serve(Watched::of(store))?;
+            let (server, held) = place.serve(served, options).await?;
             let server = Rc::new(WatchedServer::new(server, held, observing));
             let mut servers = servers.borrow_mut();
             servers.retain(|known| known.strong_count() > 0);
             servers.push(Rc::downgrade(&server));
-            Ok(Rc::new(HttpServer(server)) as Rc<dyn RunningServer>)
+            Ok(Rc::new(HttpServer(server, protocol)) as Rc<dyn RunningServer>)
         })
     }
 

@@ -100,7 +100,12 @@ pub trait Host {
     fn server_options(&self) -> Vec<runnel_store::SettingInfo> {
         Vec::new()
     }
-    /// Serves a store over HTTP with a record of options.
+    /// The options that a server of S3 has beside those of a server.
+    fn s3_server_options(&self) -> Vec<runnel_store::SettingInfo> {
+        Vec::new()
+    }
+    /// Serves a store over HTTP with a record of options. Its field `s3`, if it has one, is the
+    /// record of the options of S3: then requests are of that protocol.
     fn serve(&self, _: Rc<dyn Store>, _options: &Value) -> Answer<Rc<dyn RunningServer>> {
         Error::new(Kind::Unsupported, "there are no servers here").into()
     }

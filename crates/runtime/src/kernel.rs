@@ -29,6 +29,8 @@ pub(crate) struct Publication {
     pub(crate) trampoline: ffi::lua_CFunction,
     /// The options of servers.
     pub(crate) server_options: Vec<SettingInfo>,
+    /// What servers of S3 have beside them.
+    pub(crate) s3_server_options: Vec<SettingInfo>,
     /// The seed of `random`.
     pub(crate) seed: f64,
 }
@@ -87,6 +89,16 @@ fn sources_in(folder: &std::path::Path) -> Option<Vec<(Cow<'static, str>, Cow<'s
         .collect()
 }
 
+/// Pushes the names of options as a list.
+fn push_names(stack: Stack, options: &[SettingInfo]) {
+    stack.new_table(options.len(), 0);
+    let names = stack.top();
+    for (number, option) in options.iter().enumerate() {
+        stack.push_bytes(option.name.as_bytes());
+        stack.set_element(names, number + 1);
+    }
+}
+
 /// Fills the kernel with what Rust gives it: natives, names of options, and constants.
 fn publish(stack: Stack, publication: &Publication) {
     stack.reserve(16);
@@ -98,12 +110,10 @@ fn publish(stack: Stack, publication: &Publication) {
         stack.set_field(kernel + 1, name);
     }
     stack.set_field(kernel, "rawNative");
-    stack.new_table(publication.server_options.len(), 0);
-    for (number, option) in publication.server_options.iter().enumerate() {
-        stack.push_bytes(option.name.as_bytes());
-        stack.set_element(kernel + 1, number + 1);
-    }
+    push_names(stack, &publication.server_options);
     stack.set_field(kernel, "serverOptions");
+    push_names(stack, &publication.s3_server_options);
+    stack.set_field(kernel, "s3ServerOptions");
     stack.new_table(0, publication.server_options.len());
     for option in &publication.server_options {
         for former in option.former {

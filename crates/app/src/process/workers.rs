@@ -14,8 +14,8 @@ use crate::exit_status;
 use crate::process::handover;
 use crate::process::signals;
 use door::Entrance;
-use runnel_http::{HttpServer, ServerOptions};
-use runnel_store::{Result, Store};
+use runnel_http::{HttpServer, Served, ServerOptions};
+use runnel_store::Result;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::{Mutex, PoisonError};
@@ -60,10 +60,10 @@ impl WorkerIndex {
         self.number == 0
     }
 
-    /// Serves a store: on the port of this process, of its supervisor, or of systemd.
+    /// Serves: on the port of this process, of its supervisor, or of systemd.
     pub(crate) async fn serve(
         &self,
-        store: Rc<dyn Store>,
+        served: Served,
         options: ServerOptions,
     ) -> Result<(HttpServer, ListenAddressGuard)> {
         let address = options.address;
@@ -74,14 +74,14 @@ impl WorkerIndex {
             None => (format!("port {} of {}", address.port(), address.ip()), again),
         };
         let held = self.hold(&name)?;
-        let server = self.serve_at(name, store, options).await?;
+        let server = self.serve_at(name, served, options).await?;
         Ok((server, held))
     }
 
     async fn serve_at(
         &self,
         name: door::Name,
-        store: Rc<dyn Store>,
+        served: Served,
         options: ServerOptions,
     ) -> Result<HttpServer> {
         let (address, again) = (options.address, name.1);
@@ -98,16 +98,16 @@ impl WorkerIndex {
                     .map(|(listener, file)| Entrance::Unix(listener, Some(file))),
             };
             let (share, address) = door::join(name, self.number, open)?;
-            return runnel_http::serve_handed(share, address, store, options).await;
+            return runnel_http::serve_handed(share, address, served, options).await;
         }
         match theirs {
             Some(Entrance::Port(listener, _)) => {
-                runnel_http::serve_on(listener, store, options).await
+                runnel_http::serve_on(listener, served, options).await
             }
             Some(Entrance::Unix(listener, _)) => {
-                runnel_http::serve_on_unix(listener, store, options).await
+                runnel_http::serve_on_unix(listener, served, options).await
             }
-            None => runnel_http::serve(store, options).await,
+            None => runnel_http::serve(served, options).await,
         }
     }
 

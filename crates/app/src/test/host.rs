@@ -85,6 +85,10 @@ impl Host for TestHost {
         self.world.server_options()
     }
 
+    fn s3_server_options(&self) -> Vec<runnel_store::SettingInfo> {
+        self.world.s3_server_options()
+    }
+
     /// Any free port: tests run beside each other.
     fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn RunningServer>> {
         let mut options = options.as_record().map(<[_]>::to_vec).unwrap_or_default();

@@ -24,6 +24,7 @@ impl Isolate {
             natives: natives::names(),
             trampoline: natives::trampoline,
             server_options: host.server_options(),
+            s3_server_options: host.s3_server_options(),
             seed: natives::seed(),
         };
         let slots = kernel::load(&lua, main, publication)?;

@@ -83,12 +83,12 @@ impl S3Call {
         std::str::from_utf8(value.as_bytes()).ok().filter(|text| !text.is_empty())
     }
 
-    /// The version that is asked for.
+    /// The version that is asked for; an empty one, which some clients send, is none.
     ///
     /// # Errors
     /// [`FaultCode::InvalidArgument`] for what cannot be one.
     pub(crate) fn version(&self) -> S3Result<Option<&str>> {
-        let Some(version) = self.parameter("versionId") else { return Ok(None) };
+        let Some(version) = self.value("versionId") else { return Ok(None) };
         check_version(version)?;
         Ok(Some(version))
     }

@@ -27,9 +27,9 @@ pub(crate) fn check_in(
 /// Whether the request asks to override a retention in the mode GOVERNANCE, and may.
 pub(crate) fn bypasses_governance(call: &S3Call, key: &str) -> bool {
     let asked = call.header("x-amz-bypass-governance-retention");
-    let asked = asked.is_some_and(|text| text.eq_ignore_ascii_case("true"));
     let question = question(call, "s3:BypassGovernanceRetention", Some(key));
-    call.record().is_ok_and(|record| may_bypass_governance(&question, record, asked))
+    asked.is_some_and(|text| text.eq_ignore_ascii_case("true"))
+        && call.record().is_ok_and(|record| may_bypass_governance(&question, record))
 }
 
 /// The question of an action with the facts of a request.

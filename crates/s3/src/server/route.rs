@@ -5,6 +5,36 @@ use super::fault::{FaultCode, S3Fault, S3Result};
 use super::operations::buckets::create_bucket::create_bucket;
 use super::operations::buckets::delete_bucket::delete_bucket;
 use super::operations::buckets::list_buckets::{get_bucket_location, head_bucket, list_buckets};
+use super::operations::configuration::acl::{get_bucket_acl, put_bucket_acl};
+use super::operations::configuration::cors::{
+    delete_bucket_cors, get_bucket_cors, put_bucket_cors,
+};
+use super::operations::configuration::legal_hold::{get_object_legal_hold, put_object_legal_hold};
+use super::operations::configuration::lifecycle::{
+    delete_bucket_lifecycle, get_bucket_lifecycle, put_bucket_lifecycle,
+};
+use super::operations::configuration::notification::{
+    get_bucket_notification, put_bucket_notification,
+};
+use super::operations::configuration::object_lock::{get_object_lock, put_object_lock};
+use super::operations::configuration::object_tagging::{
+    delete_object_tagging, get_object_tagging, put_object_tagging,
+};
+use super::operations::configuration::ownership::{
+    delete_bucket_ownership, get_bucket_ownership, put_bucket_ownership,
+};
+use super::operations::configuration::policy::{
+    delete_bucket_policy, get_bucket_policy, get_bucket_policy_status, put_bucket_policy,
+};
+use super::operations::configuration::public_access_block::{
+    delete_public_access_block, get_public_access_block, put_public_access_block,
+};
+use super::operations::configuration::retention::{get_object_retention, put_object_retention};
+use super::operations::configuration::tagging::{
+    delete_bucket_tagging, get_bucket_tagging, put_bucket_tagging,
+};
+use super::operations::configuration::unsupported::{get_bucket_website, not_implemented};
+use super::operations::configuration::versioning::{get_bucket_versioning, put_bucket_versioning};
 use super::operations::listing::list_objects::list_objects;
 use super::operations::listing::list_versions::list_versions;
 use super::operations::multipart::complete::complete_upload;
@@ -76,6 +106,50 @@ macro_rules! routes {
 static ROUTES: &[S3Route] = routes! {
     GET Service [] => ListBuckets "s3:ListAllMyBuckets" list_buckets;
 
+    GET Bucket ["acl"] => GetBucketAcl "s3:GetBucketAcl" get_bucket_acl;
+    PUT Bucket ["acl"] => PutBucketAcl "s3:PutBucketAcl" put_bucket_acl;
+    GET Bucket ["cors"] => GetBucketCors "s3:GetBucketCORS" get_bucket_cors;
+    PUT Bucket ["cors"] => PutBucketCors "s3:PutBucketCORS" put_bucket_cors;
+    DELETE Bucket ["cors"] => DeleteBucketCors "s3:PutBucketCORS" delete_bucket_cors;
+    GET Bucket ["lifecycle"] => GetBucketLifecycleConfiguration
+        "s3:GetLifecycleConfiguration" get_bucket_lifecycle;
+    PUT Bucket ["lifecycle"] => PutBucketLifecycleConfiguration
+        "s3:PutLifecycleConfiguration" put_bucket_lifecycle;
+    DELETE Bucket ["lifecycle"] =>
+        DeleteBucketLifecycle "s3:PutLifecycleConfiguration" delete_bucket_lifecycle;
+    GET Bucket ["notification"] => GetBucketNotificationConfiguration
+        "s3:GetBucketNotification" get_bucket_notification;
+    PUT Bucket ["notification"] => PutBucketNotificationConfiguration
+        "s3:PutBucketNotification" put_bucket_notification;
+    GET Bucket ["object-lock"] => GetObjectLockConfiguration
+        "s3:GetBucketObjectLockConfiguration" get_object_lock;
+    PUT Bucket ["object-lock"] => PutObjectLockConfiguration
+        "s3:PutBucketObjectLockConfiguration" put_object_lock;
+    GET Bucket ["ownershipControls"] => GetBucketOwnershipControls
+        "s3:GetBucketOwnershipControls" get_bucket_ownership;
+    PUT Bucket ["ownershipControls"] => PutBucketOwnershipControls
+        "s3:PutBucketOwnershipControls" put_bucket_ownership;
+    DELETE Bucket ["ownershipControls"] => DeleteBucketOwnershipControls
+        "s3:PutBucketOwnershipControls" delete_bucket_ownership;
+    GET Bucket ["policy"] => GetBucketPolicy "s3:GetBucketPolicy" get_bucket_policy;
+    PUT Bucket ["policy"] => PutBucketPolicy "s3:PutBucketPolicy" put_bucket_policy;
+    DELETE Bucket ["policy"] => DeleteBucketPolicy "s3:DeleteBucketPolicy" delete_bucket_policy;
+    GET Bucket ["policyStatus"] =>
+        GetBucketPolicyStatus "s3:GetBucketPolicyStatus" get_bucket_policy_status;
+    GET Bucket ["publicAccessBlock"] => GetPublicAccessBlock
+        "s3:GetBucketPublicAccessBlock" get_public_access_block;
+    PUT Bucket ["publicAccessBlock"] => PutPublicAccessBlock
+        "s3:PutBucketPublicAccessBlock" put_public_access_block;
+    DELETE Bucket ["publicAccessBlock"] => DeletePublicAccessBlock
+        "s3:PutBucketPublicAccessBlock" delete_public_access_block;
+    GET Bucket ["tagging"] => GetBucketTagging "s3:GetBucketTagging" get_bucket_tagging;
+    PUT Bucket ["tagging"] => PutBucketTagging "s3:PutBucketTagging" put_bucket_tagging;
+    DELETE Bucket ["tagging"] => DeleteBucketTagging "s3:PutBucketTagging" delete_bucket_tagging;
+    GET Bucket ["versioning"] =>
+        GetBucketVersioning "s3:GetBucketVersioning" get_bucket_versioning;
+    PUT Bucket ["versioning"] =>
+        PutBucketVersioning "s3:PutBucketVersioning" put_bucket_versioning;
+    GET Bucket ["website"] => GetBucketWebsite "s3:GetBucketWebsite" get_bucket_website;
     PUT Bucket [] => CreateBucket "s3:CreateBucket" create_bucket;
     HEAD Bucket [] => HeadBucket "s3:ListBucket" head_bucket;
     DELETE Bucket [] => DeleteBucket "s3:DeleteBucket" delete_bucket;
@@ -87,6 +161,24 @@ static ROUTES: &[S3Route] = routes! {
     GET Bucket [] => ListObjects "s3:ListBucket" list_objects;
     POST Bucket ["delete"] => DeleteObjects "" delete_objects;
 
+    GET Object ["acl"] => GetObjectAcl "s3:GetObjectAcl" not_implemented;
+    PUT Object ["acl"] => PutObjectAcl "s3:PutObjectAcl" not_implemented;
+    POST Object ["restore"] => RestoreObject "s3:RestoreObject" not_implemented;
+    POST Object ["select"] => SelectObjectContent "s3:GetObject" not_implemented;
+    GET Object ["legal-hold"] =>
+        GetObjectLegalHold "s3:GetObjectLegalHold" get_object_legal_hold;
+    PUT Object ["legal-hold"] =>
+        PutObjectLegalHold "s3:PutObjectLegalHold" put_object_legal_hold;
+    GET Object ["retention"] =>
+        GetObjectRetention "s3:GetObjectRetention" get_object_retention;
+    PUT Object ["retention"] =>
+        PutObjectRetention "s3:PutObjectRetention" put_object_retention;
+    GET Object ["tagging"] => GetObjectTagging
+        "s3:GetObjectTagging" | "s3:GetObjectVersionTagging" get_object_tagging;
+    PUT Object ["tagging"] => PutObjectTagging
+        "s3:PutObjectTagging" | "s3:PutObjectVersionTagging" put_object_tagging;
+    DELETE Object ["tagging"] => DeleteObjectTagging
+        "s3:DeleteObjectTagging" | "s3:DeleteObjectVersionTagging" delete_object_tagging;
     HEAD Object [] => HeadObject "s3:GetObject" | "s3:GetObjectVersion" get_object;
     GET Object ["attributes"] => GetObjectAttributes
         "s3:GetObjectAttributes" | "s3:GetObjectVersionAttributes" get_object_attributes;

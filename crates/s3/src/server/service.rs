@@ -1,6 +1,6 @@
 //! One request: who asks for what, whether that is allowed, the operation, and the answer.
 
-use super::access::authorize::authorize_service;
+use super::access::authorize::{authorize_service, check_operation};
 use super::access::users::Users;
 use super::bucket::cors;
 use super::bucket::record::BucketRecord;
@@ -8,6 +8,7 @@ use super::call::{ANONYMOUS, CallBody, S3Call, ServerState, no_such_bucket};
 use super::catalog::state::Catalog;
 use super::catalog::version_id::random;
 use super::fault::{FaultCode, S3Fault, S3Result};
+use super::operations::expiry;
 use super::options::S3ServiceOptions;
 use super::permit;
 use super::reply::S3Reply;
@@ -17,7 +18,7 @@ use crate::signature::verify::{SignedHead, verify};
 use http::{HeaderMap, Method, StatusCode};
 use runnel_http::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse};
 use runnel_store::{Error, Kind, Result, Store};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -25,6 +26,8 @@ use std::time::SystemTime;
 /// store below is kept in.
 pub struct S3Service {
     state: Rc<ServerState>,
+    /// Whether the task that expires objects was started.
+    expires: Cell<bool>,
 }
 
 impl S3Service {
@@ -49,7 +52,8 @@ impl S3Service {
         let owner = admin.unwrap_or_else(|| ANONYMOUS.to_string());
         let catalog = Catalog::new(store, owner);
         let (region, host) = (options.region, options.host);
-        Ok(Rc::new(S3Service { state: Rc::new(ServerState { catalog, users, region, host }) }))
+        let state = Rc::new(ServerState { catalog, users, region, host });
+        Ok(Rc::new(S3Service { state, expires: Cell::new(false) }))
     }
 
     async fn answer(self: Rc<Self>, request: HandlerRequest) -> HandlerResponse {
@@ -135,7 +139,7 @@ impl S3Service {
 
 /// Checks whether a request may go on to its operation.
 fn admit(call: &S3Call, route: &S3Route) -> S3Result<()> {
-    let action = route.action(call.parameter("versionId").is_some());
+    let action = route.action(call.value("versionId").is_some());
     if route.is_without_bucket() {
         return authorize_service(&permit::question(call, action, None));
     }
@@ -146,13 +150,17 @@ fn admit(call: &S3Call, route: &S3Route) -> S3Result<()> {
     }
     // An operation on many objects asks for each.
     match action {
-        "" => Ok(()),
+        "" => check_operation(&permit::question(call, action, None)),
         action => permit::check(call, action, &call.key),
     }
 }
 
 impl Handler for S3Service {
     fn handle(self: Rc<Self>, request: HandlerRequest) -> HandlerAnswer {
+        // The first request comes from a runtime for local tasks.
+        if !self.expires.replace(true) {
+            expiry::start(&self.state);
+        }
         Box::pin(self.answer(request))
     }
 

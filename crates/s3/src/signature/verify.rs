@@ -2,7 +2,9 @@
 
 use crate::server::access::users::{KnownUser, Requester, Users};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
-use crate::server::payload::plan::{ChunkSignatures, ChunkSigning, PayloadHash, PayloadPlan};
+use crate::server::payload::plan::{
+    ChunkSignatures, ChunkSigning, PayloadHash, PayloadPlan, check_hash,
+};
 use crate::signature::authorization::{Authorization, malformed};
 use crate::signature::canonical::{CanonicalRequest, PathForm, string_to_sign};
 use crate::signature::digest::is_same;
@@ -43,7 +45,7 @@ pub(crate) fn verify(head: &SignedHead, users: &Users, now: SystemTime) -> S3Res
         return Ok(of_open_server(head.headers));
     }
     match (query?, authorization) {
-        (None, None) => of_anonymous(head.headers),
+        (None, None) => Ok(of_anonymous(head.headers)),
         (None, Some(authorization)) => {
             let text = String::from_utf8_lossy(authorization.as_bytes());
             verify_header(head, users, now, &text)
@@ -69,10 +71,10 @@ fn of_open_server(headers: &HeaderMap) -> Authenticated {
     Authenticated { requester: Requester::Anonymous, payload }
 }
 
-fn of_anonymous(headers: &HeaderMap) -> S3Result<Authenticated> {
-    let hash = PayloadHash::parse(payload_text(headers).unwrap_or(UNSIGNED_PAYLOAD))?;
-    let payload = PayloadPlan::of_anonymous(hash);
-    Ok(Authenticated { requester: Requester::Anonymous, payload })
+fn of_anonymous(headers: &HeaderMap) -> Authenticated {
+    let text = payload_text(headers).unwrap_or(UNSIGNED_PAYLOAD);
+    let payload = PayloadPlan::of_anonymous(text);
+    Authenticated { requester: Requester::Anonymous, payload }
 }
 
 fn verify_header(
@@ -119,6 +121,14 @@ fn verify_header(
         payload,
     };
     presented.check(head)?;
+    let is_empty =
+        head.headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0");
+    if let PayloadHash::Whole(hash) = hash
+        && is_empty
+    {
+        // The hash of nothing is known before the operation looks at its bucket.
+        check_hash(hash, EMPTY_HASH)?;
+    }
     Ok(presented.authenticated(hash))
 }
 

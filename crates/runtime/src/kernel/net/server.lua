@@ -61,6 +61,32 @@ local function started(server)
   end
 end
 
+-- The options of these names that were set, as a dictionary.
+local function optionsOf(self, names)
+  local keys, map, n = {}, {}, 0
+  for i = 1, #names do
+    local name = names[i]
+    local value = self[K.ivarKey(name)]
+    if value ~= nil then
+      -- A time is a duration, or a number of seconds.
+      if type(value) == "table" and value._isDuration then value = value._seconds end
+      n = n + 1
+      keys[n], map[name] = name, value
+    end
+  end
+  return K.dictionary(keys, map, n)
+end
+rawset(Server._methods, "_options", function(self) return optionsOf(self, options) end)
+
+-- An HTTP server whose requests are those of S3.
+local S3Server = K.newClass("S3Server", Server)
+for i = 1, #K.s3ServerOptions do K.ivar(S3Server, K.s3ServerOptions[i]) end
+rawset(S3Server._methods, "_options", function(self)
+  local all = optionsOf(self, options)
+  all:at_put_("s3", optionsOf(self, K.s3ServerOptions))
+  return all
+end)
+
 K.methods(Server, {
   ["setScheme:"] = function(self, store)
     self.i_scheme = K.asStore(store)
@@ -82,18 +108,7 @@ K.methods(Server, {
     if rawget(self, "_server") then return self end
     -- A server may be started before it has something to serve, as the original's scripts do.
     local root = self.i_scheme ~= nil and rootOf(self) or K.classes.SiteMap:store()
-    local keys, map, n = {}, {}, 0
-    for i = 1, #options do
-      local name = options[i]
-      local value = self[K.ivarKey(name)]
-      if value ~= nil then
-        -- A time is a duration, or a number of seconds.
-        if type(value) == "table" and value._isDuration then value = value._seconds end
-        n = n + 1
-        keys[n], map[name] = name, value
-      end
-    end
-    self._server = native.serve(root, K.dictionary(keys, map, n))
+    self._server = native.serve(root, self:_options())
     started(self)
     servers[#servers + 1] = self
     self._wasStarted = true

@@ -89,19 +89,22 @@ pub(crate) fn authorize_service(question: &AccessQuestion<'_>) -> S3Result<()> {
     if may { Ok(()) } else { Err(FaultCode::AccessDenied.into()) }
 }
 
-/// Whether a requester may override a retention in mode GOVERNANCE. An admin and the owner may when the
-/// client asks for it; everybody else needs the permission, and so does a put that replaces a protected
-/// object, which cannot ask (`asked` is false then).
-pub(crate) fn may_bypass_governance(
-    question: &AccessQuestion<'_>,
-    bucket: &BucketRecord,
-    asked: bool,
-) -> bool {
+/// Refuses an operation that nobody may do without a signature, where its actions are asked for later.
+pub(crate) fn check_operation(question: &AccessQuestion<'_>) -> S3Result<()> {
+    match question.is_root() || question.user.is_some() {
+        true => Ok(()),
+        false => check_anonymous(question.operation),
+    }
+}
+
+/// Whether a requester who asks for it may override a retention in mode GOVERNANCE: an admin, the owner,
+/// and everybody else with the permission.
+pub(crate) fn may_bypass_governance(question: &AccessQuestion<'_>, bucket: &BucketRecord) -> bool {
     let question = AccessQuestion { action: "s3:BypassGovernanceRetention", ..*question };
     match question.policy_decision(bucket) {
-        PolicyDecision::Deny => asked && question.is_root(),
+        PolicyDecision::Deny => question.is_root(),
         PolicyDecision::Allow => !is_restricted(bucket) || question.is_root(),
-        PolicyDecision::None => asked && (question.is_root() || question.is_owner(bucket)),
+        PolicyDecision::None => question.is_root() || question.is_owner(bucket),
     }
 }
 
@@ -395,18 +398,19 @@ mod tests {
     fn governance_is_bypassed_with_the_permission() {
         let headers = HeaderMap::new();
         let admin = S3User { admin: true, ..user("root") };
-        let may = |user: &S3User, record: &BucketRecord, asked| {
+        let may = |user: &S3User, record: &BucketRecord| {
             let action = "s3:DeleteObject";
             let question = question(Some(user), "DeleteObject", action, Some("x"), &headers);
-            may_bypass_governance(&question, record, asked)
+            may_bypass_governance(&question, record)
         };
         let plain = BucketRecord::new("owner", 0);
-        assert!(may(&admin, &plain, true));
-        assert!(!may(&admin, &plain, false));
-        assert!(!may(&user("other"), &plain, true));
+        assert!(may(&admin, &plain));
+        assert!(may(&user("owner"), &plain));
+        assert!(!may(&user("other"), &plain));
         let allowed = with_policy("Allow", "*", "s3:BypassGovernanceRetention");
-        assert!(may(&admin, &allowed, false));
-        assert!(may(&user("other"), &allowed, true));
+        assert!(may(&user("other"), &allowed));
+        let denied = with_policy("Deny", "*", "s3:BypassGovernanceRetention");
+        assert!(!may(&user("owner"), &denied));
     }
 
     #[test]

@@ -59,6 +59,18 @@ impl Lifecycle {
         self.rules.iter().any(|rule| rule.aborts(key, initiated, now))
     }
 
+    /// What all keys of the rules begin with.
+    pub(crate) fn common_prefix(&self) -> &str {
+        let mut prefixes = self.rules.iter().map(LifecycleRule::prefix);
+        let first = prefixes.next().unwrap_or_default();
+        prefixes.fold(first, |common, prefix| {
+            let same = common.char_indices().zip(prefix.chars());
+            let differs = same.clone().find(|((_, left), right)| left != right);
+            let length = differs.map_or(common.len().min(prefix.len()), |((at, _), _)| at);
+            &common[..length]
+        })
+    }
+
     /// When a current version expires first, and the rule that says so, for `x-amz-expiration`.
     pub(crate) fn expiry_of(&self, version: &LifecycleVersion<'_>) -> Option<(SystemTime, &str)> {
         let expiries = self.rules.iter().filter_map(|rule| {
@@ -111,6 +123,11 @@ mod tests {
         );
         let lifecycle = lifecycle.unwrap();
         assert_eq!(Lifecycle::parse(lifecycle.to_xml().as_bytes()).unwrap(), lifecycle);
+        assert_eq!(lifecycle.common_prefix(), "");
+        let alike = ["logs/äb", "logs/äc", "logs/ä"].map(|prefix| {
+            rule(&format!("<Prefix>{prefix}</Prefix><Expiration><Days>1</Days></Expiration>"))
+        });
+        assert_eq!(rules(&alike.concat()).unwrap().common_prefix(), "logs/ä");
         assert!(lifecycle.aborts("old/x", day(10), day(18)));
         assert!(!lifecycle.aborts("old/x", day(10), day(17)));
         assert!(!lifecycle.aborts("new/x", day(10), day(18)));

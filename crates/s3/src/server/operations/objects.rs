@@ -9,3 +9,4 @@ pub(crate) mod fields;
 pub(crate) mod get_object;
 pub(crate) mod put_object;
 pub(crate) mod ranges;
+pub(crate) mod stored_fields;

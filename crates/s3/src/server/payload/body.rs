@@ -5,7 +5,7 @@ use crate::server::payload::asked::AskedChecks;
 use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm, ChecksumHasher};
 use crate::server::payload::chunked::ChunkDecoder;
 use crate::server::payload::form_file::FormFile;
-use crate::server::payload::plan::PayloadPlan;
+use crate::server::payload::plan::{PayloadPlan, check_hash};
 use crate::signature::digest::hex;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -132,8 +132,8 @@ pub(crate) fn file_body(
 struct BodyInput {
     raw: ByteStream,
     decoder: BodyDecoder,
-    /// The SHA-256 that was signed.
-    hash: Option<[u8; 32]>,
+    /// The SHA-256 that was signed, in hexadecimal digits.
+    hash: Option<String>,
     asked: AskedChecks,
     length: Option<u64>,
 }
@@ -183,8 +183,8 @@ struct CheckedStream {
     /// Input that is not decoded yet.
     input: Bytes,
     decoder: BodyDecoder,
-    /// The SHA-256 that was signed.
-    hash: Option<[u8; 32]>,
+    /// The SHA-256 that was signed, in hexadecimal digits.
+    hash: Option<String>,
     sha256: Option<Sha256>,
     md5: Option<Md5>,
     checksum: Option<ChecksumHasher>,
@@ -230,13 +230,8 @@ impl CheckedStream {
             }
             BodyDecoder::Plain => None,
         };
-        if let (Some(hash), Some(sha256)) = (self.hash, self.sha256.take()) {
-            let found: [u8; 32] = sha256.finalize().into();
-            if found != hash {
-                return Err(S3Fault::new(FaultCode::XAmzContentSHA256Mismatch)
-                    .with("ClientComputedContentSHA256", hex(&hash))
-                    .with("S3ComputedContentSHA256", hex(&found)));
-            }
+        if let (Some(hash), Some(sha256)) = (&self.hash, self.sha256.take()) {
+            check_hash(hash, &hex(&sha256.finalize()))?;
         }
         let md5: Option<[u8; 16]> = self.md5.take().map(|md5| md5.finalize().into());
         if let (Some(asked), Some(found)) = (self.asked.md5, md5)

@@ -161,6 +161,10 @@ impl LifecycleRule {
         }
     }
 
+    pub(super) fn prefix(&self) -> &str {
+        self.filter.prefix.as_deref().unwrap_or_default()
+    }
+
     pub(super) fn aborts(&self, key: &str, initiated: SystemTime, now: SystemTime) -> bool {
         // Uploads have no tags and no length yet: such filters fit none.
         let filter = &self.filter;

@@ -58,6 +58,10 @@ fn set_access(call: &S3Call, record: &mut BucketRecord) -> S3Result<()> {
     let Some(list) = list else { return Ok(()) };
     let canned = call.header("x-amz-acl");
     let is_default = canned == Some("private") && list.grants.is_empty();
+    if is_default && call.header("x-amz-object-ownership").is_none() {
+        // Who names an ACL wants ACLs.
+        record.ownership = Some(ObjectOwnership::BucketOwnerPreferred);
+    }
     if !(record.has_acls() || is_default) {
         return Err(FaultCode::InvalidBucketAclWithObjectOwnership.into());
     }

@@ -1,0 +1,27 @@
+//! GetBucketCors, PutBucketCors and DeleteBucketCors. The service answers preflight requests.
+
+use super::change;
+use crate::server::bucket::cors::CorsConfiguration;
+use crate::server::call::S3Call;
+use crate::server::fault::{FaultCode, S3Result};
+use crate::server::reply::S3Reply;
+use http::StatusCode;
+use std::rc::Rc;
+
+/// Answers the rules of the bucket.
+pub(crate) async fn get_bucket_cors(call: Rc<S3Call>) -> S3Result<S3Reply> {
+    let rules = call.record()?.cors.as_ref().ok_or(FaultCode::NoSuchCORSConfiguration)?;
+    Ok(S3Reply::xml(rules.to_xml()))
+}
+
+/// Replaces the rules.
+pub(crate) async fn put_bucket_cors(call: Rc<S3Call>) -> S3Result<S3Reply> {
+    call.record()?;
+    let rules = CorsConfiguration::parse(&call.document().await?)?;
+    change(&call, StatusCode::OK, |record| record.cors = Some(rules.clone())).await
+}
+
+/// Removes the rules.
+pub(crate) async fn delete_bucket_cors(call: Rc<S3Call>) -> S3Result<S3Reply> {
+    change(&call, StatusCode::NO_CONTENT, |record| record.cors = None).await
+}

@@ -1,0 +1,190 @@
+//! Removes what the lifecycle rules of buckets say is expired, in the background.
+//!
+//! A run is bounded: it goes on in the next one where it ended. What object lock protects stays.
+
+use super::objects::fields::{TAGS, protection_of};
+use crate::server::bucket::lifecycle::Lifecycle;
+use crate::server::bucket::lifecycle::version::{LifecycleVersion, VersionState};
+use crate::server::bucket::record::BucketRecord;
+use crate::server::bucket::tagging::Tagging;
+use crate::server::call::ServerState;
+use crate::server::catalog::attributes::{MODIFIED, ObjectInfo};
+use crate::server::catalog::key_walk::ListedKey;
+use crate::server::catalog::object_lookup::Found;
+use crate::server::catalog::state::Catalog;
+use crate::server::fault::{FaultCode, S3Result};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The time between two runs.
+const INTERVAL: Duration = Duration::from_secs(60 * 60);
+
+/// Keys that a run looks at in one bucket.
+const KEYS: usize = 100_000;
+
+/// Uploads that a run looks at in one bucket.
+const UPLOADS: usize = 10_000;
+
+/// Keys between two moments in which other tasks of the worker go on.
+const PACE: usize = 64;
+
+/// The key after which the next run begins, by bucket.
+type Positions = RefCell<HashMap<String, String>>;
+
+/// Starts the task, which ends with the server. It needs a runtime for local tasks.
+pub(crate) fn start(state: &Rc<ServerState>) {
+    let state = Rc::downgrade(state);
+    tokio::task::spawn_local(run_again(state));
+}
+
+async fn run_again(state: Weak<ServerState>) {
+    let positions = Positions::default();
+    while let Some(state) = state.upgrade() {
+        run(&state.catalog, &positions, SystemTime::now()).await;
+        drop(state);
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+async fn run(catalog: &Catalog, positions: &Positions, now: SystemTime) {
+    let Ok(buckets) = catalog.bucket_names().await else { return };
+    positions.borrow_mut().retain(|bucket, _| buckets.contains(bucket));
+    for name in buckets {
+        let Ok(Some(record)) = catalog.bucket(&name).await else { continue };
+        let Some(rules) = record.lifecycle.clone() else { continue };
+        let run = BucketRun { catalog, bucket: &name, record: &record, rules: &rules, now };
+        if let Err(fault) = run.expire(positions).await {
+            tracing::warn!(bucket = %name, "lifecycle: {}", fault.message);
+        }
+    }
+}
+
+/// A run in one bucket.
+struct BucketRun<'a> {
+    catalog: &'a Catalog,
+    bucket: &'a str,
+    record: &'a BucketRecord,
+    rules: &'a Lifecycle,
+    now: SystemTime,
+}
+
+impl BucketRun<'_> {
+    async fn expire(&self, positions: &Positions) -> S3Result<()> {
+        let after = positions.borrow_mut().remove(self.bucket);
+        let has_versions = self.record.versioning != Default::default();
+        let prefix = self.rules.common_prefix();
+        let mut walk = self.catalog.walk(self.bucket, prefix, after.as_deref(), has_versions, KEYS);
+        for count in 0..KEYS {
+            let Some(listed) = walk.next().await? else { return self.abort_uploads().await };
+            self.expire_key(&listed).await?;
+            if count % PACE == 0 {
+                tokio::task::yield_now().await;
+            }
+            if count + 1 == KEYS {
+                positions.borrow_mut().insert(self.bucket.to_string(), listed.key);
+            }
+        }
+        self.abort_uploads().await
+    }
+
+    async fn expire_key(&self, listed: &ListedKey) -> S3Result<()> {
+        // Each version with its time and what it is; the place of the key holds the newest.
+        let mut newer_since = None;
+        let mut noncurrent = 0;
+        if let Some(present) = &listed.present
+            && let Some(info) = self.catalog.listed_info(&present.at, &present.listed).await?
+        {
+            newer_since = Some(info.modified);
+            self.expire_object(&listed.key, &info, VersionState::Current).await?;
+        }
+        for (name, at) in &listed.versions {
+            let state = match newer_since {
+                Some(since) => VersionState::Noncurrent { since, newer: noncurrent },
+                None if name.is_marker => {
+                    VersionState::DeleteMarker { alone: listed.versions.len() == 1 }
+                }
+                None => VersionState::Current,
+            };
+            noncurrent += usize::from(newer_since.is_some());
+            newer_since = Some(name.id.time());
+            match self.catalog.info_at(at).await? {
+                _ if name.is_marker => {
+                    let tags = Tagging::default();
+                    let modified = name.id.time();
+                    let version = LifecycleVersion {
+                        key: &listed.key,
+                        size: 0,
+                        tags: &tags,
+                        modified,
+                        state,
+                    };
+                    if self.rules.expires(&version, self.now) {
+                        self.remove(&listed.key, &name.version()).await?;
+                    }
+                }
+                Some(info) => self.expire_object(&listed.key, &info, state).await?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn expire_object(
+        &self,
+        key: &str,
+        info: &ObjectInfo,
+        state: VersionState,
+    ) -> S3Result<()> {
+        let tags = info.attributes.get(TAGS).map(String::as_str).unwrap_or_default();
+        let tags = Tagging::from_header(tags).unwrap_or_default();
+        let (size, modified) = (info.length, info.modified);
+        let version = LifecycleVersion { key, size, tags: &tags, modified, state };
+        if !self.rules.expires(&version, self.now) {
+            return Ok(());
+        }
+        if matches!(state, VersionState::Noncurrent { .. }) {
+            return self.remove(key, info.version()).await;
+        }
+        let modified = info.modified;
+        // An object that was replaced meanwhile is young.
+        let check = |present: Option<&Found>| match present {
+            Some(found) if found.info.modified == modified => Ok(()),
+            _ => Err(FaultCode::PreconditionFailed.into()),
+        };
+        let (versioning, owner) = (self.record.versioning, &self.record.owner);
+        let removed =
+            self.catalog.remove_current(self.bucket, key, versioning, owner, &check).await;
+        match removed {
+            Err(fault) if fault.code != FaultCode::PreconditionFailed => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    async fn remove(&self, key: &str, version: &str) -> S3Result<()> {
+        let check = |present: Option<&Found>| match present {
+            Some(found) => protection_of(&found.info.attributes).check_removal(false, self.now),
+            None => Ok(()),
+        };
+        let removed = self.catalog.remove_version(self.bucket, key, version, &check).await;
+        match removed {
+            Err(fault) if fault.code != FaultCode::AccessDenied => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    async fn abort_uploads(&self) -> S3Result<()> {
+        let prefix = self.rules.common_prefix();
+        let uploads = self.catalog.uploads(self.bucket, prefix, None, UPLOADS).await?;
+        for upload in uploads {
+            let began = upload.attributes.get(MODIFIED).and_then(|text| text.parse().ok());
+            let Some(began) = began else { continue };
+            let began = UNIX_EPOCH + Duration::from_millis(began);
+            if self.rules.aborts(&upload.key, began, self.now) {
+                self.catalog.remove_upload(self.bucket, &upload.key, &upload.id).await?;
+            }
+        }
+        Ok(())
+    }
+}
