@@ -10,7 +10,6 @@ pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod object_path;
 pub(crate) mod options;
-pub(crate) mod presign;
 pub(crate) mod profile;
 pub(crate) mod settings;
 pub(crate) mod store;

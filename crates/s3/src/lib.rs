@@ -10,8 +10,9 @@
 //!
 //! Requests travel over `runnel_http::Transport`. Credentials that expire (web identity, containers,
 //! instances) are the crate `object_store`'s. Signatures have one canonical form, in `signature`, for
-//! the client and for the server. The requests themselves are made here, because a store's names, listings and errors are not that crate's: it reads no empty
-//! segments or control characters, lists no buckets, and tells a status only for some errors.
+//! the client and for the server. The requests themselves are made here, because a store's names,
+//! listings and errors are not that crate's: it reads no empty segments or control characters, lists
+//! no buckets, and tells a status only for some errors.
 //!
 //! Reading order of the client: `client::store` (verb to request), `client::endpoint` (one request),
 //! `client::upload` and `client::list`; then `settings`, `profile` and `credentials`. Of the server:
@@ -26,9 +27,9 @@ mod server;
 #[allow(dead_code)] // the server that checks them lands in parts
 mod signature;
 
+pub use client::endpoint::presign::presign;
 pub use client::list::LISTED;
 pub use client::options::{ANSWER_TIME, CONNECT_TIME, S3Options, Variable};
-pub use client::presign::presign;
 pub use client::store::{S3, s3_scheme};
 pub use client::upload::{PART, PARTS};
 pub use server::options::{DEFAULT_REGION, S3ServiceOptions, S3User};

@@ -1,11 +1,14 @@
 //! One request: signed, sent, tried again, and its answer.
 
+pub(crate) mod presign;
+
+use crate::client::credentials::signer;
 use crate::client::fault::{self, S3Refusal};
 use crate::client::options::S3Options;
 use crate::client::settings::S3Settings;
 use crate::signature::EMPTY_HASH;
 use crate::signature::digest::sha256_hex;
-use crate::signature::sign::{SignedTarget, Signer};
+use crate::signature::sign::SignedTarget;
 use crate::signature::time::SigningTime;
 use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderValue};
@@ -239,16 +242,6 @@ impl S3Server {
                 }
             }
         });
-    }
-}
-
-/// Signs with these keys.
-pub(crate) fn signer<'a>(credential: &'a AwsCredential, region: &'a str) -> Signer<'a> {
-    Signer {
-        access_key: &credential.key_id,
-        secret: &credential.secret_key,
-        token: credential.token.as_deref(),
-        region,
     }
 }
 

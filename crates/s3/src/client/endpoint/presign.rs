@@ -1,6 +1,6 @@
 //! Presigned addresses: one request without credentials.
 
-use crate::client::endpoint::signer;
+use crate::client::credentials::signer;
 use crate::client::object_path::check_bucket;
 use crate::client::options::S3Options;
 use crate::client::settings::S3Settings;
