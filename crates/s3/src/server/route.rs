@@ -368,7 +368,7 @@ mod tests {
         };
         check("PUT", "/bucket?analytics&id=x", FaultCode::NotImplemented);
         check("GET", "/bucket?inventory", FaultCode::NotImplemented);
-        check("POST", "/bucket/key?restore", FaultCode::NotImplemented);
+        check("POST", "/bucket/key?torrent", FaultCode::NotImplemented);
         check("POST", "/", FaultCode::MethodNotAllowed);
         check("POST", "/bucket/key", FaultCode::MethodNotAllowed);
         check("PATCH", "/bucket/key", FaultCode::MethodNotAllowed);

@@ -4,8 +4,16 @@
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm};
 use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use http::{HeaderMap, HeaderValue};
+
+/// Base 64 in which bits of the last digit may be set that stand for nothing: such an MD5 does not
+/// match, but is one.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// The start of the headers of checksums.
 const PREFIX: &str = "x-amz-checksum-";
@@ -95,7 +103,7 @@ fn checksum_headers(headers: &HeaderMap) -> S3Result<Vec<(ChecksumAlgorithm, Str
 }
 
 fn md5_in(value: &HeaderValue) -> S3Result<[u8; 16]> {
-    let decoded = BASE64_STANDARD.decode(value.as_bytes()).ok();
+    let decoded = LENIENT.decode(value.as_bytes()).ok();
     decoded.and_then(|decoded| decoded.try_into().ok()).ok_or_else(|| {
         let value = String::from_utf8_lossy(value.as_bytes());
         S3Fault::new(FaultCode::InvalidDigest).with("Content-MD5", value)

