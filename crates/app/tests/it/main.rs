@@ -33,6 +33,7 @@ mod references;
 mod reload;
 mod robustness;
 mod routes;
+mod s3_kills;
 mod s3_server;
 mod search;
 mod search_page;

@@ -47,6 +47,25 @@ fn the_tweet_writes_what_is_typed_into_the_bucket() {
     assert_eq!(http::send(port, "PUT", "/bucket1", &[], b"").unwrap().status, 200);
     let allowed = http::send(port, "PUT", "/bucket1?policy", &[], PUBLIC.as_bytes());
     assert!(allowed.unwrap().status < 300);
+    the_tweet_is_typed(&display, port);
+}
+
+#[test]
+fn the_tweet_writes_into_our_own_server() {
+    let display = match Display::start() {
+        Ok(display) => display,
+        Err(reason) => return support::skip(&reason),
+    };
+    let (folder, port) = (Folder::new(), support::free_port());
+    let text = format!("#S3Server{{ port: {port} }} → #MemoryStore{{}} asScheme.");
+    let mut process = Process::start(runnel().arg(folder.write("s3.st", text)));
+    process.listens(port);
+    assert_eq!(http::send(port, "PUT", "/bucket1", &[], b"").unwrap().status, 200);
+    the_tweet_is_typed(&display, port);
+}
+
+/// Types twice into the window of the tweet, looks into the bucket, and closes the window.
+fn the_tweet_is_typed(display: &Display, port: u16) {
     let folder = Folder::new();
     let mut command = tweet(&folder, port);
     display.of(&mut command);

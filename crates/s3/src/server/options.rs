@@ -1,5 +1,7 @@
 //! What a server of S3 is started with.
 
+use std::fmt;
+
 /// The region that clients ask for where they are told no other.
 pub const DEFAULT_REGION: &str = "us-east-1";
 
@@ -18,7 +20,7 @@ pub struct S3ServiceOptions {
 
 /// One key with its secret, and what its holder may do. Policies and ACLs of buckets can allow
 /// more.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct S3User {
     /// The access key, which is also the owner of the buckets that the user makes.
     pub key: String,
@@ -32,6 +34,13 @@ pub struct S3User {
     pub write: bool,
     /// Whether the user owns every bucket. The first user is one unless another says so.
     pub admin: bool,
+}
+
+/// Without the secret.
+impl fmt::Debug for S3User {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("S3User").field("key", &self.key).finish_non_exhaustive()
+    }
 }
 
 impl Default for S3ServiceOptions {
