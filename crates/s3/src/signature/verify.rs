@@ -7,7 +7,7 @@ use crate::server::payload::plan::{
 };
 use crate::signature::authorization::{Authorization, malformed};
 use crate::signature::canonical::{CanonicalRequest, PathForm, string_to_sign};
-use crate::signature::digest::is_same;
+use crate::signature::digest::{hex, is_same};
 use crate::signature::key::{SigningKey, scope};
 use crate::signature::presigned::PresignedQuery;
 use crate::signature::time::{SigningTime, rfc3339_of};
@@ -231,10 +231,6 @@ pub(crate) fn mismatch(
     to_sign: &str,
     canonical: &[u8],
 ) -> S3Fault {
-    let octets = |bytes: &[u8]| {
-        let octets: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        octets.join(" ")
-    };
     let fault = S3Fault::new(FaultCode::SignatureDoesNotMatch)
         .with("AWSAccessKeyId", access_key)
         .with("StringToSign", to_sign)
@@ -246,6 +242,18 @@ pub(crate) fn mismatch(
     fault
         .with("CanonicalRequest", String::from_utf8_lossy(canonical))
         .with("CanonicalRequestBytes", octets(canonical))
+}
+
+/// Bytes as hexadecimal digits, with spaces between them.
+fn octets(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(3 * bytes.len());
+    for (index, digit) in hex(bytes).chars().enumerate() {
+        if index > 0 && index % 2 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 fn find_user<'a>(users: &'a Users, access_key: &str) -> S3Result<&'a KnownUser> {
