@@ -55,7 +55,7 @@ pub(crate) struct S3Call {
     /// The operation as the API names it.
     pub(crate) operation: &'static str,
     pub(crate) deadline: Option<Instant>,
-    pub(crate) allowance: Allowance,
+    pub(crate) allowance: Rc<Allowance>,
 }
 
 /// The body of a request as it was sent.
@@ -123,10 +123,18 @@ impl S3Call {
 
     /// The body with its checks, and a checksum where the request has none. It can be taken once.
     pub(crate) fn payload(&self, usual: Option<ChecksumAlgorithm>) -> S3Result<PayloadBody> {
+        self.checked_payload(usual, &self.headers)
+    }
+
+    fn checked_payload(
+        &self,
+        usual: Option<ChecksumAlgorithm>,
+        headers: &HeaderMap,
+    ) -> S3Result<PayloadBody> {
         let taken = self.body.borrow_mut().take();
         let Some(taken) = taken else { return Err(FaultCode::InternalError.into()) };
         let options = BodyOptions { usual_checksum: usual, ..BodyOptions::default() };
-        body(taken.plan, taken.raw, taken.length, &self.headers, options)
+        body(taken.plan, taken.raw, taken.length, headers, options)
     }
 
     /// The length of the body as it was announced.
@@ -136,7 +144,11 @@ impl S3Call {
 
     /// The address of the object of the request.
     pub(crate) fn location(&self) -> String {
-        let host = self.header("host").unwrap_or_default();
+        self.location_at(self.header("host").unwrap_or_default())
+    }
+
+    /// The address of the object of the request at a host.
+    pub(crate) fn location_at(&self, host: &str) -> String {
         let scheme = if self.is_secure { "https" } else { "http" };
         let key = super::xml::url_encode(&self.key).replace('+', "%20");
         match self.is_host_style {
@@ -145,12 +157,26 @@ impl S3Call {
         }
     }
 
-    /// The body as a document, checked.
+    /// The body as a document, checked against the headers.
     ///
     /// # Errors
     /// [`FaultCode::MaxMessageLengthExceeded`], and those of the checks.
     pub(crate) async fn document(&self) -> S3Result<Bytes> {
-        let mut payload = self.payload(None)?;
+        self.document_of(&self.headers).await
+    }
+
+    /// The body of an operation whose checksum headers are about an object: checked by its hash only.
+    ///
+    /// # Errors
+    /// As [`S3Call::document`].
+    pub(crate) async fn document_about_object(&self) -> S3Result<Bytes> {
+        let mut headers = self.headers.clone();
+        ChecksumAlgorithm::all().for_each(|algorithm| drop(headers.remove(algorithm.header())));
+        self.document_of(&headers).await
+    }
+
+    async fn document_of(&self, headers: &HeaderMap) -> S3Result<Bytes> {
+        let mut payload = self.checked_payload(None, headers)?;
         let mut document = BytesMut::new();
         while let Some(piece) = payload.stream.next().await {
             let piece = piece.map_err(|error| payload.checks.fault().unwrap_or(error.into()))?;

@@ -151,12 +151,12 @@ impl PostForm {
         })
     }
 
-    /// The file as a body, if the policy allows the form.
+    /// The file as a body, if the policy allows the form. It can be taken once.
     ///
     /// # Errors
     /// The policy is malformed, or refuses a field; a field about the file is wrong.
     pub(crate) fn body(
-        self,
+        &mut self,
         bucket: &str,
         now: SystemTime,
         options: BodyOptions,
@@ -173,7 +173,8 @@ impl PostForm {
                 file.limit(lengths, self.announced);
             }
         }
-        file_body(file, self.file, &headers, options)
+        let taken = std::mem::replace(&mut self.file, Box::pin(stream::empty()));
+        file_body(file, taken, &headers, options)
     }
 
     /// Checks the signature of the policy.

@@ -46,6 +46,7 @@ use super::operations::objects::attributes::get_object_attributes;
 use super::operations::objects::copy_object::copy_object;
 use super::operations::objects::delete_object::{delete_object, delete_objects};
 use super::operations::objects::get_object::get_object;
+use super::operations::objects::post_object::post_object;
 use super::operations::objects::put_object::put_object;
 use super::reply::S3Reply;
 use super::target::S3Target;
@@ -160,6 +161,7 @@ static ROUTES: &[S3Route] = routes! {
     GET Bucket ["list-type"] => ListObjectsV2 "s3:ListBucket" list_objects;
     GET Bucket [] => ListObjects "s3:ListBucket" list_objects;
     POST Bucket ["delete"] => DeleteObjects "" delete_objects;
+    POST Bucket [] => PostObject "" post_object;
 
     GET Object ["acl"] => GetObjectAcl "s3:GetObjectAcl" not_implemented;
     PUT Object ["acl"] => PutObjectAcl "s3:PutObjectAcl" not_implemented;
@@ -322,6 +324,11 @@ impl S3Route {
         matches!(self.operation, "PutObject" | "UploadPart")
     }
 
+    /// Whether the signature is in the body.
+    pub(crate) fn has_form(&self) -> bool {
+        self.operation == "PostObject"
+    }
+
     /// Whether the operation needs no bucket that exists.
     pub(crate) fn is_without_bucket(&self) -> bool {
         self.scope == Scope::Service || self.operation == "CreateBucket"
@@ -368,7 +375,7 @@ mod tests {
         };
         check("PUT", "/bucket?analytics&id=x", FaultCode::NotImplemented);
         check("GET", "/bucket?inventory", FaultCode::NotImplemented);
-        check("POST", "/bucket/key?torrent", FaultCode::NotImplemented);
+        check("GET", "/bucket/key?torrent", FaultCode::NotImplemented);
         check("POST", "/", FaultCode::MethodNotAllowed);
         check("POST", "/bucket/key", FaultCode::MethodNotAllowed);
         check("PATCH", "/bucket/key", FaultCode::MethodNotAllowed);

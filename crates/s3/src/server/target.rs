@@ -74,6 +74,14 @@ fn leads_out(key: &str) -> bool {
     depth == 0 && !key.is_empty()
 }
 
+/// Whether a `%` is followed by anything but two hexadecimal digits.
+pub(crate) fn has_broken_escape(text: &str) -> bool {
+    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
+    let bytes = text.as_bytes();
+    let is_broken = |at: usize| !(digit(bytes.get(at + 1)) && digit(bytes.get(at + 2)));
+    (0..bytes.len()).any(|at| bytes[at] == b'%' && is_broken(at))
+}
+
 /// Whether a text can be the name of a bucket: 3 to 63 lower-case letters, digits, dots and hyphens,
 /// with a letter or a digit at both ends, and no IPv4 address.
 pub(crate) fn is_bucket_name(name: &str) -> bool {

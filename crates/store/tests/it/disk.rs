@@ -184,7 +184,7 @@ fn a_cancelled_put_leaves_the_old_content_and_no_temporary_file() {
     let (folder, disk) = folder();
     put(&disk, "a", Content::text("old")).unwrap();
     run(async {
-        let begun = stream::iter([Ok(Bytes::from(vec![b'x'; 200_000]))]).chain(stream::pending());
+        let begun = stream::iter([Ok(Bytes::from(vec![b'x'; 2_000_000]))]).chain(stream::pending());
         let content = Content { body: Body::Stream(Box::pin(begun), None), ..Content::default() };
         let mut put = disk.put(&at("a"), content, &Context::default());
         // Driven until the temporary file is there, so that there is something to clean up.

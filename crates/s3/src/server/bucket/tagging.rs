@@ -1,6 +1,7 @@
 //! Tags of buckets and objects.
 
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
+use crate::server::target::has_broken_escape;
 use crate::server::xml::{self, Element, XmlWriter};
 use runnel_text::form;
 
@@ -61,6 +62,9 @@ impl Tagging {
         let mut tags: Vec<(String, String)> = Vec::new();
         for pair in header.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if key.is_empty() || has_broken_escape(pair) {
+                return Err(refused());
+            }
             let decode = |text| form::decode(text).map_err(|_| refused());
             let (key, value) = (decode(key)?.into_owned(), decode(value)?.into_owned());
             if tags.iter().any(|(known, _)| *known == key) {

@@ -7,6 +7,7 @@ pub(crate) mod copy_source;
 pub(crate) mod delete_object;
 pub(crate) mod fields;
 pub(crate) mod get_object;
+pub(crate) mod post_object;
 pub(crate) mod put_object;
 pub(crate) mod ranges;
 pub(crate) mod stored_fields;

@@ -53,7 +53,11 @@ pub(crate) fn request_payload(
     call: &S3Call,
     usual: Option<ChecksumAlgorithm>,
 ) -> S3Result<PayloadBody> {
-    let payload = call.payload(usual)?;
+    within_limit(call.payload(usual)?)
+}
+
+/// Refuses a body beyond the limit.
+pub(crate) fn within_limit(payload: PayloadBody) -> S3Result<PayloadBody> {
     match payload.length {
         Some(length) if length > PUT_LIMIT => Err(too_large(length)),
         _ => Ok(payload),

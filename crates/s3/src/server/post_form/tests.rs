@@ -67,7 +67,7 @@ fn read(sent: &[u8], cut: usize) -> S3Result<PostForm> {
 }
 
 fn upload(sent: &[u8]) -> S3Result<(PostAnswer, Vec<u8>)> {
-    let form = read(sent, 100)?;
+    let mut form = read(sent, 100)?;
     let answer = form.answer("cats", "\"e\"");
     let mut body = form.body("cats", now(), BodyOptions::default())?;
     let content = async {

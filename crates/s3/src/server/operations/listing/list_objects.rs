@@ -38,11 +38,9 @@ async fn list_v1(call: &S3Call, parameters: &ListParameters) -> S3Result<S3Reply
     let page = read_page(call, parameters, marker).await?;
     Ok(S3Reply::xml(XmlWriter::document("ListBucketResult", |xml| {
         xml.text("Name", &call.bucket);
-        xml.text("Prefix", &parameters.name(&parameters.prefix));
-        xml.text("Marker", &parameters.name(marker));
-        // Without a delimiter the last key is the marker of the next page.
-        let next = page.next.as_ref().filter(|_| !parameters.delimiter.is_empty());
-        xml.optional("NextMarker", next.map(|next| parameters.name(next)).as_deref());
+        parameters.write(xml, "Prefix", &parameters.prefix);
+        parameters.write(xml, "Marker", marker);
+        parameters.write(xml, "NextMarker", page.next.as_deref().unwrap_or_default());
         write_page(xml, call, parameters, &page, true);
     })))
 }
@@ -51,17 +49,15 @@ async fn list_v2(call: &S3Call, parameters: &ListParameters) -> S3Result<S3Reply
     let start = call.parameter("start-after").unwrap_or_default();
     let token = call.parameter("continuation-token");
     let from_token = token.filter(|token| !token.is_empty()).map(read_token).transpose()?;
-    let after = from_token.as_deref().unwrap_or(start);
+    let after = from_token.as_deref().unwrap_or_default().max(start);
     let page = read_page(call, parameters, after).await?;
     let with_owner =
         call.value("fetch-owner").is_some_and(|text| text.eq_ignore_ascii_case("true"));
     Ok(S3Reply::xml(XmlWriter::document("ListBucketResult", |xml| {
         xml.text("Name", &call.bucket);
-        xml.text("Prefix", &parameters.name(&parameters.prefix));
-        if call.parameter("start-after").is_some() {
-            xml.text("StartAfter", &parameters.name(start));
-        }
-        xml.optional("ContinuationToken", token);
+        parameters.write(xml, "Prefix", &parameters.prefix);
+        parameters.write(xml, "StartAfter", start);
+        xml.optional("ContinuationToken", token.filter(|token| !token.is_empty()));
         let next = page.next.as_deref().map(write_token);
         xml.optional("NextContinuationToken", next.as_deref());
         xml.value("KeyCount", page.objects.len() + page.prefixes.len());
@@ -69,13 +65,21 @@ async fn list_v2(call: &S3Call, parameters: &ListParameters) -> S3Result<S3Reply
     })))
 }
 
-/// The key after which a page begins, as clients pass it on.
+/// What begins a token in base 64.
+const ENCODED: &str = "base64:";
+
+/// The key after which a page begins, as clients pass it on: in base 64 where it has characters that
+/// documents change.
 fn write_token(key: &str) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(key)
+    match key.chars().any(char::is_control) || key.starts_with(ENCODED) {
+        true => format!("{ENCODED}{}", BASE64_URL_SAFE_NO_PAD.encode(key)),
+        false => key.to_string(),
+    }
 }
 
 fn read_token(token: &str) -> S3Result<String> {
-    let bytes = BASE64_URL_SAFE_NO_PAD.decode(token).ok();
+    let Some(encoded) = token.strip_prefix(ENCODED) else { return Ok(token.to_string()) };
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(encoded).ok();
     bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(|| {
         let words = "The continuation token provided is incorrect";
         invalid_argument(words, "continuation-token", token)
@@ -160,9 +164,7 @@ fn write_page(
     with_owner: bool,
 ) {
     xml.value("MaxKeys", parameters.limit);
-    if !parameters.delimiter.is_empty() {
-        xml.text("Delimiter", &parameters.name(&parameters.delimiter));
-    }
+    parameters.write(xml, "Delimiter", &parameters.delimiter);
     if parameters.is_encoded {
         xml.text("EncodingType", "url");
     }

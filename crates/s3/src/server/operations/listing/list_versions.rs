@@ -42,17 +42,15 @@ pub(crate) async fn list_versions(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let parameters = &parameters;
     Ok(S3Reply::xml(XmlWriter::document("ListVersionsResult", |xml| {
         xml.text("Name", &call.bucket);
-        xml.text("Prefix", &parameters.name(&parameters.prefix));
-        xml.text("KeyMarker", &parameters.name(key_marker));
-        xml.text("VersionIdMarker", version_marker.unwrap_or_default());
+        parameters.write(xml, "Prefix", &parameters.prefix);
+        parameters.write(xml, "KeyMarker", key_marker);
+        xml.optional("VersionIdMarker", version_marker);
         if let Some((key, version)) = &page.next {
             xml.text("NextKeyMarker", &parameters.name(key));
             xml.optional("NextVersionIdMarker", version.as_deref());
         }
         xml.value("MaxKeys", parameters.limit);
-        if !parameters.delimiter.is_empty() {
-            xml.text("Delimiter", &parameters.name(&parameters.delimiter));
-        }
+        parameters.write(xml, "Delimiter", &parameters.delimiter);
         if parameters.is_encoded {
             xml.text("EncodingType", "url");
         }

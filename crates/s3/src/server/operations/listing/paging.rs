@@ -2,7 +2,7 @@
 
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::fault::S3Result;
-use crate::server::xml::url_encode;
+use crate::server::xml::{XmlWriter, url_encode};
 
 /// Most entries of a page.
 const PAGE: usize = 1_000;
@@ -42,6 +42,13 @@ impl ListParameters {
     /// A name as the answer has it.
     pub(crate) fn name(&self, name: &str) -> String {
         if self.is_encoded { url_encode(name) } else { name.to_string() }
+    }
+
+    /// Writes a name where there is one.
+    pub(crate) fn write(&self, xml: &mut XmlWriter, element: &str, name: &str) {
+        if !name.is_empty() {
+            xml.text(element, &self.name(name));
+        }
     }
 
     /// The common prefix of a key, where the delimiter follows the prefix.

@@ -37,7 +37,7 @@ const LARGEST: u64 = 50 << 40;
 
 /// Completes an upload.
 pub(crate) async fn complete_upload(call: Rc<S3Call>) -> S3Result<S3Reply> {
-    let named = read_parts(&call.document().await?)?;
+    let named = read_parts(&call.document_about_object().await?)?;
     let conditions = WriteConditions::of(&call)?;
     let size = wanted_size(&call)?;
     let given = given_checksum(&call)?;

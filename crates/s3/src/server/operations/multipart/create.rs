@@ -5,7 +5,7 @@ use crate::server::call::S3Call;
 use crate::server::catalog::attributes::milliseconds;
 use crate::server::catalog::uploads::{UploadRecord, new_upload_id};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
-use crate::server::operations::objects::conditions::{failed, read_date};
+use crate::server::operations::objects::conditions::{failed, past_date};
 use crate::server::operations::objects::fields::NewFields;
 use crate::server::payload::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::server::reply::S3Reply;
@@ -57,7 +57,7 @@ pub(crate) async fn create_upload(call: Rc<S3Call>) -> S3Result<S3Reply> {
 /// Forgets an upload with its parts.
 pub(crate) async fn abort_upload(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let upload = find_upload(&call).await?;
-    let expected = call.header("x-amz-if-match-initiated-time").and_then(read_date);
+    let expected = call.header("x-amz-if-match-initiated-time").and_then(past_date);
     let seconds = |time: SystemTime| milliseconds(time) / 1_000;
     if expected.is_some_and(|time| seconds(time) != seconds(upload.initiated())) {
         return Err(failed("If-Match-Initiated-Time"));

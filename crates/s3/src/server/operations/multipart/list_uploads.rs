@@ -24,24 +24,18 @@ pub(crate) async fn list_uploads(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let key_marker = call.parameter("key-marker").unwrap_or_default();
     // A marker of an upload counts with that of its key only.
     let id_marker = call.value("upload-id-marker").filter(|_| !key_marker.is_empty());
-    if let Some(id) = id_marker {
-        let present = call.state.catalog.upload(&call.bucket, key_marker, id).await?;
-        if present.is_none() {
-            let words = "Invalid uploadId marker";
-            return Err(invalid_argument(words, "upload-id-marker", id));
-        }
-    }
-    let page = read_page(&call, &parameters, key_marker, id_marker).await?;
+    let after = begin(&call, &parameters, key_marker, id_marker).await?;
+    let page = read_page(&call, &parameters, after).await?;
     Ok(S3Reply::xml(XmlWriter::document("ListMultipartUploadsResult", |xml| {
         xml.text("Bucket", &call.bucket);
-        xml.text("KeyMarker", &parameters.name(key_marker));
-        xml.text("UploadIdMarker", call.parameter("upload-id-marker").unwrap_or_default());
+        parameters.write(xml, "KeyMarker", key_marker);
+        xml.optional("UploadIdMarker", call.value("upload-id-marker"));
         if let Some((key, id)) = &page.next {
             xml.text("NextKeyMarker", &parameters.name(key));
             xml.text("NextUploadIdMarker", id);
         }
-        xml.text("Delimiter", &parameters.name(&parameters.delimiter));
-        xml.text("Prefix", &parameters.name(&parameters.prefix));
+        parameters.write(xml, "Delimiter", &parameters.delimiter);
+        parameters.write(xml, "Prefix", &parameters.prefix);
         if parameters.is_encoded {
             xml.text("EncodingType", "url");
         }
@@ -56,20 +50,40 @@ pub(crate) async fn list_uploads(call: Rc<S3Call>) -> S3Result<S3Reply> {
     })))
 }
 
-async fn read_page(
+/// The upload after which the page begins: that of the marker's key, or one of the key that follows
+/// the marker, as a page that ended in a common prefix tells it.
+async fn begin(
     call: &S3Call,
     parameters: &ListParameters,
     key_marker: &str,
     id_marker: Option<&str>,
+) -> S3Result<Option<(String, Option<String>)>> {
+    let Some(id) = id_marker else {
+        let marker = Some(key_marker).filter(|marker| !marker.is_empty());
+        return Ok(marker.map(|marker| (marker.to_string(), None)));
+    };
+    let catalog = &call.state.catalog;
+    let mut key = key_marker.to_string();
+    if catalog.upload(&call.bucket, &key, id).await?.is_none() {
+        let after = Some((key_marker, None));
+        let next = catalog.uploads(&call.bucket, &parameters.prefix, after, 0).await?;
+        key = next.into_iter().next().map(|upload| upload.key).unwrap_or_default();
+    }
+    match catalog.upload(&call.bucket, &key, id).await? {
+        Some(_) => Ok(Some((key, Some(id.to_string())))),
+        None => Err(invalid_argument("Invalid uploadId marker", "upload-id-marker", id)),
+    }
+}
+
+async fn read_page(
+    call: &S3Call,
+    parameters: &ListParameters,
+    mut after: Option<(String, Option<String>)>,
 ) -> S3Result<UploadPage> {
     let mut page = UploadPage::default();
-    let mut after: Option<(String, Option<String>)> = match key_marker {
-        "" => None,
-        key => Some((key.to_string(), id_marker.map(String::from))),
-    };
     // A page that ended in a common prefix does not begin within it again.
-    let mut passed = parameters.common_prefix(key_marker).filter(|prefix| *prefix == key_marker);
-    let passed = passed.take().map(String::from);
+    let marker = after.as_ref().filter(|(_, id)| id.is_none()).map(|(key, _)| key.clone());
+    let passed = marker.filter(|key| parameters.common_prefix(key) == Some(key));
     let catalog = &call.state.catalog;
     if parameters.limit == 0 {
         return Ok(page);

@@ -15,12 +15,14 @@ use crate::server::operations::receive::{
     PUT_LIMIT, ReceivedContent, receive_payload, request_payload, too_large,
 };
 use crate::server::payload::asked::AskedChecks;
-use crate::server::payload::body::{BodyOptions, body};
-use crate::server::payload::checksum::{ChecksumAlgorithm, ChecksumType};
+use crate::server::payload::body::{BodyOptions, PayloadBody, body};
+use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm, ChecksumHasher, ChecksumType};
 use crate::server::payload::plan::PayloadPlan;
 use crate::server::reply::S3Reply;
+use futures_util::{TryStreamExt, stream};
 use http::{HeaderMap, StatusCode};
 use runnel_store::{Attributes, Body};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -35,13 +37,18 @@ pub(crate) async fn upload_part(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let wanted = upload.checksum();
     check_algorithm(wanted, asked.algorithm())?;
     let usual = wanted.map_or(ChecksumAlgorithm::Crc64Nvme, |(algorithm, _)| algorithm);
-    let payload = request_payload(&call, Some(usual))?;
+    let mut payload = request_payload(&call, Some(usual))?;
+    // Without a checksum of the upload, the CRC64NVME of each part makes that of the object.
+    let is_counted = wanted.is_none() && asked.algorithm().is_some();
+    let crc64 = is_counted.then(|| count_crc64(&mut payload));
     let data = Catalog::new_part_data(number);
     let at = layout::part_data(&call.bucket, &upload.id).join(&data);
     let received = receive_payload(&call.state.catalog, payload, &at).await?;
     let etag = received.etag.clone();
     let checksum = received.checksum.clone();
-    keep(&call, &upload, number, received, data, asked.algorithm().is_some()).await?;
+    let crc64 = crc64.map(|hasher| hasher.take().finish().text());
+    let sums = PartSums { is_own: asked.algorithm().is_some(), crc64 };
+    keep(&call, &upload, number, received, data, sums).await?;
     let mut reply = S3Reply::empty(StatusCode::OK);
     reply.set("etag", &format!("\"{etag}\""));
     // The usual checksum of a part is internal.
@@ -72,12 +79,8 @@ pub(crate) async fn upload_part_copy(call: Rc<S3Call>) -> S3Result<S3Reply> {
         return Err(too_large(range.length));
     }
     let version = source.version().map(String::from);
-    let kept = source.found.info.checksum();
-    let is_whole = range.from == 0 && range.length == length;
     let wanted = upload.checksum().map(|(algorithm, _)| algorithm);
-    let copied = kept.filter(|sum| is_whole && sum.kind == ChecksumType::FullObject);
-    let usual =
-        wanted.or(copied.as_ref().map(|sum| sum.algorithm)).unwrap_or(ChecksumAlgorithm::Crc64Nvme);
+    let usual = wanted.unwrap_or(ChecksumAlgorithm::Crc64Nvme);
     let stream = as_stream(cut(source.found.content.body, range));
     let options = BodyOptions { usual_checksum: Some(usual), ..BodyOptions::default() };
     let payload =
@@ -86,8 +89,9 @@ pub(crate) async fn upload_part_copy(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let at = layout::part_data(&call.bucket, &upload.id).join(&data);
     let received = receive_payload(&call.state.catalog, payload, &at).await?;
     let etag = received.etag.clone();
-    let shown = received.checksum.clone().filter(|_| wanted.is_some() || copied.is_some());
-    keep(&call, &upload, number, received, data, copied.is_some()).await?;
+    let shown = received.checksum.clone().filter(|_| wanted.is_some());
+    let sums = PartSums { is_own: false, crc64: None };
+    keep(&call, &upload, number, received, data, sums).await?;
     let mut reply = S3Reply::xml(result("CopyPartResult", &etag, shown.as_ref()));
     reply.set_some("x-amz-copy-source-version-id", version.as_deref());
     Ok(reply)
@@ -107,9 +111,8 @@ fn check_algorithm(
     upload: Option<UploadChecksum>,
     part: Option<ChecksumAlgorithm>,
 ) -> S3Result<()> {
-    let name = |algorithm: Option<ChecksumAlgorithm>| {
-        algorithm.map_or("null".to_string(), |algorithm| algorithm.name().to_ascii_lowercase())
-    };
+    let name =
+        |algorithm: Option<ChecksumAlgorithm>| algorithm.map_or("null", ChecksumAlgorithm::name);
     let is_fit = match (upload, part) {
         (Some((algorithm, _)), Some(part)) => algorithm == part,
         // Parts of a checksum of checksums need one each.
@@ -128,15 +131,48 @@ fn check_algorithm(
     Err(S3Fault::new(FaultCode::InvalidRequest).because(words))
 }
 
-/// Keeps a part that was received. Without a checksum of the upload, the CRC64NVME of each part makes
-/// that of the object.
+/// A CRC64NVME that is being calculated.
+type Crc64Counter = Rc<RefCell<Crc64Sum>>;
+
+/// Calculates the CRC64NVME of a body, too.
+fn count_crc64(payload: &mut PayloadBody) -> Crc64Counter {
+    let counter = Crc64Counter::default();
+    let counting = counter.clone();
+    let stream = std::mem::replace(&mut payload.stream, Box::pin(stream::empty()));
+    payload.stream =
+        Box::pin(stream.inspect_ok(move |piece| counting.borrow_mut().0.update(piece)));
+    counter
+}
+
+struct Crc64Sum(ChecksumHasher);
+
+impl Default for Crc64Sum {
+    fn default() -> Self {
+        Crc64Sum(ChecksumHasher::new(ChecksumAlgorithm::Crc64Nvme))
+    }
+}
+
+impl Crc64Sum {
+    fn finish(self) -> Checksum {
+        self.0.finish()
+    }
+}
+
+/// What is known of the checksums of a part.
+struct PartSums {
+    /// Whether the client sent the checksum.
+    is_own: bool,
+    crc64: Option<String>,
+}
+
+/// Keeps a part that was received.
 async fn keep(
     call: &S3Call,
     upload: &UploadRecord,
     number: u32,
     received: ReceivedContent,
     data: String,
-    is_own: bool,
+    sums: PartSums,
 ) -> S3Result<()> {
     let catalog = &call.state.catalog;
     let bucket = call.bucket.as_str();
@@ -151,8 +187,10 @@ async fn keep(
         etag: received.etag,
         length: received.length,
         modified: SystemTime::now(),
-        crc64: checksum.as_ref().filter(|sum| is_crc64(sum)).map(|sum| sum.value.clone()),
-        checksum: checksum.filter(|_| is_own || upload.checksum().is_some()),
+        crc64: sums
+            .crc64
+            .or_else(|| checksum.as_ref().filter(|sum| is_crc64(sum)).map(|sum| sum.value.clone())),
+        checksum: checksum.filter(|_| sums.is_own || upload.checksum().is_some()),
         data,
     };
     catalog.keep_part(bucket, &upload.id, &part).await?;

@@ -1,6 +1,6 @@
 //! GetObjectAttributes: what is known of an object, without its content.
 
-use super::get_object::find_object;
+use super::get_object::{find_object, missing};
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::catalog::attributes::{ObjectInfo, ObjectPart};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
@@ -19,12 +19,12 @@ pub(crate) async fn get_object_attributes(call: Rc<S3Call>) -> S3Result<S3Reply>
     let wanted = wanted_attributes(&call)?;
     let found = match find_object(&call, version).await? {
         Ok(found) => found,
-        Err(mut marker) => {
-            // There is nothing to be told of a delete marker, even where its version is named.
-            let fault = S3Fault::new(FaultCode::NoSuchKey).with("Key", call.key.as_str());
-            marker.status = fault.code.status();
-            marker.body = ReplyBody::Fault(fault);
-            return Ok(marker);
+        Err(mut reply) => {
+            // A delete marker has no attributes, not even by its version.
+            let fault = missing(&call.key, None);
+            reply.status = fault.code.status();
+            reply.body = ReplyBody::Fault(fault);
+            return Ok(reply);
         }
     };
     let info = &found.info;

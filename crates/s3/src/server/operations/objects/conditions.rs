@@ -162,7 +162,7 @@ pub(crate) fn read_date(text: &str) -> Option<SystemTime> {
 }
 
 /// A date that is not in the future: RFC 9110 section 13.1.3 ignores others.
-fn past_date(text: &str) -> Option<SystemTime> {
+pub(crate) fn past_date(text: &str) -> Option<SystemTime> {
     read_date(text).filter(|date| *date <= SystemTime::now())
 }
 

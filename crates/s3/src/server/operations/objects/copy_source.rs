@@ -8,7 +8,7 @@ use crate::server::call::{S3Call, check_version, invalid_argument, no_such_bucke
 use crate::server::catalog::object_lookup::{Found, Lookup};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::permit;
-use crate::server::target::is_bucket_name;
+use crate::server::target::{has_broken_escape, is_bucket_name};
 use runnel_text::form;
 use std::rc::Rc;
 
@@ -85,14 +85,6 @@ fn read_source(given: &str) -> S3Result<(String, String, Option<String>)> {
         return Err(invalid_argument("Invalid copy source object key", HEADER, key));
     }
     Ok((bucket.to_string(), key.to_string(), version))
-}
-
-/// Whether a `%` is followed by anything but two hexadecimal digits.
-fn has_broken_escape(text: &str) -> bool {
-    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_hexdigit);
-    let bytes = text.as_bytes();
-    let is_broken = |at: usize| !(digit(bytes.get(at + 1)) && digit(bytes.get(at + 2)));
-    (0..bytes.len()).any(|at| bytes[at] == b'%' && is_broken(at))
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub(crate) async fn delete_objects(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let document = call.document().await?;
     let root = xml::read(&document)?;
     let objects: Vec<&Element> = root.all("Object").collect();
-    if &*root.name != "Delete" || objects.is_empty() || objects.len() > OBJECTS {
+    if &*root.name != "Delete" || objects.len() > OBJECTS {
         return Err(FaultCode::MalformedXML.into());
     }
     let is_quiet = root.text_of("Quiet").is_some_and(|text| text.eq_ignore_ascii_case("true"));

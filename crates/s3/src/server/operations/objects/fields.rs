@@ -16,6 +16,9 @@ use std::time::SystemTime;
 /// The most that names and values of a client's own attributes have together, in bytes.
 const METADATA_LIMIT: usize = 2 << 10;
 
+/// The media type of keys that end in a slash, which clients show as folders.
+const DIRECTORY_TYPE: &str = "application/x-directory";
+
 /// The tags of an object, as the header `x-amz-tagging` has them.
 pub(crate) const TAGS: &str = "s3-tags";
 /// The mode of its retention, and until when.
@@ -34,6 +37,9 @@ impl NewFields {
     /// Everything that is kept with the object: its description, tags and protection.
     pub(crate) fn of(call: &S3Call) -> S3Result<Self> {
         let mut fields = NewFields::described(&call.headers)?;
+        if call.key.ends_with('/') && call.header("content-type").is_none() {
+            fields.media_type = DIRECTORY_TYPE.to_string();
+        }
         fields.attributes.insert(OWNER.to_string(), call.owner().to_string());
         if let Some(tags) = call.header("x-amz-tagging") {
             let tags = Tagging::from_header(tags)?;
