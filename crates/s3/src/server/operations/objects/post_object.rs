@@ -84,7 +84,7 @@ async fn finish(
             return Ok(reply);
         }
         PostAnswer::Status(201) => {
-            let mut reply = S3Reply::xml(XmlWriter::plain("PostResponse", |xml| {
+            let mut reply = S3Reply::xml(XmlWriter::document("PostResponse", |xml| {
                 xml.text("Location", location);
                 xml.text("Bucket", &put.bucket);
                 xml.text("Key", &put.key);
