@@ -13,6 +13,7 @@ mod bucket;
 mod fault;
 mod listing;
 mod names;
+mod object_attributes;
 mod objects;
 mod reader;
 mod scheme;

@@ -19,18 +19,26 @@ async fn page(store: &dyn Store, after: Option<String>) -> (Duration, usize) {
 }
 
 async fn measure(what: &str, store: &dyn Store, keys: usize, name: fn(usize) -> String) {
+    let began = cpu_time();
     let (first, length) = page(store, None).await;
     assert_eq!(length, 1_000.min(keys));
+    let (first_cpu, began) = (cpu_time() - began, cpu_time());
     let mut later = Vec::new();
     for number in 0..PAGES {
         later.push(page(store, Some(name(number * keys / PAGES))).await.0);
     }
     later.sort();
-    let middle = later[PAGES / 2];
+    let (middle, later_cpu) = (later[PAGES / 2], (cpu_time() - began) / PAGES as u32);
     println!(
-        "{what:<24} first {first:>10.2?}   later {middle:>10.2?}, worst {:.2?}",
-        later[PAGES - 1]
+        "{what:<24} first {first:>9.2?} (CPU {first_cpu:>9.2?})   \
+         later {middle:>9.2?} (CPU {later_cpu:>9.2?})"
     );
+}
+
+/// CPU time of the process, which other programs do not change.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn flat(number: usize) -> String {

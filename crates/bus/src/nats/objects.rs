@@ -13,7 +13,8 @@ use async_nats::jetstream::object_store::{
 use async_nats::jetstream::stream::Stream;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
-use runnel_store::{Body, Content, Context, EntityTag, Error, Form, Kind, Result, Value};
+use runnel_store::{Body, Content, Context, EntityTag, Error, Form, Kind, Metadata, Result, Value};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::io::{AsyncRead, ReadBuf};
@@ -32,7 +33,7 @@ const ATTEMPTS: usize = 8;
 const CHUNK: usize = 128 << 10;
 
 /// The header that keeps the media type.
-const MEDIA_TYPE: &str = "Content-Type";
+pub(super) const MEDIA_TYPE: &str = "Content-Type";
 
 /// A checked name: the parts of a path with single slashes between them.
 pub(super) fn name(path: &str) -> Result<String> {
@@ -146,9 +147,22 @@ pub(super) fn described(info: &ObjectInfo) -> Content {
     Content {
         media_type: header.map(|value| value.as_str().to_string().into()),
         entity_tag: Some(EntityTag::strong(info.nuid.as_str())),
+        metadata: metadata(info),
         modified: info.modified.map(SystemTime::from),
         ..Content::default()
     }
+}
+
+/// The metadata of an object; `None` without any.
+fn metadata(info: &ObjectInfo) -> Option<Rc<Metadata>> {
+    let pairs = info.metadata.iter().map(|(name, value)| (name.clone(), value.clone()));
+    (!info.metadata.is_empty()).then(|| Rc::new(pairs.collect()))
+}
+
+/// Metadata as the library takes it.
+fn stored(metadata: Option<&Metadata>) -> HashMap<String, String> {
+    let pairs = metadata.into_iter().flatten();
+    pairs.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// How much longer is waited each time before an object that was replaced is read again.
@@ -231,6 +245,7 @@ pub(super) async fn put(
         headers.insert(MEDIA_TYPE, media_type.parse::<async_nats::HeaderValue>().ok()?);
         Some(headers)
     });
+    let metadata = stored(content.metadata.as_deref());
     let content = if matches!(content.body, Body::Lazy(_)) {
         Content::bytes(content.encode(Form::Text).await?)
     } else {
@@ -247,7 +262,7 @@ pub(super) async fn put(
         Err(error) => return Err(server.fault(&error)),
     };
     let (mut reader, progress) = ContentReader::open(content).await?;
-    let metadata = ObjectMetadata { name, headers, ..ObjectMetadata::default() };
+    let metadata = ObjectMetadata { name, headers, metadata, ..ObjectMetadata::default() };
     let putting = async {
         tokio::select! {
             put = store.put(metadata, &mut reader) => put.map_err(|error| {

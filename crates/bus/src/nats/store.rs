@@ -2,12 +2,12 @@
 
 use super::names::BucketKind;
 use super::server::NatsServer;
-use super::{bucket, listing, names, objects, subjects, watch};
+use super::{bucket, listing, names, object_attributes, objects, subjects, watch};
 use crate::address::Address;
 use crate::{BusOptions, wait};
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result,
-    Store, Verb, Verbs,
+    Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome,
+    Reference, Result, Store, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -22,8 +22,8 @@ use std::rc::Rc;
 ///   bytes to bytes; a merge sets fields of a record kept as JSON text. What several do at the same
 ///   time is done one after the other, and all conditions of writes are kept. A value is no larger
 ///   than a message of the server (1 MiB unless it says otherwise).
-/// - `objects/BUCKET/name`: **objects** (JetStream), streamed both ways, with their media type and
-///   an entity tag. A bucket is made by the first put or watch. A put that fails leaves the old
+/// - `objects/BUCKET/name`: **objects** (JetStream), streamed both ways, with their media type,
+///   metadata and an entity tag. A bucket is made by the first put or watch. A put that fails leaves the old
 ///   object. Reading a large one fails when it is replaced meanwhile.
 /// - `subjects/a/b` or `subjects/a.b`: **subjects**. A post publishes; with the query `?reply` it
 ///   waits for one reply and answers it. A get is a request without content, and answers `None`
@@ -261,7 +261,33 @@ impl Store for Nats {
         }
     }
 
-    runnel_store::without!(keys, attributes, relocate, query, tables, links, as_any, sources);
+    fn keeps_metadata(&self, reference: &Reference) -> bool {
+        let place = place(reference.path());
+        matches!(place, Ok(NatsPath::In(BucketKind::Objects, _, path)) if !path.is_empty())
+    }
+
+    fn annotate(
+        &self,
+        reference: &Reference,
+        attributes: Attributes,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
+        let deadline = self.deadline(&context);
+        self.answer(Verb::Put, reference, async move {
+            match place(at.path())? {
+                NatsPath::In(BucketKind::Objects, bucket, path) if !path.is_empty() => {
+                    context.unconditional(Verb::Put, &at)?;
+                    object_attributes::annotate(&server, bucket, path, &attributes, deadline)
+                        .await?;
+                    Ok(Outcome::changed())
+                }
+                _ => Err(Error::not_allowed(Verb::Put, &at)),
+            }
+        })
+    }
+
+    runnel_store::without!(keys, relocate, query, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         format!("nats {}", self.server.address)

@@ -29,6 +29,7 @@ const KEYS: Abilities = Abilities {
 const OBJECTS: Abilities = Abilities {
     conditions: runnel_store::Conditions::None,
     posting: Posting::Other,
+    attributes: true,
     media_types: true,
     listing: false,
     large: 3 << 20,
