@@ -26,7 +26,7 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 20] = [
+    let rooms: [&[(&str, Native)]; 21] = [
         &stores::NATIVES,
         &combine::NATIVES,
         &connect::NATIVES,
@@ -37,6 +37,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &serving::servers::NATIVES,
         &serving::observe::NATIVES,
         &system::NATIVES,
+        &values::dates::NATIVES,
         &values::json::NATIVES,
         &tasks::NATIVES,
         &values::numbers::NATIVES,

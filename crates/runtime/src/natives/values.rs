@@ -1,5 +1,6 @@
-//! Natives on values: large integers, texts and bytes, patterns, JSON, secrets.
+//! Natives on values: large integers, texts and bytes, patterns, dates, JSON, secrets.
 
+pub(crate) mod dates;
 pub(crate) mod json;
 pub(crate) mod numbers;
 pub(crate) mod patterns;

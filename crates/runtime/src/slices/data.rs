@@ -40,7 +40,8 @@ impl WalkSink for PlainData {
                 i64::try_from(&value)
                     .map_or_else(|_| Value::Big(value.to_string().into()), Value::Int)
             }
-            Leaf::Date(text) => Value::Text(text),
+            Leaf::Date(date) => Value::Text(date.stored()),
+            Leaf::Decimal(text) => Value::Text(text),
             Leaf::Data(bytes) => {
                 self.bytes += bytes.len();
                 Value::Bytes(bytes::Bytes::copy_from_slice(bytes))

@@ -37,7 +37,8 @@ impl WalkSink for JsonText {
                 let value = num_bigint::BigInt::from_signed_bytes_le(bytes);
                 out.extend_from_slice(value.to_string().as_bytes());
             }
-            Leaf::Date(text) => write_text(&text, out),
+            Leaf::Date(date) => write_text(&date.text(), out),
+            Leaf::Decimal(digits) => out.extend_from_slice(digits.as_bytes()),
             Leaf::Data(_) | Leaf::Element | Leaf::Opaque => return Err(Unwritten::Custom),
         }
         Ok(())

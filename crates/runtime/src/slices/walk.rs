@@ -6,7 +6,7 @@
 use super::{Slice, Workspace};
 use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
-use crate::values::kind::{DEPTH, TableKind, date_text, table_kind};
+use crate::values::kind::{DEPTH, DateParts, TableKind, decimal_text, table_kind};
 use crate::values::plans::ClassPlan;
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -19,7 +19,9 @@ pub(crate) enum Leaf<'a> {
     Text(&'a [u8]),
     /// The two's complement bytes of an integer.
     Big(&'a [u8]),
-    Date(String),
+    Date(DateParts),
+    /// The digits of an exact decimal number.
+    Decimal(String),
     Data(&'a [u8]),
     /// A page or a part of one, or a class.
     Element,
@@ -218,8 +220,17 @@ impl<S: WalkSink> Walk<S> {
                 return Ok(());
             }
             TableKind::Date => {
-                let text = date_text(stack, stack.top());
-                self.sink.leaf(Leaf::Date(text))?;
+                let date = DateParts::read(stack, stack.top());
+                self.sink.leaf(Leaf::Date(date))?;
+            }
+            TableKind::Decimal => {
+                let text = decimal_text(stack, stack.top());
+                self.sink.leaf(Leaf::Decimal(text))?;
+            }
+            TableKind::Text => {
+                stack.field(-1, "_text");
+                stack.with_bytes(-1, |text| self.sink.leaf(Leaf::Text(text)))?;
+                stack.pop(1);
             }
             TableKind::Big | TableKind::Data => {
                 stack.field(-1, "_bytes");

@@ -1,9 +1,10 @@
 //! Kinds of tables of the program, its numbers, and who made a value.
 
 use crate::engine::stack::{Stack, Type};
+use num_bigint::{BigInt, Sign};
 use runnel_store::Value;
 use runnel_store::json::write_int;
-use runnel_text::moment::{SECOND, rfc3339};
+use runnel_text::moment::{CalendarTime, SECOND, rfc3339};
 use std::os::raw::c_int;
 
 /// Levels of arrays and dictionaries that are converted.
@@ -24,6 +25,10 @@ pub(crate) enum TableKind {
     Class,
     /// A moment in time.
     Date,
+    /// An exact decimal number.
+    Decimal,
+    /// An object that content holds as the text of its field `_text`.
+    Text,
 }
 
 pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
@@ -42,6 +47,8 @@ pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
         6 => TableKind::Element,
         7 => TableKind::Class,
         8 => TableKind::Date,
+        9 => TableKind::Decimal,
+        10 => TableKind::Text,
         _ => TableKind::Object,
     }
 }
@@ -90,10 +97,93 @@ pub(crate) fn number_text(value: f64) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// The date at an index in RFC 3339, rounded to the microsecond.
-pub(crate) fn date_text(stack: Stack, index: c_int) -> String {
-    stack.field(index, "_time");
-    let seconds = stack.number(-1);
+/// The digits of the decimal number at an index.
+pub(crate) fn decimal_text(stack: Stack, index: c_int) -> String {
+    stack.field(index, "_scale");
+    let scale = stack.number(-1) as usize;
     stack.pop(1);
-    rfc3339((seconds * SECOND as f64 + 0.5).floor() as i64)
+    stack.field(index, "_units");
+    let units = match stack.kind(-1) {
+        Type::Number => BigInt::from(stack.number(-1) as i64),
+        _ => {
+            stack.field(-1, "_bytes");
+            let mut units = BigInt::ZERO;
+            stack.with_bytes(-1, |bytes| units = BigInt::from_signed_bytes_le(bytes));
+            stack.pop(1);
+            units
+        }
+    };
+    stack.pop(1);
+    let digits = format!("{:0>width$}", units.magnitude().to_string(), width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    let sign = if units.sign() == Sign::Minus { "-" } else { "" };
+    let point = if scale > 0 { "." } else { "" };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
+/// A date of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DateParts {
+    seconds: i64,
+    nanos: i64,
+    /// Seconds ahead of UTC, in a zone.
+    offset: Option<i64>,
+}
+
+impl DateParts {
+    /// The date at an index.
+    pub(crate) fn read(stack: Stack, index: c_int) -> DateParts {
+        let number = |name: &str| {
+            stack.field(index, name);
+            let number = (stack.kind(-1) == Type::Number).then(|| stack.number(-1) as i64);
+            stack.pop(1);
+            number
+        };
+        let (seconds, nanos) = (number("_time"), number("_nanos"));
+        DateParts {
+            seconds: seconds.unwrap_or_default(),
+            nanos: nanos.unwrap_or_default(),
+            offset: number("_offset"),
+        }
+    }
+
+    /// RFC 3339 with all digits, and the offset of its zone.
+    pub(crate) fn text(self) -> String {
+        let time = CalendarTime::from_seconds(self.seconds + self.offset.unwrap_or_default());
+        let fraction = match self.nanos {
+            0 => String::new(),
+            nanos if nanos % 1_000_000 == 0 => format!(".{:03}", nanos / 1_000_000),
+            nanos if nanos % 1000 == 0 => format!(".{:06}", nanos / 1000),
+            nanos => format!(".{nanos:09}"),
+        };
+        let zone = self.offset.map_or_else(|| "Z".to_owned(), offset_text);
+        format!("{}T{}{fraction}{zone}", time.date(), time.time())
+    }
+
+    /// RFC 3339 in UTC, rounded to the microsecond, as stores keep it.
+    pub(crate) fn stored(self) -> String {
+        rfc3339(self.seconds * SECOND + (self.nanos + 500) / 1000)
+    }
+}
+
+/// `+02:00`
+fn offset_text(offset: i64) -> String {
+    let minutes = (offset.abs() + 30) / 60;
+    let sign = if offset < 0 { '-' } else { '+' };
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_has_all_its_digits_as_json_and_microseconds_in_a_store() {
+        let date = |seconds, nanos, offset| DateParts { seconds, nanos, offset };
+        assert_eq!(date(0, 0, None).text(), "1970-01-01T00:00:00Z");
+        assert_eq!(date(0, 1, Some(3600)).text(), "1970-01-01T01:00:00.000000001+01:00");
+        assert_eq!(date(0, 1500, Some(-34_200)).stored(), "1970-01-01T00:00:00.000002Z");
+        assert_eq!(date(0, 0, Some(-34_200)).text(), "1969-12-31T14:30:00-09:30");
+        assert_eq!(date(-1, 500_000_000, None).text(), "1969-12-31T23:59:59.500Z");
+    }
 }

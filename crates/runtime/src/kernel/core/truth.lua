@@ -11,14 +11,17 @@ function K.truth(value)
 end
 
 function K.truthSlow(value)
-  if type(value) == "table" and value._isBig then return true end
+  if type(value) == "table" then
+    if value._isBig then return true end
+    if value._isDecimal then return value._units ~= 0 end
+  end
   K.refuse(value, "ifTrue:", "only true, false and numbers can be asked")
 end
 
 function K.eq(a, b)
   if rawequal(a, b) then return true end
   if type(a) == "table" then return a:isEqual_(b) end
-  -- Big integers and mutable strings may equal plain values.
+  -- Big integers, decimals and mutable strings may equal plain values.
   if type(b) == "table" and a ~= nil and b._equalsPlain then return b:isEqual_(a) end
   return false
 end

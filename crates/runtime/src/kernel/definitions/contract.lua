@@ -39,7 +39,7 @@ local admits = {
     if type(value) == "string" then
       return (find(value, "^[+-]?%d+$") or find(value, "^[+-]?%d+%.%d+$")) and value or nil
     end
-    return type(value) == "table" and value._isBig and value or nil
+    return type(value) == "table" and (value._isBig or value._isDecimal) and value or nil
   end,
   date = function(value)
     if type(value) == "string" then return K.parseDate(value) end

@@ -32,9 +32,10 @@ end
 local function same(a, b)
   if rawequal(a, b) then return true end
   local kind = type(a)
-  if kind == "number" then return a ~= a and b ~= b or type(b) == "table" and b._isBig and eq(a, b) end
+  if kind == "number" then return a ~= a and b ~= b or type(b) == "table" and b._equalsPlain and eq(a, b) end
   if kind ~= "table" or type(b) ~= "table" or K.isClass(a) or K.isClass(b) then return false end
-  if a._isArray or a._isDictionary or a._isBig or a._isText or a._isDate or a._isData then return eq(a, b) end
+  if a._isArray or a._isDictionary or a._isBig or a._isText or a._isDate or a._isData or a._isDecimal
+    or a._isDay or a._isTimeOfDay then return eq(a, b) end
   return false
 end
 K.sameValue = same

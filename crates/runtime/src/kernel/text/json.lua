@@ -141,6 +141,9 @@ local function plain(class, convert)
 end
 plain(K.classes.Date, function(self) return self:description() end)
 plain(K.classes.Duration, function(self) return self._seconds end)
+plain(K.classes.Day, function(self) return self._text end)
+plain(K.classes.TimeOfDay, function(self) return self._text end)
+plain(K.classes.Period, function(self) return self:description() end)
 plain(K.classes.Pattern, function(self) return self._source end)
 plain(K.classes.Match, function(self) return self:text() end)
 plain(K.classes.MutableString, function(self) return self:_string() end)
@@ -153,10 +156,13 @@ end)
 plain(K.classes.Rectangle, function(self)
   return K.literalDictionary({ "origin", "size" }, { self.i_origin, self.i_size }, 2)
 end)
-K.method(K.classes.BigInteger, "_json", function(self, out, n)
-  out[n + 1] = self:description()
-  return n + 1
-end)
+-- Numbers with all their digits.
+for _, name in ipairs { "BigInteger", "Decimal" } do
+  K.method(K.classes[name], "_json", function(self, out, n)
+    out[n + 1] = self:description()
+    return n + 1
+  end)
+end
 
 -- The JSON text of a value. The native writer answers nil where it meets a value that only its
 -- class knows how to write.

@@ -26,7 +26,7 @@ function K.refuseNil(other)
   local noun = "a number"
   if type(other) == "string" or type(other) == "table" and other._isText then
     noun = "a text"
-  elseif type(other) == "table" and not other._isBig then
+  elseif type(other) == "table" and not other._isBig and not other._isDecimal then
     noun = K.nameOf(other)
   end
   throw("typeError", "nil is not " .. noun,

@@ -79,6 +79,7 @@ local function comparison(name, test)
   return function(self, other)
     if other == false then other = 0 elseif other == true then other = 1 end
     if type(other) ~= "number" and not (type(other) == "table" and other._isBig) then
+      if type(other) == "table" and other._reverse then return other:_reverse(name, self) end
       K.operandError(name, self, other)
     end
     local result = compare(self, other)
@@ -122,6 +123,7 @@ local function itself(self) return self end
 
 local function isEqual(self, other)
   if type(other) == "number" then return other == floor(other) and compare(self, other) == 0 end
+  if type(other) == "table" and other._isDecimal then return other:isEqual_(self) end
   return type(other) == "table" and other._isBig == true and self._bytes == other._bytes
 end
 

@@ -37,7 +37,10 @@ end
 local function expectNumber(value, selector)
   local number = counted(value)
   if number then return number end
-  if type(value) == "table" and value._isBig then return K.bigToNumber(value) end
+  if type(value) == "table" then
+    if value._isBig then return K.bigToNumber(value) end
+    if value._isDecimal then return value:floatValue() end
+  end
   throw("typeError", selector .. " expects a Number, got " .. K.nameOf(value))
 end
 K.expectNumber = expectNumber

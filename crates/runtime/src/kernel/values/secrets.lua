@@ -1,6 +1,7 @@
 -- Secrets: random tokens, UUIDs, hashes, authentication codes, passwords, comparison in constant time.
 local K = ...
-local gsub, byte, char = string.gsub, string.byte, string.char
+local gsub, byte, char, sub, find, match, lower = string.gsub, string.byte, string.char, string.sub,
+  string.find, string.match, string.lower
 local format, tonumber = string.format, tonumber
 local throw, native, bytesOf = K.throw, K.native, K.bytesOf
 local Object, String, Data = K.classes.Object, K.classes.String, K.classes.Data
@@ -112,8 +113,28 @@ K.classMethods(SecureRandom, {
   ["digits:"] = function(_, count) return digits(K.expectInteger(count, "digits:")) end,
 })
 
+-- The text of a UUID as RFC 9562 writes it, in lower case; nil for a text that is none. Braces, the
+-- prefix of a URN and missing hyphens are accepted.
+function K.uuidFromText(text)
+  if #text > 45 then return nil end
+  local digits = lower(gsub(text, "^[uU][rR][nN]:[uU][uU][iI][dD]:", ""))
+  digits = match(digits, "^{(.*)}$") or digits
+  local a, b, c, d, e = match(digits, "^(%x+)-(%x+)-(%x+)-(%x+)-(%x+)$")
+  if not a then
+    if #digits ~= 32 or find(digits, "%X") then return nil end
+    return format("%s-%s-%s-%s-%s", sub(digits, 1, 8), sub(digits, 9, 12), sub(digits, 13, 16),
+      sub(digits, 17, 20), sub(digits, 21))
+  end
+  return #a == 8 and #b == 4 and #c == 4 and #d == 4 and #e == 12 and digits or nil
+end
+
 local UUID = K.newClass("UUID", Object)
+local function random() return native.uuid(4) end
 K.classMethods(UUID, {
-  ["v4"] = function() return native.uuid(4) end,
+  ["new"] = random, ["v4"] = random,
   ["v7"] = function() return native.uuid(7) end,
+})
+K.methods(String, {
+  ["asUUID"] = K.uuidFromText,
+  ["isUUID"] = function(text) return K.uuidFromText(text) ~= nil end,
 })

@@ -1,124 +1,9 @@
--- Durations (`5 seconds`) and dates (moments, printed as RFC 3339 text in UTC).
+-- Dates: exact moments in seconds and nanoseconds, read in a time zone; printed as RFC 3339 text.
 local K = ...
 local type, setmetatable, floor, abs, tonumber = type, setmetatable, math.floor, math.abs, tonumber
-local format, match, gsub = string.format, string.match, string.gsub
-local throw = K.throw
-local Object = K.classes.Object
-
--- Durations -------------------------------------------------------------------------------------
-
-local Duration = K.newClass("Duration", Object)
-K.method(Duration, "_isDuration", true)
-
-local function duration(seconds)
-  return setmetatable({ _seconds = seconds }, Duration._methods)
-end
-K.duration = duration
-
--- The seconds of an argument: a Duration, or a number of milliseconds as in `timeout: 800`.
-function K.secondsOf(value, selector)
-  if type(value) == "table" and value._isDuration then return value._seconds end
-  if type(value) == "number" then return value / 1000 end
-  throw("typeError", selector .. " expects a Duration or a number of milliseconds, got "
-    .. K.nameOf(value))
-end
-
-local function expectDuration(self, other, name)
-  if type(other) == "table" and other._isDuration then return other._seconds end
-  K.operandError(name, self, other)
-end
-
-local units = { { "d", 86400 }, { "h", 3600 }, { "min", 60 } }
-
-local function spelled(self)
-  local seconds = self._seconds
-  if seconds == 0 then return "0 s" end
-  local sign = seconds < 0 and "-" or ""
-  local rest, parts = abs(seconds), {}
-  if rest < 1 then return sign .. K.str(floor(rest * 1e9 + 0.5) / 1e6) .. " ms" end
-  for i = 1, #units do
-    local count = floor(rest / units[i][2])
-    if count > 0 then
-      parts[#parts + 1] = K.str(count) .. " " .. units[i][1]
-      rest = rest - count * units[i][2]
-    end
-  end
-  rest = floor(rest * 1e6 + 0.5) / 1e6
-  if rest > 0 then parts[#parts + 1] = K.str(rest) .. " s" end
-  return sign .. table.concat(parts, " ")
-end
-
-local function scaled(factor)
-  return function(self) return self._seconds / factor end
-end
-
-local function comparison(name, test)
-  return function(self, other) return test(self._seconds, expectDuration(self, other, name)) end
-end
-
-local function over(self, other)
-  if type(other) == "table" and other._isDuration then return K.div(self._seconds,
-    other._seconds) end
-  return duration(K.div(self._seconds, K.expectNumber(other, "/")))
-end
-K.method(Duration, "_over", over)
-K.method(Duration, "_reverse", function(self, name, number)
-  if name == "mul_" then return duration(K.expectNumber(number, "*") * self._seconds) end
-  K.operandError(name, number, self)
-end)
-
-K.methods(Duration, {
-  ["asSeconds"] = scaled(1), ["asMilliseconds"] = scaled(0.001), ["asMinutes"] = scaled(60),
-  ["asHours"] = scaled(3600), ["asDays"] = scaled(86400),
-  ["intValue"] = function(self) return self._seconds:intValue() end,
-  ["floatValue"] = scaled(1), ["asNumber"] = scaled(1),
-  ["add:"] = function(self, other)
-    if type(other) == "table" and other._isDate then return other:add_(self) end
-    return duration(self._seconds + expectDuration(self, other, "add_"))
-  end,
-  ["sub:"] = function(self, other)
-    return duration(self._seconds - expectDuration(self, other, "sub_"))
-  end,
-  ["mul:"] = function(self, factor)
-    return duration(self._seconds * K.expectNumber(factor, "*"))
-  end,
-  ["div:"] = over,
-  ["isLessThan:"] = comparison("isLessThan_", function(a, b) return a < b end),
-  ["isGreaterThan:"] = comparison("isGreaterThan_", function(a, b) return a > b end),
-  ["isLessThanOrEqualTo:"] = comparison("isLessThanOrEqualTo_", function(a, b) return a <= b end),
-  ["isGreaterThanOrEqualTo:"] = comparison("isGreaterThanOrEqualTo_", function(a, b)
-    return a >= b
-  end),
-  ["isEqual:"] = function(self, other)
-    return type(other) == "table" and other._isDuration == true and other._seconds == self._seconds
-  end,
-  ["negated"] = function(self) return duration(-self._seconds) end,
-  ["abs"] = function(self) return duration(abs(self._seconds)) end,
-  ["ago"] = function(self) return K.date(K.native.now() - self._seconds) end,
-  ["fromNow"] = function(self) return K.date(K.native.now() + self._seconds) end,
-  ["copy"] = function(self) return self end,
-  ["description"] = spelled,
-})
-K.method(Duration, "_keyText", function(self) return "t" .. K.str(self._seconds) end)
-K.classMethods(Duration, {
-  ["new"] = function() return duration(0) end,
-  ["seconds:"] = function(_, seconds) return duration(K.expectNumber(seconds, "seconds:")) end,
-})
-
-local inSeconds = {
-  microsecond = 1e-6, millisecond = 1e-3, second = 1, minute = 60, hour = 3600, day = 86400,
-    week = 604800,
-}
-for unit, factor in pairs(inSeconds) do
-  -- Dividing by 1000 is exact where multiplying by 0.001 is not.
-  local divisor = factor < 1 and floor(1 / factor + 0.5) or nil
-  local function make(self)
-    if divisor then return duration(self / divisor) end
-    return duration(self * factor)
-  end
-  K.method(K.classes.Number, unit, make)
-  K.method(K.classes.Number, unit .. "s", make)
-end
+local format, match = string.format, string.match
+local throw, duration = K.throw, K.duration
+local Duration = K.classes.Duration
 
 -- The calendar ----------------------------------------------------------------------------------
 -- Days since 1970-01-01 and back, in the proleptic Gregorian calendar: years are counted from
@@ -145,46 +30,7 @@ local function civil(days)
   return yearOfEra + era * 400 + (month <= 2 and 1 or 0), month,
     dayOfYear - floor((153 * shifted + 2) / 5) + 1
 end
-
--- Dates -----------------------------------------------------------------------------------------
-
-local Date = K.newClass("Date", Object)
-K.alias("NSDate", Date)
-K.alias("DateTime", Date)
-K.method(Date, "_isDate", true)
-K.method(Date, "_kind", K.kinds.date)
-
--- What RFC 3339 can write: the years 0000 to 9999.
-local EARLIEST, LATEST = -62167219200, 253402300799.999999
-
--- A moment, as seconds since 1970 in UTC; kept to the microsecond.
-function K.date(seconds)
-  if not (seconds >= EARLIEST and seconds <= LATEST) then
-    throw("outOfRange", "a Date lies in the years 0 to 9999")
-  end
-  return setmetatable({ _time = seconds }, Date._methods)
-end
-
--- Year, month, day, hour, minute, second, microsecond.
-local function fields(self)
-  local micros = floor(self._time * 1e6 + 0.5)
-  local seconds = floor(micros / 1e6)
-  local days = floor(seconds / 86400)
-  local rest = seconds - days * 86400
-  local year, month, day = civil(days)
-  return year, month, day, floor(rest / 3600), floor(rest / 60) % 60, rest % 60,
-    micros - seconds * 1e6, days
-end
-
-local function rfc3339(self)
-  local year, month, day, hour, minute, second, micros = fields(self)
-  local fraction = ""
-  if micros > 0 then
-    fraction = micros % 1000 == 0 and format(".%03d", micros / 1000) or format(".%06d", micros)
-  end
-  return format("%04d-%02d-%02dT%02d:%02d:%02d%sZ", year, month, day, hour, minute, second,
-    fraction)
-end
+K.daysOf, K.civil = daysOf, civil
 
 local function monthLength(year, month)
   if month == 2 then
@@ -192,41 +38,194 @@ local function monthLength(year, month)
   end
   return (month == 4 or month == 6 or month == 9 or month == 11) and 30 or 31
 end
+K.monthLength = monthLength
+
+-- The day that is some months after another; one that its month lacks becomes the last of it.
+function K.monthsAfter(days, months)
+  local year, month, day = civil(days)
+  local count = year * 12 + month - 1 + months
+  year, month = floor(count / 12), count % 12 + 1
+  return daysOf(year, month, math.min(day, monthLength(year, month)))
+end
+
+local dayNames = { "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday" }
+local monthNames = {
+  "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+  "November", "December",
+}
+
+-- What a calendar date answers, by the function that gives the day, counted from 1970-01-01, of a value.
+-- Weekdays are from 1 for Monday to 7 for Sunday; 1970-01-01 was a Thursday.
+function K.calendarMessages(daysIn)
+  local function part(n)
+    return function(self) return (select(n, civil(daysIn(self)))) end
+  end
+  local function weekday(self) return (daysIn(self) + 3) % 7 + 1 end
+  return {
+    ["year"] = part(1), ["month"] = part(2), ["day"] = part(3),
+    ["weekday"] = weekday,
+    ["weekdayName"] = function(self) return dayNames[weekday(self)] end,
+    ["monthName"] = function(self) return monthNames[part(2)(self)] end,
+    ["dayOfYear"] = function(self) return daysIn(self) - daysOf(part(1)(self), 1, 1) + 1 end,
+    -- ISO 8601: the week belongs to the year of its Thursday.
+    ["week"] = function(self)
+      local thursday = daysIn(self) - weekday(self) + 4
+      return floor((thursday - daysOf((civil(thursday)), 1, 1)) / 7) + 1
+    end,
+    ["daysInMonth"] = function(self) return monthLength(part(1)(self), part(2)(self)) end,
+    ["isLeapYear"] = function(self) return monthLength(part(1)(self), 2) == 29 end,
+  }
+end
+
+-- Making -----------------------------------------------------------------------------------------
+
+local Date = K.newClass("Date", K.classes.Object)
+K.alias("NSDate", Date)
+K.alias("DateTime", Date)
+K.alias("Moment", Date)
+K.method(Date, "_isDate", true)
+K.method(Date, "_kind", K.kinds.date)
+
+-- What RFC 3339 can write: the years 0000 to 9999.
+local EARLIEST, LATEST = -62167219200, 253402300799
+
+-- An exact moment: seconds since 1970 in UTC, and nanoseconds. A zone is a name such as `Europe/Berlin`,
+-- or nil for UTC; the parts of the date are those that clocks in the zone show.
+local function moment(seconds, nanos, zone)
+  if not (seconds >= EARLIEST and seconds <= LATEST) then
+    throw("outOfRange", "a Date lies in the years 0 to 9999")
+  end
+  local self = { _time = seconds, _nanos = nanos, _zone = zone }
+  if zone then self._offset = K.native.zoneOffset(zone, seconds) end
+  return setmetatable(self, Date._methods)
+end
+
+-- The moment that lies some seconds after another, with a fraction to the nanosecond, or to the
+-- microsecond where the number holds no more.
+local function after(time, nanos, seconds, zone)
+  local whole = floor(seconds)
+  local unit = abs(seconds) < 100000 and 1e9 or 1e6
+  nanos = nanos + floor((seconds - whole) * unit + 0.5) * (1e9 / unit)
+  local over = floor(nanos / 1e9)
+  return moment(time + whole + over, nanos - over * 1e9, zone)
+end
+
+-- A moment from a number of seconds since 1970, which keeps microseconds.
+function K.date(seconds)
+  if not (seconds >= EARLIEST and seconds < LATEST + 1) then
+    throw("outOfRange", "a Date lies in the years 0 to 9999")
+  end
+  local whole = floor(seconds)
+  local micros = floor((seconds - whole) * 1e6 + 0.5)
+  if micros >= 1e6 then whole, micros = whole + 1, 0 end
+  return moment(whole, micros * 1000)
+end
+
+-- The moment of a calendar time, in seconds since 1970 began there.
+local function atLocal(seconds, nanos, zone)
+  if zone then seconds = K.native.zoneMoment(zone, seconds) end
+  return moment(seconds, nanos, zone)
+end
+K.dateAtLocal = atLocal
+
+-- The name of a zone as dates keep it: nil for UTC.
+local function expectZone(zone, selector)
+  zone = K.expectText(zone, selector)
+  if zone == "UTC" or zone == "Z" then return nil end
+  K.native.zoneOffset(zone, 0)
+  return zone
+end
+K.expectZone = expectZone
+
+-- Parts ------------------------------------------------------------------------------------------
+
+local function localSeconds(self) return self._time + (self._offset or 0) end
+local function localDays(self) return floor(localSeconds(self) / 86400) end
+local function localTime(self) return localSeconds(self) % 86400 end
+
+local function fractionText(nanos)
+  if nanos == 0 then return "" end
+  if nanos % 1e6 == 0 then return format(".%03d", nanos / 1e6) end
+  if nanos % 1000 == 0 then return format(".%06d", nanos / 1000) end
+  return format(".%09d", nanos)
+end
+K.fractionText = fractionText
+
+local function offsetText(offset)
+  if not offset then return "Z" end
+  local minutes = floor(abs(offset) / 60 + 0.5)
+  return format("%s%02d:%02d", offset < 0 and "-" or "+", floor(minutes / 60), minutes % 60)
+end
+
+local function rfc3339(self)
+  local year, month, day = civil(localDays(self))
+  local rest = localTime(self)
+  return format("%04d-%02d-%02dT%02d:%02d:%02d%s%s", year, month, day, floor(rest / 3600),
+    floor(rest / 60) % 60, rest % 60, fractionText(self._nanos), offsetText(self._offset))
+end
 
 local function valid(year, month, day, hour, minute, second)
   return month >= 1 and month <= 12 and day >= 1 and day <= monthLength(year, month)
     and hour >= 0 and hour <= 23 and minute >= 0 and minute <= 59 and second >= 0 and second <= 60
 end
 
--- The moment of an RFC 3339 text (also a date alone, or a blank for the T), or nil.
+-- The nanoseconds that the digits of a fraction write; digits beyond are dropped.
+function K.nanosOf(digits)
+  return tonumber(string.sub(digits .. "00000000", 1, 9)) or 0
+end
+
+-- Reading and writing ------------------------------------------------------------------------------
+
+-- What follows the day in RFC 3339: seconds from midnight, the digits of the fraction, and the zone.
+local function clock(text)
+  local hour, minute, rest = match(text, "^[Tt ](%d%d):(%d%d)(.*)$")
+  if not hour then return nil end
+  local second, digits, after = match(rest, "^:(%d%d)%.(%d+)(.*)$")
+  if not second then second, after = match(rest, "^:(%d%d)(.*)$") end
+  return tonumber(hour), tonumber(minute), tonumber(second or 0), digits or "", after or rest
+end
+
+-- The moment of an RFC 3339 text (also a date alone, or a blank for the T), or nil. With a zone in
+-- brackets (RFC 9557) it is read there.
 local function parse(text)
+  if #text > 128 then return nil end
   local year, month, day, rest = match(text, "^%s*(%d%d%d%d)-(%d%d)-(%d%d)(.-)%s*$")
   if not year then return nil end
-  local hour, minute, second, fraction, zone = 0, 0, 0, "", "Z"
-  if rest ~= "" then
-    hour, minute, rest = match(rest, "^[Tt ](%d%d):(%d%d)(.*)$")
-    if not hour then return nil end
-    local seconds, after = match(rest, "^:(%d%d)(.*)$")
-    if seconds then
-      second, rest = seconds, after
-      fraction = match(rest, "^(%.%d+)") or ""
-      rest = string.sub(rest, #fraction + 1)
-    end
-    zone = rest == "" and "Z" or rest
-  end
   year, month, day = tonumber(year), tonumber(month), tonumber(day)
-  hour, minute, second = tonumber(hour), tonumber(minute), tonumber(second)
+  local hour, minute, second, digits, zone = 0, 0, 0, "", ""
+  if rest ~= "" then
+    hour, minute, second, digits, zone = clock(rest)
+    if not hour then return nil end
+  end
   if not valid(year, month, day, hour, minute, second) then return nil end
+  local written, named = match(zone, "^([^%[]+)%[([%w_+/-]+)%]$")
+  zone = written or zone
   local offset = 0
-  if zone ~= "Z" and zone ~= "z" then
+  if zone ~= "" and zone ~= "Z" and zone ~= "z" then
     local sign, zoneHour, zoneMinute = match(zone, "^([+-])(%d%d):?(%d%d)$")
     if not sign then return nil end
     offset = (tonumber(zoneHour) * 60 + tonumber(zoneMinute)) * (sign == "-" and -60 or 60)
   end
-  return K.date(daysOf(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset
-    + (fraction ~= "" and tonumber("0" .. fraction) or 0))
+  local seconds = daysOf(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset
+  if seconds < EARLIEST or seconds > LATEST then return nil end
+  return moment(seconds, K.nanosOf(digits), named and expectZone(named, "asDate"))
 end
 K.parseDate = parse
+
+-- Text by a pattern as of strftime, such as %Y-%m-%d %H:%M.
+local function formatted(self, pattern)
+  return K.native.formatDate("moment", K.expectText(pattern, "format:"), self._time, self._nanos,
+    self._zone or "UTC")
+end
+
+-- The moment that a text writes by a pattern, in a zone where it names none; nil where it does not fit.
+local function read(text, pattern, zone)
+  local found = K.native.readDate("moment", K.expectText(pattern, "asDate:"), text, zone or "UTC")
+  if not found or found[1] < EARLIEST or found[1] > LATEST then return nil end
+  local named = found[3]
+  if named == K.NULL then named = zone elseif named == "UTC" then named = nil end
+  return moment(found[1], found[2], named)
+end
 
 local function made(_, year, month, day, hour, minute, second)
   local what = "year:month:day:"
@@ -242,88 +241,83 @@ local function made(_, year, month, day, hour, minute, second)
   return K.date(daysOf(year, month, day) * 86400 + hour * 3600 + minute * 60 + second)
 end
 
-local dayNames = { "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday" }
-local monthNames = {
-  "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-  "November", "December",
-}
+-- Arithmetic and order ------------------------------------------------------------------------------
 
--- 1 for Monday to 7 for Sunday; 1970-01-01 was a Thursday.
-local function weekday(days) return (days + 3) % 7 + 1 end
-
--- Text by a pattern as of strftime: %Y %m %d %H %M %S %y %e %j %a %A %b %B %F %T %%.
-local function formatted(self, pattern)
-  local year, month, day, hour, minute, second, _, days = fields(self)
-  local known = {
-    Y = format("%04d", year), m = format("%02d", month), d = format("%02d", day),
-    H = format("%02d", hour), M = format("%02d", minute), S = format("%02d", second),
-    y = format("%02d", year % 100), e = format("%2d", day),
-    j = format("%03d", days - daysOf(year, 1, 1) + 1),
-    A = dayNames[weekday(days)], B = monthNames[month],
-    a = string.sub(dayNames[weekday(days)], 1, 3), b = string.sub(monthNames[month], 1, 3),
-    F = format("%04d-%02d-%02d", year, month, day), T = format("%02d:%02d:%02d", hour, minute,
-      second),
-    ["%"] = "%",
-  }
-  return (gsub(K.expectText(pattern, "format:"), "%%(.)", function(letter)
-    return known[letter] or throw("typeError", "the date format has an unknown part %" .. letter)
-  end))
+local function daysLater(self, days)
+  return atLocal(days * 86400 + localTime(self), self._nanos, self._zone)
 end
 
-local function field(n)
-  return function(self) return (select(n, fields(self))) end
+local function plus(self, other, sign, name)
+  if type(other) == "table" then
+    if other._isDuration then return after(self._time, self._nanos, sign * other._seconds, self._zone) end
+    if other._isPeriod then
+      return daysLater(self, K.monthsAfter(localDays(self), sign * other._months))
+    end
+  end
+  K.operandError(name, self, other)
 end
 
-local function compareDates(name, test)
+local function compare(a, b)
+  if a._time ~= b._time then return a._time < b._time and -1 or 1 end
+  return a._nanos == b._nanos and 0 or a._nanos < b._nanos and -1 or 1
+end
+
+local function comparison(name, test)
   return function(self, other)
     if type(other) ~= "table" or not other._isDate then K.operandError(name, self, other) end
-    return test(self._time, other._time)
+    return test(compare(self, other))
   end
 end
 
-local function seconds(self) return self._time end
+local function seconds(self) return self._time + self._nanos / 1e9 end
 
+K.methods(Date, K.calendarMessages(localDays))
 K.methods(Date, {
-  ["year"] = field(1), ["month"] = field(2), ["day"] = field(3), ["hour"] = field(4),
-  ["minute"] = field(5), ["second"] = field(6), ["microsecond"] = field(7),
-  ["weekday"] = function(self) return weekday(floor(self._time / 86400)) end,
-  ["weekdayName"] = function(self) return dayNames[weekday(floor(self._time / 86400))] end,
-  ["monthName"] = function(self) return monthNames[select(2, fields(self))] end,
-  ["dayOfYear"] = function(self)
-    local year = fields(self)
-    return floor(self._time / 86400) - daysOf(year, 1, 1) + 1
-  end,
-  ["startOfDay"] = function(self) return K.date(floor(self._time / 86400) * 86400) end,
+  ["hour"] = function(self) return floor(localTime(self) / 3600) end,
+  ["minute"] = function(self) return floor(localTime(self) / 60) % 60 end,
+  ["second"] = function(self) return localTime(self) % 60 end,
+  ["microsecond"] = function(self) return floor(self._nanos / 1000) end,
+  ["nanosecond"] = function(self) return self._nanos end,
+  ["startOfDay"] = function(self) return atLocal(localDays(self) * 86400, 0, self._zone) end,
+  ["in:"] = function(self, zone) return moment(self._time, self._nanos, expectZone(zone, "in:")) end,
+  ["zone"] = function(self) return self._zone or "UTC" end,
+  ["offset"] = function(self) return duration(self._offset or 0) end,
   ["asSeconds"] = seconds, ["timeIntervalSince1970"] = seconds, ["floatValue"] = seconds,
-  ["timeIntervalSinceNow"] = function(self) return self._time - K.native.now() end,
-  ["intValue"] = function(self) return floor(self._time) end,
-  ["add:"] = function(self, other)
-    if type(other) ~= "table" or not other._isDuration then K.operandError("add_", self, other) end
-    return K.date(self._time + other._seconds)
+  ["timeIntervalSinceNow"] = function(self) return seconds(self) - K.native.now() end,
+  ["intValue"] = function(self) return self._time end,
+  ["add:"] = function(self, other) return plus(self, other, 1, "add_") end,
+  ["addDays:"] = function(self, days)
+    return daysLater(self, localDays(self) + K.expectInteger(days, "addDays:"))
   end,
   ["sub:"] = function(self, other)
-    if type(other) == "table" and other._isDate then return duration(self._time - other._time) end
-    if type(other) ~= "table" or not other._isDuration then K.operandError("sub_", self, other) end
-    return K.date(self._time - other._seconds)
+    if type(other) == "table" and other._isDate then
+      return duration(self._time - other._time + (self._nanos - other._nanos) / 1e9)
+    end
+    return plus(self, other, -1, "sub_")
   end,
-  ["isLessThan:"] = compareDates("isLessThan_", function(a, b) return a < b end),
-  ["isGreaterThan:"] = compareDates("isGreaterThan_", function(a, b) return a > b end),
-  ["isLessThanOrEqualTo:"] = compareDates("isLessThanOrEqualTo_", function(a, b) return a <= b end),
-  ["isGreaterThanOrEqualTo:"] = compareDates("isGreaterThanOrEqualTo_", function(a, b)
-    return a >= b
-  end),
+  ["isLessThan:"] = comparison("isLessThan_", function(r) return r < 0 end),
+  ["isGreaterThan:"] = comparison("isGreaterThan_", function(r) return r > 0 end),
+  ["isLessThanOrEqualTo:"] = comparison("isLessThanOrEqualTo_", function(r) return r <= 0 end),
+  ["isGreaterThanOrEqualTo:"] = comparison("isGreaterThanOrEqualTo_", function(r) return r >= 0 end),
   ["compare:"] = function(self, other) return K.order(self, other) end,
   ["isEqual:"] = function(self, other)
-    return type(other) == "table" and other._isDate == true and other._time == self._time
+    return type(other) == "table" and other._isDate == true and compare(self, other) == 0
   end,
   ["format:"] = formatted,
   ["dateString"] = function(self) return formatted(self, "%F") end,
   ["timeString"] = function(self) return formatted(self, "%T") end,
+  -- RFC 9110, section 5.6.7.
+  ["httpDate"] = function(self)
+    return K.native.formatDate("moment", "%a, %d %b %Y %H:%M:%S GMT", self._time, 0, "UTC")
+  end,
   ["asDate"] = function(self) return self end,
   ["copy"] = function(self) return self end,
   ["description"] = rfc3339,
 })
-K.method(Date, "_keyText", function(self) return "T" .. format("%.6f", self._time) end)
+K.method(Date, "_keyText", function(self) return format("T%.0f.%09d", self._time, self._nanos) end)
+-- The calendar day and the time of day that clocks in its zone show.
+K.method(Date, "_localDays", localDays)
+K.method(Date, "_localTime", localTime)
 
 local function now() return K.date(floor(K.native.now() * 1e6) / 1e6) end
 K.classMethods(Date, {
@@ -340,16 +334,19 @@ K.classMethods(Date, {
   end,
   ["year:month:day:"] = made, ["year:month:day:hour:minute:second:"] = made,
 })
-K.methods(K.classes.String, { ["asDate"] = parse })
-K.methods(K.classes.Number, {
-  ["asDate"] = function(self) return K.date(self) end,
-  ["asDuration"] = function(self) return duration(self) end,
-})
--- How long a block takes.
-K.methods(K.classes.Block, {
-  ["durationToRun"] = function(self)
-    local from = K.native.now()
-    self()
-    return duration(K.native.now() - from)
+K.methods(K.classes.String, {
+  ["asDate"] = parse,
+  ["asDate:"] = function(text, pattern) return read(text, pattern) end,
+  ["asDate:in:"] = function(text, pattern, zone)
+    return read(text, pattern, expectZone(zone, "asDate:in:"))
   end,
+  ["asHTTPDate"] = function(text)
+    local found = K.native.readHTTPDate(text)
+    return found and moment(found, 0)
+  end,
+})
+K.methods(K.classes.Number, { ["asDate"] = function(self) return K.date(self) end })
+K.methods(Duration, {
+  ["ago"] = function(self) return K.date(K.native.now() - self._seconds) end,
+  ["fromNow"] = function(self) return K.date(K.native.now() + self._seconds) end,
 })
