@@ -8,6 +8,7 @@ mod errors;
 pub(crate) mod key_locks;
 pub(crate) mod key_walk;
 pub(crate) mod layout;
+mod leftovers;
 pub(crate) mod object_commit;
 pub(crate) mod object_lookup;
 pub(crate) mod state;

@@ -81,6 +81,7 @@ impl S3Service {
         if request.method == Method::OPTIONS {
             return self.preflight(&target, &request.headers).await;
         }
+        check_header_size(&request.headers)?;
         let route = route::find(&request.method, &target, &request.headers)?;
         request.set_route(route.operation);
         target.check()?;
@@ -141,6 +142,18 @@ impl S3Service {
         reply.headers = cors::preflight(record.cors.as_ref(), headers, resource)?;
         Ok(reply)
     }
+}
+
+/// The largest header section, in bytes.
+const HEADERS_LIMIT: usize = 8 << 10;
+
+fn check_header_size(headers: &HeaderMap) -> S3Result<()> {
+    let size: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if size <= HEADERS_LIMIT {
+        return Ok(());
+    }
+    let fault = S3Fault::new(FaultCode::RequestHeaderSectionTooLarge);
+    Err(fault.with("MaxSizeAllowed", HEADERS_LIMIT.to_string()))
 }
 
 /// Checks whether a request may go on to its operation.

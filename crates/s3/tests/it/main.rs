@@ -6,5 +6,8 @@ mod conformance;
 mod credentials;
 mod leaks;
 mod objects;
+mod s3_client;
+mod server_objects;
+mod server_uploads;
 mod support;
 mod wrong;

@@ -160,8 +160,22 @@ pub(crate) fn milliseconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// Parts as they are kept: equal neighbours are counted.
-pub(crate) fn write_parts(parts: &[ObjectPart]) -> String {
+/// The longest text of parts, in bytes: files keep 64 KiB of attributes.
+const PARTS_TEXT: usize = 40 << 10;
+
+/// Parts as they are kept: equal neighbours are counted. Without their checksums where these are too
+/// many; `None` where the sizes alone are.
+pub(crate) fn write_parts(parts: &[ObjectPart]) -> Option<String> {
+    let text = join_parts(parts);
+    if text.len() <= PARTS_TEXT {
+        return Some(text);
+    }
+    let without = |part: &ObjectPart| ObjectPart { length: part.length, checksum: None };
+    let sizes = join_parts(&parts.iter().map(without).collect::<Vec<_>>());
+    Some(sizes).filter(|sizes| sizes.len() <= PARTS_TEXT)
+}
+
+fn join_parts(parts: &[ObjectPart]) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut rest = parts;
     while let Some(part) = rest.first() {
@@ -209,7 +223,7 @@ mod tests {
             checksum: checksum.map(String::from),
         };
         let check = |parts: Vec<ObjectPart>, text: &str| {
-            assert_eq!(write_parts(&parts), text);
+            assert_eq!(write_parts(&parts).as_deref(), Some(text));
             assert_eq!(read_parts(text).unwrap(), parts);
         };
         check(vec![part(5, None); 3], "5*3");

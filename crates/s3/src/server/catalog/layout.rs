@@ -101,6 +101,11 @@ pub(crate) fn part_data(bucket: &str, id: &str) -> Reference {
     inner(&format!("data/{bucket}/{id}"))
 }
 
+/// The collection of content that is being received.
+pub(crate) fn staging_room() -> Reference {
+    inner("staging")
+}
+
 /// Content that is being received.
 pub(crate) fn staging(id: &str) -> Reference {
     inner(&format!("staging/{id}"))

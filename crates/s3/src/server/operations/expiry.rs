@@ -49,6 +49,9 @@ async fn run_again(state: Weak<ServerState>) {
 }
 
 async fn run(catalog: &Catalog, positions: &Positions, now: SystemTime) {
+    if let Err(error) = catalog.remove_leftovers(now).await {
+        tracing::warn!("content that was received and not put: {error}");
+    }
     let Ok(buckets) = catalog.bucket_names().await else { return };
     positions.borrow_mut().retain(|bucket, _| buckets.contains(bucket));
     for name in buckets {

@@ -13,7 +13,7 @@ pub(crate) async fn delete_bucket(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let mut walk = catalog.walk(&call.bucket, "", None, true, 1);
     if let Some(listed) = walk.next().await? {
         let mut fault = S3Fault::new(FaultCode::BucketNotEmpty);
-        if listed.present.is_none() {
+        if call.has_versions() || listed.present.is_none() {
             fault = fault.because(
                 "The bucket you tried to delete is not empty. You must delete all versions in the \
                  bucket.",

@@ -177,7 +177,9 @@ async fn commit(
     set(SIZE, joined.length.to_string());
     set(MODIFIED, milliseconds(SystemTime::now()).to_string());
     set(UPLOAD, upload.id.clone());
-    set(PARTS, write_parts(&joined.object_parts()));
+    if let Some(parts) = write_parts(&joined.object_parts()) {
+        set(PARTS, parts);
+    }
     if let Some(checksum) = &joined.checksum {
         set(CHECKSUM, checksum.text());
     }

@@ -151,18 +151,17 @@ fn check_checksum(
     }
     let stored = part.checksum.as_ref();
     match (name.checksums.first(), stored) {
-        (Some((algorithm, _)), Some(stored)) if *algorithm != stored.algorithm => {
-            let words = format!(
-                "The {} you specified for part {} did not match what we received.",
-                algorithm.name().to_ascii_lowercase(),
-                name.number
-            );
-            Err(Some(S3Fault::new(FaultCode::BadDigest).because(words)))
+        (Some((algorithm, text)), Some(stored)) => {
+            if *algorithm != stored.algorithm {
+                let words = format!(
+                    "The {} you specified for part {} did not match what we received.",
+                    algorithm.name().to_ascii_lowercase(),
+                    name.number
+                );
+                return Err(Some(S3Fault::new(FaultCode::BadDigest).because(words)));
+            }
+            if *text == stored.value { Ok(()) } else { Err(None) }
         }
-        (Some((_, text)), Some(stored)) => match *text == stored.value {
-            true => Ok(()),
-            false => Err(None),
-        },
         (Some((algorithm, text)), None) => {
             let is_known = *algorithm == ChecksumAlgorithm::Crc64Nvme
                 && part.crc64.as_deref() == Some(text.as_str());

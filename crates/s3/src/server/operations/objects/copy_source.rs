@@ -8,7 +8,7 @@ use crate::server::call::{S3Call, check_version, invalid_argument, no_such_bucke
 use crate::server::catalog::object_lookup::{Found, Lookup};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::permit;
-use crate::server::target::{has_broken_escape, is_bucket_name};
+use crate::server::target::{check_key, has_broken_escape, is_bucket_name};
 use runnel_text::form;
 use std::rc::Rc;
 
@@ -51,10 +51,7 @@ impl CopySource {
             Lookup::Marker(_) | Lookup::Missing => return Err(missing(&key, version)),
         };
         let checked = ReadConditions::of(call, "x-amz-copy-source-");
-        checked.check(&found.info.etag, found.info.modified).map_err(|fault| match fault.code {
-            FaultCode::NotModified => S3Fault::new(FaultCode::PreconditionFailed),
-            _ => fault,
-        })?;
+        checked.check(&found.info.etag, found.info.modified)?;
         Ok(CopySource { bucket, key, record, found })
     }
 
@@ -81,7 +78,7 @@ fn read_source(given: &str) -> S3Result<(String, String, Option<String>)> {
     if !is_bucket_name(bucket) {
         return Err(invalid("Invalid copy source bucket name"));
     }
-    if key.is_empty() {
+    if key.is_empty() || check_key(key).is_err() {
         return Err(invalid_argument("Invalid copy source object key", HEADER, key));
     }
     Ok((bucket.to_string(), key.to_string(), version))

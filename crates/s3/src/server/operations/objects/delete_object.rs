@@ -114,5 +114,7 @@ fn write_removal(xml: &mut XmlWriter, key: &str, version: Option<&str>, removal:
     if removal.is_marker {
         xml.text("DeleteMarker", "true");
         xml.optional("DeleteMarkerVersionId", removal.version.as_deref());
+    } else if version.is_some() {
+        xml.text("DeleteMarker", "false");
     }
 }
