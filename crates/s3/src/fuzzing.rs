@@ -65,7 +65,7 @@ pub fn signature(data: &[u8]) {
     verify(&head, &users, now()).expect("our own signature");
 }
 
-/// A body in chunks, after a byte that selects the framing and one that says where it is cut. It is
+/// A body in chunks, after a byte that selects the framing and a byte with the cut. It is
 /// the same content, or the same fault, however it is cut.
 pub fn chunked(data: &[u8]) {
     let [kind, cut, sent @ ..] = data else { return };

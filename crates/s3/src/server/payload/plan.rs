@@ -107,7 +107,7 @@ impl PayloadPlan {
         }
     }
 
-    /// The plan of a request without a signature. What is no hash is one that no body has.
+    /// The plan of a request without a signature. Text that is no hash matches no body.
     pub(crate) fn of_anonymous(text: &str) -> PayloadPlan {
         let Ok(hash) = PayloadHash::parse(text) else {
             return PayloadPlan::Whole(text.to_string());
@@ -133,7 +133,7 @@ impl PayloadPlan {
     }
 }
 
-/// Compares the SHA-256 of a body with the one that was signed, both in hexadecimal digits.
+/// Compares the SHA-256 of a body with the signed one, both in hexadecimal digits.
 pub(crate) fn check_hash(signed: &str, found: &str) -> S3Result<()> {
     if signed.eq_ignore_ascii_case(found) {
         return Ok(());
