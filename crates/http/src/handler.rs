@@ -109,7 +109,7 @@ impl HandlerRequest {
     }
 }
 
-/// An answer. The server adds the length of the body, or sends it in chunks where nobody knows it.
+/// An answer. The server adds the length of the body, or sends it in chunks where it is unknown.
 /// A body for HEAD gives the length and is not sent.
 #[derive(Default)]
 pub struct HandlerResponse {

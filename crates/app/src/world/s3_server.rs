@@ -96,7 +96,7 @@ impl Protocol {
         Ok((protocol, Value::Record(rest)))
     }
 
-    /// Refuses to open a server to the network that asks nobody who they are.
+    /// Refuses to open a server to the network without authentication.
     ///
     /// # Errors
     /// [`Kind::Invalid`].

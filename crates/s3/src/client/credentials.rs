@@ -2,6 +2,7 @@
 
 use crate::client::options::S3Options;
 use crate::client::profile::Profile;
+use crate::signature::sign::Signer;
 use bytes::BytesMut;
 use futures_util::FutureExt;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, AwsCredentialProvider};
@@ -105,6 +106,16 @@ impl Credentials {
         })?;
         check(&credential)?;
         Ok(Some(credential))
+    }
+}
+
+/// Signs with these keys.
+pub(crate) fn signer<'a>(credential: &'a AwsCredential, region: &'a str) -> Signer<'a> {
+    Signer {
+        access_key: &credential.key_id,
+        secret: &credential.secret_key,
+        token: credential.token.as_deref(),
+        region,
     }
 }
 

@@ -1,17 +1,24 @@
 //! One request: signed, sent, tried again, and its answer.
 
+pub(crate) mod presign;
+
+use crate::client::credentials::signer;
 use crate::client::fault::{self, S3Refusal};
 use crate::client::options::S3Options;
 use crate::client::settings::S3Settings;
+use crate::signature::EMPTY_HASH;
+use crate::signature::digest::sha256_hex;
+use crate::signature::sign::SignedTarget;
+use crate::signature::time::SigningTime;
 use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, Request, Response, StatusCode};
-use object_store::aws::{AwsAuthorizer, AwsCredential};
+use http::{Method, Request, Response, StatusCode, Uri};
+use object_store::aws::AwsCredential;
 use object_store::client::{HttpRequest, HttpRequestBody};
 use runnel_http::{Received, Transport, TransportFault, TransportOptions};
 use runnel_store::{Error, Kind, Result};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How often a request is sent when the server is not reached or asks to come back. Nothing that is
 /// said twice to S3 does more than said once, but for what [`S3Request::once`] says.
@@ -185,9 +192,7 @@ impl S3Server {
     /// A request that is signed as of now (AWS Signature Version 4).
     fn request(&self, ask: &S3Request, credential: Option<&AwsCredential>) -> Result<HttpRequest> {
         let address = self.settings.address(ask.bucket, ask.key, ask.query)?;
-        let mut request = Request::new(HttpRequestBody::from(ask.body.clone()));
-        *request.method_mut() = ask.method.clone();
-        *request.uri_mut() = address.as_str().parse().map_err(|_| {
+        let uri: Uri = address.as_str().parse().map_err(|_| {
             Error::new(Kind::Invalid, "the endpoint or the key cannot be part of an address")
         })?;
         let mut headers = ask.headers.clone();
@@ -195,14 +200,23 @@ impl S3Server {
         if matches!(ask.method, Method::PUT | Method::POST) {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(ask.body.len()));
         }
-        *request.headers_mut() = headers;
         if let Some(credential) = credential {
-            let signer = AwsAuthorizer::new(credential, "s3", &self.settings.region);
-            signer.try_authorize(&mut request, None).map_err(|error| {
+            let hash = match ask.body.is_empty() {
+                true => EMPTY_HASH.to_string(),
+                false => sha256_hex(&ask.body),
+            };
+            let target = SignedTarget { method: &ask.method, uri: &uri, payload: &hash };
+            let time = SigningTime::of(SystemTime::now());
+            let signer = signer(credential, &self.settings.region);
+            signer.sign(target, &mut headers, &time).map_err(|error| {
                 Error::new(Kind::Failed, "the request could not be signed")
                     .with_detail(error.to_string())
             })?;
         }
+        let mut request = Request::new(HttpRequestBody::from(ask.body.clone()));
+        *request.method_mut() = ask.method.clone();
+        *request.uri_mut() = uri;
+        *request.headers_mut() = headers;
         Ok(request)
     }
 

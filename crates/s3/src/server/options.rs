@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The region that clients ask for where they are told no other.
+/// The region that clients ask for where they have no other.
 pub const DEFAULT_REGION: &str = "us-east-1";
 
 /// Options of an S3 server.
@@ -32,7 +32,7 @@ pub struct S3User {
     pub read: bool,
     /// Whether the user may write and delete.
     pub write: bool,
-    /// Whether the user owns every bucket. The first user is one unless another says so.
+    /// Whether the user owns every bucket. The first user is one unless another user is.
     pub admin: bool,
 }
 

@@ -34,8 +34,6 @@ pub(crate) struct PresignedSignature<'a> {
     pub(crate) time: SigningTime,
     pub(crate) signed: &'a str,
     pub(crate) signature: &'a str,
-    /// Seconds.
-    pub(crate) validity: i64,
 }
 
 impl<'a> PresignedQuery<'a> {
@@ -137,7 +135,7 @@ impl<'a> PresignedQuery<'a> {
             return Err(fault.with("ServerTime", rfc3339_of(now)));
         }
         let (signed, signature) = (&*self.signed, &*self.signature);
-        Ok(PresignedSignature { credential, time, signed, signature, validity })
+        Ok(PresignedSignature { credential, time, signed, signature })
     }
 
     /// The seconds that the address is valid.

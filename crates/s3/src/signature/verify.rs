@@ -2,10 +2,12 @@
 
 use crate::server::access::users::{KnownUser, Requester, Users};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
-use crate::server::payload::plan::{ChunkSignatures, ChunkSigning, PayloadHash, PayloadPlan};
+use crate::server::payload::plan::{
+    ChunkSignatures, ChunkSigning, PayloadHash, PayloadPlan, check_hash,
+};
 use crate::signature::authorization::{Authorization, malformed};
 use crate::signature::canonical::{CanonicalRequest, PathForm, string_to_sign};
-use crate::signature::digest::is_same;
+use crate::signature::digest::{hex, is_same};
 use crate::signature::key::{SigningKey, scope};
 use crate::signature::presigned::PresignedQuery;
 use crate::signature::time::{SigningTime, rfc3339_of};
@@ -43,7 +45,7 @@ pub(crate) fn verify(head: &SignedHead, users: &Users, now: SystemTime) -> S3Res
         return Ok(of_open_server(head.headers));
     }
     match (query?, authorization) {
-        (None, None) => of_anonymous(head.headers),
+        (None, None) => Ok(of_anonymous(head.headers)),
         (None, Some(authorization)) => {
             let text = String::from_utf8_lossy(authorization.as_bytes());
             verify_header(head, users, now, &text)
@@ -69,13 +71,10 @@ fn of_open_server(headers: &HeaderMap) -> Authenticated {
     Authenticated { requester: Requester::Anonymous, payload }
 }
 
-fn of_anonymous(headers: &HeaderMap) -> S3Result<Authenticated> {
-    let claimed = payload_text(headers).unwrap_or(UNSIGNED_PAYLOAD);
-    let payload = match PayloadHash::parse(claimed) {
-        Ok(hash) => PayloadPlan::of_anonymous(hash),
-        Err(_) => PayloadPlan::Claimed(claimed.to_string()),
-    };
-    Ok(Authenticated { requester: Requester::Anonymous, payload })
+fn of_anonymous(headers: &HeaderMap) -> Authenticated {
+    let text = payload_text(headers).unwrap_or(UNSIGNED_PAYLOAD);
+    let payload = PayloadPlan::of_anonymous(text);
+    Authenticated { requester: Requester::Anonymous, payload }
 }
 
 fn verify_header(
@@ -122,6 +121,14 @@ fn verify_header(
         payload,
     };
     presented.check(head)?;
+    let is_empty =
+        head.headers.get(http::header::CONTENT_LENGTH).is_some_and(|length| length == "0");
+    if let PayloadHash::Whole(hash) = hash
+        && is_empty
+    {
+        // The hash of nothing is known before the operation looks at its bucket.
+        check_hash(hash, EMPTY_HASH)?;
+    }
     Ok(presented.authenticated(hash))
 }
 
@@ -224,10 +231,6 @@ pub(crate) fn mismatch(
     to_sign: &str,
     canonical: &[u8],
 ) -> S3Fault {
-    let octets = |bytes: &[u8]| {
-        let octets: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        octets.join(" ")
-    };
     let fault = S3Fault::new(FaultCode::SignatureDoesNotMatch)
         .with("AWSAccessKeyId", access_key)
         .with("StringToSign", to_sign)
@@ -239,6 +242,18 @@ pub(crate) fn mismatch(
     fault
         .with("CanonicalRequest", String::from_utf8_lossy(canonical))
         .with("CanonicalRequestBytes", octets(canonical))
+}
+
+/// Bytes as hexadecimal digits, with spaces between them.
+fn octets(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(3 * bytes.len());
+    for (index, digit) in hex(bytes).chars().enumerate() {
+        if index > 0 && index % 2 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 fn find_user<'a>(users: &'a Users, access_key: &str) -> S3Result<&'a KnownUser> {

@@ -1,6 +1,6 @@
 //! Removes what the lifecycle rules of buckets say is expired, in the background.
 //!
-//! A run is bounded: it goes on in the next one where it ended. What object lock protects stays.
+//! A run is bounded: the next run continues where it ended. What object lock protects stays.
 
 use super::objects::fields::{TAGS, protection_of};
 use crate::server::bucket::lifecycle::Lifecycle;

@@ -78,11 +78,6 @@ impl AskedChecks {
     pub(crate) fn algorithm(&self) -> Option<ChecksumAlgorithm> {
         self.trailer.or(self.checksum.as_ref().map(|checksum| checksum.algorithm))
     }
-
-    /// Whether the request has a checksum of any kind.
-    pub(crate) fn is_some(&self) -> bool {
-        self.md5.is_some() || self.algorithm().is_some()
-    }
 }
 
 /// The headers of checksums, with their values.

@@ -5,7 +5,7 @@ use crate::server::payload::asked::AskedChecks;
 use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm, ChecksumHasher};
 use crate::server::payload::chunked::ChunkDecoder;
 use crate::server::payload::form_file::FormFile;
-use crate::server::payload::plan::PayloadPlan;
+use crate::server::payload::plan::{PayloadPlan, check_hash};
 use crate::signature::digest::hex;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -100,8 +100,7 @@ pub(crate) fn body(
     let (hash, decoder, length) = match plan {
         PayloadPlan::Refused(fault) => return Err(fault),
         PayloadPlan::Unsigned => (None, BodyDecoder::Plain, length),
-        PayloadPlan::Whole(hash) => (Some(hex(&hash)), BodyDecoder::Plain, length),
-        PayloadPlan::Claimed(hash) => (Some(hash), BodyDecoder::Plain, length),
+        PayloadPlan::Whole(hash) => (Some(hash), BodyDecoder::Plain, length),
         PayloadPlan::Chunked(plan) => {
             let length = decoded_length(headers)?;
             let decoder = ChunkDecoder::new(plan, length, asked.trailer);
@@ -133,7 +132,7 @@ pub(crate) fn file_body(
 struct BodyInput {
     raw: ByteStream,
     decoder: BodyDecoder,
-    /// The SHA-256 that was signed.
+    /// The SHA-256 that was signed, in hexadecimal digits.
     hash: Option<String>,
     asked: AskedChecks,
     length: Option<u64>,
@@ -184,7 +183,7 @@ struct CheckedStream {
     /// Input that is not decoded yet.
     input: Bytes,
     decoder: BodyDecoder,
-    /// The SHA-256 that was signed.
+    /// The SHA-256 that was signed, in hexadecimal digits.
     hash: Option<String>,
     sha256: Option<Sha256>,
     md5: Option<Md5>,
@@ -231,13 +230,8 @@ impl CheckedStream {
             }
             BodyDecoder::Plain => None,
         };
-        if let (Some(hash), Some(sha256)) = (self.hash.take(), self.sha256.take()) {
-            let found = hex(&sha256.finalize());
-            if found != hash {
-                return Err(S3Fault::new(FaultCode::XAmzContentSHA256Mismatch)
-                    .with("ClientComputedContentSHA256", hash)
-                    .with("S3ComputedContentSHA256", found));
-            }
+        if let (Some(hash), Some(sha256)) = (&self.hash, self.sha256.take()) {
+            check_hash(hash, &hex(&sha256.finalize()))?;
         }
         let md5: Option<[u8; 16]> = self.md5.take().map(|md5| md5.finalize().into());
         if let (Some(asked), Some(found)) = (self.asked.md5, md5)

@@ -154,6 +154,7 @@ impl Checksum {
     }
 
     /// The checksum of content in memory.
+    #[cfg(test)]
     pub(crate) fn of(algorithm: ChecksumAlgorithm, content: &[u8]) -> Checksum {
         let mut hasher = ChecksumHasher::new(algorithm);
         hasher.update(content);

@@ -146,11 +146,6 @@ impl ChunkDecoder {
         Ok(self.checksum.take())
     }
 
-    /// Whether the last chunk and what follows it were read.
-    pub(crate) fn is_done(&self) -> bool {
-        self.state == DecoderState::Done
-    }
-
     fn signing(&self) -> Option<&ChunkSigning> {
         match &self.plan.signatures {
             ChunkSignatures::Checked(signing) => Some(signing),

@@ -2,7 +2,7 @@
 
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::signature::UNSIGNED_PAYLOAD;
-use crate::signature::digest::hash_of_hex;
+use crate::signature::digest::is_hash;
 use crate::signature::key::SigningKey;
 use crate::signature::time::SigningTime;
 
@@ -11,8 +11,8 @@ use crate::signature::time::SigningTime;
 pub(crate) enum PayloadHash<'a> {
     /// The body is not signed.
     Unsigned,
-    /// The SHA-256 of the body.
-    Whole([u8; 32]),
+    /// The SHA-256 of the body, in hexadecimal digits.
+    Whole(&'a str),
     /// Chunks without signatures, and a trailer.
     UnsignedChunks,
     /// Signed chunks; with a signed trailer where told.
@@ -35,10 +35,8 @@ impl PayloadHash<'_> {
             }
             "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD"
             | "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER" => PayloadHash::Unsupported(text),
-            hash => match hash_of_hex(hash) {
-                Some(hash) => PayloadHash::Whole(hash),
-                None => return Err(invalid(text)),
-            },
+            hash if is_hash(hash) => PayloadHash::Whole(hash),
+            _ => return Err(invalid(text)),
         })
     }
 }
@@ -48,10 +46,8 @@ impl PayloadHash<'_> {
 pub(crate) enum PayloadPlan {
     /// As it comes.
     Unsigned,
-    /// As it comes; its SHA-256 must be this.
-    Whole([u8; 32]),
-    /// As it comes; the client says a hash that is none, which no content has.
-    Claimed(String),
+    /// As it comes; its SHA-256 must be this, in hexadecimal digits.
+    Whole(String),
     /// In chunks.
     Chunked(ChunkPlan),
     /// Not at all: reading it is refused.
@@ -96,7 +92,7 @@ impl PayloadPlan {
     ) -> PayloadPlan {
         match hash {
             PayloadHash::Unsigned => PayloadPlan::Unsigned,
-            PayloadHash::Whole(hash) => PayloadPlan::Whole(hash),
+            PayloadHash::Whole(hash) => PayloadPlan::Whole(hash.to_string()),
             PayloadHash::UnsignedChunks => PayloadPlan::Chunked(ChunkPlan {
                 signatures: ChunkSignatures::Absent,
                 has_trailer: true,
@@ -111,8 +107,11 @@ impl PayloadPlan {
         }
     }
 
-    /// The plan of a request without a signature.
-    pub(crate) fn of_anonymous(hash: PayloadHash) -> PayloadPlan {
+    /// The plan of a request without a signature. Text that is no hash matches no body.
+    pub(crate) fn of_anonymous(text: &str) -> PayloadPlan {
+        let Ok(hash) = PayloadHash::parse(text) else {
+            return PayloadPlan::Whole(text.to_string());
+        };
         match hash {
             PayloadHash::SignedChunks { .. } | PayloadHash::Unsupported(_) => {
                 PayloadPlan::Refused(S3Fault::new(FaultCode::InvalidRequest).because(
@@ -132,6 +131,16 @@ impl PayloadPlan {
         let fault = S3Fault::new(FaultCode::InvalidRequest);
         Err(fault.because("The value of x-amz-content-sha256 header is invalid."))
     }
+}
+
+/// Compares the SHA-256 of a body with the signed one, both in hexadecimal digits.
+pub(crate) fn check_hash(signed: &str, found: &str) -> S3Result<()> {
+    if signed.eq_ignore_ascii_case(found) {
+        return Ok(());
+    }
+    let fault = S3Fault::new(FaultCode::XAmzContentSHA256Mismatch);
+    let fault = fault.with("ClientComputedContentSHA256", signed);
+    Err(fault.with("S3ComputedContentSHA256", found))
 }
 
 fn invalid(value: &str) -> S3Fault {

@@ -123,6 +123,16 @@ fn an_open_server_checks_no_signature() {
 }
 
 #[test]
+fn a_wrong_signature_is_answered_with_what_was_signed() {
+    let sent = Sent::signed(ADDRESS, EMPTY_HASH, now()).replacing("Signature=", "Signature=0");
+    let details = sent.verify().unwrap_err().details;
+    let detail = |name| details.iter().find(|(known, _)| *known == name).unwrap().1.clone();
+    assert!(detail("StringToSign").starts_with("AWS4-HMAC-SHA256\n20231114T221320Z\n"));
+    assert!(detail("StringToSignBytes").starts_with("41 57 53 34 2d "));
+    assert!(detail("CanonicalRequest").starts_with("PUT\n/bucket/a%20b(c)\nacl=&versionId=x\n"));
+}
+
+#[test]
 fn what_was_signed_cannot_be_changed() {
     let sent = || Sent::signed(ADDRESS, UNSIGNED_PAYLOAD, now());
     let mut method = sent();
