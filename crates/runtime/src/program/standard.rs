@@ -52,14 +52,14 @@ pub fn standard_file(name: &str) -> Option<Cow<'static, str>> {
         let base = standard_file("design/base.css")?.into_owned();
         return Some((base + &standard_file("design/parts.css")?).into());
     }
-    let (name, embedded) = FILES.iter().find(|(known, _)| *known == name)?;
+    let embedded = FILES.iter().find(|(known, _)| *known == name)?.1;
     #[cfg(debug_assertions)]
     if let Some(folder) = std::env::var_os("RUNNEL_STD")
         && let Ok(text) = std::fs::read_to_string(std::path::Path::new(&folder).join(name))
     {
         return Some(text.into());
     }
-    Some((*embedded).into())
+    Some(embedded.into())
 }
 
 /// The views of a standard program as a store: a post of a model to the name of a view answers its
