@@ -33,6 +33,7 @@ pub use server::listener::listen::{AcceptQueue, Handed, bind, close_queue};
 pub use server::observer::{CLIENT_GONE, ObservedRequest, Observer, OutboundCall, RefusedHead};
 pub use server::options::{AccessPolicy, DEFAULT_PORT, Limits, ServerOptions};
 pub use server::request::forwarded::TrustedProxy;
+pub use server::request::origin::is_cross_origin_write;
 pub use server::response::own_files::set_own_files;
 pub use server::response::page_template::{
     Fields, PageTemplate, ServerPages, TemplateValue, set_server_pages,

@@ -46,7 +46,7 @@ const SERVING: [Serving; 8] = [
 /// where figures are read, `database.rs`, where searches are compared, `search.rs`, where people
 /// search, `search_page.rs`, where windows open, `windows.rs`, and
 /// where several browsers show a page, `live_pages.rs`.
-const ELSEWHERE: [&str; 18] = [
+const ELSEWHERE: [&str; 19] = [
     "7guis-cells",
     "7guis-circle",
     "7guis-counter",
@@ -63,6 +63,7 @@ const ELSEWHERE: [&str; 18] = [
     "insert-columns",
     "library",
     "memory-server",
+    "search",
     "shared-tasks",
     "tweet",
 ];

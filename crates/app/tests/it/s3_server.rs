@@ -42,6 +42,26 @@ impl S3 {
         Process::start(&mut command)
     }
 
+    /// Serves a bucket of this server.
+    fn serve_bucket(&self) -> S3 {
+        let folder = Folder::new();
+        let of_this = |command: &mut Command| {
+            command.env("AWS_ENDPOINT_URL", self.endpoint());
+            command.env("AWS_ACCESS_KEY_ID", "mainkey").env("AWS_SECRET_ACCESS_KEY", "mainsecret");
+        };
+        let mut command = runnel();
+        of_this(command.args(["-e", "s3:backing ← ''"]));
+        let made = run(&mut command);
+        assert_eq!(made.status, 0, "{}", made.err);
+        folder.write("serve.st", PROGRAM);
+        let port = free_port();
+        let mut command = runnel();
+        of_this(command.arg(folder.path("serve.st")).arg(port.to_string()).arg("s3:backing"));
+        let mut process = Process::start(&mut command);
+        process.listens(port);
+        S3 { process, port, folder }
+    }
+
     fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
@@ -101,6 +121,15 @@ fn the_clients_that_people_use_work_over_memory() {
     let (Some(python), Some(script)) = (python(), judge("clients.py")) else { return };
     let server = S3::start("memory:");
     let report = judged(&python, &script, &server, &["--only", "aws,boto3,minio,raw"], None);
+    assert!(report.trim_end().ends_with("passed, 0 failed"), "{report}{}", server.process.err());
+}
+
+#[test]
+fn the_clients_that_people_use_work_over_another_server() {
+    let (Some(python), Some(script)) = (python(), judge("clients.py")) else { return };
+    let below = S3::start("file:data");
+    let server = below.serve_bucket();
+    let report = judged(&python, &script, &server, &["--only", "boto3,minio,raw"], None);
     assert!(report.trim_end().ends_with("passed, 0 failed"), "{report}{}", server.process.err());
 }
 

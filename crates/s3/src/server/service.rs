@@ -16,8 +16,9 @@ use super::reply::S3Reply;
 use super::route::{self, S3Route};
 use super::target::S3Target;
 use crate::signature::verify::{Authenticated, SignedHead, verify};
+use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
 use http::{HeaderMap, Method, StatusCode};
-use runnel_http::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse};
+use runnel_http::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse, is_cross_origin_write};
 use runnel_store::{Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -92,6 +93,15 @@ impl S3Service {
         if let Some(record) = &record {
             let method = request.method.as_str();
             *cors = cors::headers(record.cors.as_ref(), &request.headers, method)?;
+        }
+        // Signatures keep out pages that know no secret; without users only this does.
+        if state.users.is_open()
+            && !cors.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN)
+            && is_cross_origin_write(&request.method, &request.headers)
+        {
+            let words =
+                "A page of another origin may write only where the bucket's CORS allows it.";
+            return Err(S3Fault::new(FaultCode::AccessDenied).because(words));
         }
         let head =
             SignedHead { method: &request.method, uri: &request.uri, headers: &request.headers };

@@ -230,3 +230,24 @@ fn what_a_killed_process_has_received_is_removed() {
         assert!(staging.join("new").exists());
     });
 }
+
+#[test]
+fn pages_of_other_origins_write_nothing() {
+    over_stores(|store| async move {
+        let server = BucketServer::start(store).await;
+        server.put("/bucket", "").await;
+        for field in [("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site")] {
+            let refused = server.send("PUT", "/bucket/a", &[field], b"theirs").await;
+            assert_eq!(
+                (refused.status, refused.code().as_str()),
+                (403, "AccessDenied"),
+                "{field:?}"
+            );
+            let refused = server.send("POST", "/bucket", &[field], b"").await;
+            assert_eq!(refused.status, 403, "{field:?}");
+        }
+        assert_eq!(server.get("/bucket/a").await, Err(404));
+        let own = [("Origin", "http://s3.test"), ("Sec-Fetch-Site", "same-origin")];
+        assert_eq!(server.send("PUT", "/bucket/a", &own, b"ours").await.status, 200);
+    });
+}

@@ -90,6 +90,13 @@ pub(crate) fn is_foreign_write(
     !is_own && !may_write(&access.allowed_origins, origin, headers)
 }
 
+/// Whether a browser writes for a page of another origin. For handlers that let everybody write, such as
+/// a server for this machine alone: a page could otherwise reach it through its visitor.
+pub fn is_cross_origin_write(method: &Method, headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).map(HeaderValue::as_bytes);
+    is_foreign_write(method, headers, host, &AccessPolicy::default())
+}
+
 /// Whether pages of an origin may write: when listed, or when `*` covers it and the request has no
 /// ambient credentials.
 fn may_write(origins: &[String], origin: Option<&[u8]>, headers: &HeaderMap) -> bool {
