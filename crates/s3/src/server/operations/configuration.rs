@@ -18,7 +18,7 @@ pub(crate) mod versioning;
 
 use super::super::call::S3Call;
 use crate::server::bucket::record::BucketRecord;
-use crate::server::fault::S3Result;
+use crate::server::fault::{FaultCode, S3Result};
 use crate::server::reply::S3Reply;
 use http::StatusCode;
 
@@ -31,7 +31,11 @@ async fn change(
     call.record()?;
     let change = |record: &mut BucketRecord| {
         change(record);
-        Ok(())
+        // A record that cannot be read again would take the bucket with it.
+        match BucketRecord::from_json(record.to_json().as_bytes()) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(FaultCode::MalformedXML.into()),
+        }
     };
     call.state.catalog.change_bucket(&call.bucket, change).await?;
     Ok(S3Reply::empty(status))

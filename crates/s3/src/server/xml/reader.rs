@@ -34,6 +34,10 @@ fn read_tree(document: &[u8]) -> Option<Element> {
     if document.len() > DOCUMENT_SIZE {
         return None;
     }
+    // No text can hold it, not even escaped: what is kept could not be read again.
+    if document.contains(&0) {
+        return None;
+    }
     let text = std::str::from_utf8(document).ok()?;
     let mut reader = Reader::from_str(text);
     reader.config_mut().enable_all_checks(true);
@@ -145,6 +149,7 @@ impl TreeBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::xml::XmlWriter;
 
     #[test]
     fn a_tree_is_read() {
@@ -160,6 +165,13 @@ mod tests {
         assert_eq!(root.child("G").and_then(|g| g.attribute("type")), Some("U<"));
         assert_eq!(root.all("Key").count(), 1);
         assert!(root.attributes.is_empty());
+    }
+
+    #[test]
+    fn every_text_that_is_written_is_read() {
+        let all: String = (1..=0xffff).filter_map(char::from_u32).collect();
+        let text = XmlWriter::plain("a", |xml| xml.text("b", &all));
+        assert_eq!(read(text.as_bytes()).unwrap().text_of("b"), Some(all.as_str()));
     }
 
     #[test]
@@ -189,6 +201,7 @@ mod tests {
             );
         }
         assert!(read(b"<a>\xff</a>").is_err());
+        assert!(read(b"<a>\0</a>").is_err());
     }
 
     #[test]
