@@ -18,7 +18,11 @@ const visit = async (url, isBack) => {
   client.sendTyped();
   try {
     const answer = await fetch(url, { headers: { accept: "text/html" } });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const [, nonce] = answer.headers.get("content-security-policy")?.match(/'nonce-([^']+)/) || [];
+    // Code in the page needs the nonce of this document, not that of its own answer.
+    const own = document.querySelector("[nonce]")?.nonce;
+    const text = (await answer.text()).replaceAll(` nonce="${nonce}"`, ` nonce="${own}"`);
+    const page = new DOMParser().parseFromString(text, "text/html");
     const script = page.querySelector("script[data-f]");
     if (!script || assets(page) !== assets(document)) throw 0;
     if (!isBack) history.pushState(null, "", answer.url);

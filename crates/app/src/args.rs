@@ -119,6 +119,22 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Print the OpenAPI document of what a program serves.
+    Openapi {
+        /// The program.
+        file: PathBuf,
+        /// The program's own arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Print a client of what a program serves, in TypeScript.
+    Client {
+        /// The program.
+        file: PathBuf,
+        /// The program's own arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Serve a folder as a web site or as S3, or the tables of a SQLite database.
     Serve(Box<crate::commands::serve::Serve>),
     /// Ask a supervisor to exchange its program for the version that is there now.

@@ -1,4 +1,4 @@
-//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `routes`, `serve`.
+//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 
@@ -7,5 +7,6 @@ pub(crate) mod check;
 pub(crate) mod fmt;
 pub(crate) mod graph;
 pub(crate) mod html;
+pub(crate) mod openapi;
 pub(crate) mod routes;
 pub(crate) mod serve;

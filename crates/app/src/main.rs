@@ -14,7 +14,8 @@ mod test;
 mod world;
 
 use clap::Parser;
-use commands::{bench, check, fmt, graph, html, routes, serve};
+use commands::openapi::ApiOutput;
+use commands::{bench, check, fmt, graph, html, openapi, routes, serve};
 use process::{handover, supervise};
 use std::ffi::OsString;
 use std::path::Path;
@@ -61,6 +62,12 @@ fn main() -> ExitCode {
             start(file, port.or(args.port), running, own, args.json)
         }
         Some(args::Command::Upgrade { process }) => supervise::upgrade(*process),
+        Some(args::Command::Openapi { file, args: own }) => {
+            openapi::run(file, own, ApiOutput::Document, &report)
+        }
+        Some(args::Command::Client { file, args: own }) => {
+            openapi::run(file, own, ApiOutput::Client, &report)
+        }
         Some(args::Command::Routes { file, args: own }) => {
             routes::run(file, own, args.json, &report)
         }

@@ -1,7 +1,9 @@
 //! The world of a program: servers, input and output, and the schemes.
 
+pub(crate) mod bucket_pages;
 pub(crate) mod command_store;
 pub(crate) mod database_options;
+mod documentation;
 pub(crate) mod observing;
 pub(crate) mod remote_stores;
 pub(crate) mod s3_server;
@@ -19,8 +21,10 @@ use crate::world::schemes::{SCHEMES, Schemes};
 use futures_util::future::join_all;
 use observing::WatchedServer;
 use runnel_runtime::{Host, Isolate, NativeWindow, Output, RunningServer};
-use runnel_store::{Answer, Environment, Error, Kind, SettingInfo, SettingList, Store, Value};
-use s3_server::Protocol;
+use runnel_store::{
+    Answer, Changes, Environment, Error, Kind, SettingInfo, SettingList, Store, Value,
+};
+use s3_server::{Protocol, S3Side};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -99,34 +103,60 @@ impl World {
 }
 
 /// A running HTTP server, and the protocol of its requests.
-struct HttpServer(Rc<WatchedServer>, Protocol);
+struct HttpServer {
+    server: Rc<WatchedServer>,
+    protocol: Protocol,
+    s3: Option<S3Side>,
+}
 
 impl RunningServer for HttpServer {
     fn port(&self) -> u16 {
-        self.0.server().port()
+        self.server.server().port()
     }
 
     fn set_root(&self, store: Rc<dyn Store>) {
-        match self.1.serve(Watched::of(store)) {
-            Ok(served) => self.0.server().set_root(served),
+        match self.protocol.serve(Watched::of(store)) {
+            Ok((served, service)) => {
+                if let (Some(s3), Some(service)) = (&self.s3, service) {
+                    s3.replace(&service);
+                }
+                self.server.server().set_root(served);
+            }
             Err(error) => tracing::error!(%error, "a server keeps what it serves"),
         }
     }
 
+    fn announced_host(&self) -> Option<String> {
+        self.server.announced_host()
+    }
+
     fn is_observed(&self) -> bool {
-        self.0.is_observed()
+        self.server.is_observed()
     }
 
     fn admin_port(&self) -> Option<u16> {
-        self.0.admin_port()
+        self.server.admin_port()
     }
 
     fn check(&self, name: &str, check: Rc<dyn Store>) -> Result<(), Error> {
-        self.0.check(name, check)
+        self.server.check(name, check)
+    }
+
+    fn changes(&self) -> Answer<Changes> {
+        match &self.s3 {
+            Some(s3) => s3.changes().into(),
+            None => {
+                let message = "an HTTPServer does not tell of changes: watch the store behind it";
+                Error::new(Kind::NotAllowed, message).into()
+            }
+        }
     }
 
     fn stop(&self) -> Answer<()> {
-        let server = self.0.clone();
+        if let Some(s3) = &self.s3 {
+            s3.end();
+        }
+        let server = self.server.clone();
         Answer::later(async move {
             stop(&server).await;
             Ok(())
@@ -151,6 +181,10 @@ impl RunningServer for SilentServer {
 }
 
 impl Host for World {
+    fn checks_answers(&self) -> bool {
+        Watched::is_program_watched()
+    }
+
     fn scheme(&self, name: &str) -> Option<Rc<dyn Store>> {
         self.schemes.store(name)
     }
@@ -202,13 +236,23 @@ impl Host for World {
         Answer::later(async move {
             standard::render_pages().await;
             let observing = observing::begin(settings, &environment, &mut options).await?;
-            let served = protocol.serve(Watched::of(store))?;
+            let (served, service) = protocol.serve(Watched::of(store))?;
+            let socket = options.socket.as_ref().map(|socket| socket.path.display().to_string());
+            let (advertise, is_secure) = (options.advertise.clone(), options.certificate.is_some());
             let (server, held) = place.serve(served, options).await?;
             let server = Rc::new(WatchedServer::new(server, held, observing));
+            if let Some(name) = advertise {
+                server.announce(&name, is_secure).await?;
+            }
+            let place = socket.unwrap_or_else(|| server.server().address().to_string());
+            let s3 = service.map(|service| S3Side::of(&service, &place));
+            if let Some(s3) = &s3 {
+                server.add_page(s3.page(server.server().port()))?;
+            }
             let mut servers = servers.borrow_mut();
             servers.retain(|known| known.strong_count() > 0);
             servers.push(Rc::downgrade(&server));
-            Ok(Rc::new(HttpServer(server, protocol)) as Rc<dyn RunningServer>)
+            Ok(Rc::new(HttpServer { server, protocol, s3 }) as Rc<dyn RunningServer>)
         })
     }
 

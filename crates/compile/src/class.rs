@@ -1,6 +1,7 @@
 //! Definitions: classes, schemes, filters and their like.
 
 mod declared;
+mod property_path;
 mod rule;
 
 use crate::code::{ClassFacts, MethodContext, Tail};
@@ -8,23 +9,9 @@ use crate::generator::Generator;
 use crate::lua::names::{self, quoted};
 use crate::scope::Scope;
 use crate::walk::parameters;
-use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{
-    Block, Class, ClassKeyword, MemberKind, Method, PathVerb, PropertyPath, Segment, Selector,
-    VariableDeclaration,
+    Block, Class, ClassKeyword, MemberKind, Method, Selector, VariableDeclaration,
 };
-use std::collections::BTreeMap;
-
-fn verb_name(verb: PathVerb) -> &'static str {
-    match verb {
-        PathVerb::Get => "get",
-        PathVerb::Put => "put",
-        PathVerb::Post => "post",
-        PathVerb::Merge => "merge",
-        PathVerb::Delete => "delete",
-        PathVerb::List => "list",
-    }
-}
 
 impl Generator<'_> {
     pub(crate) fn collect_class(&mut self, class: &Class) {
@@ -71,7 +58,7 @@ impl Generator<'_> {
         ));
         self.count_locals(3);
         self.scoped(Scope { opaque: true, ..Scope::default() }, |this| {
-            let mut seen = BTreeMap::new();
+            let mut around = this.class_clauses(class);
             for member in &class.members {
                 match &member.kind {
                     MemberKind::Variables(declaration) => {
@@ -79,9 +66,9 @@ impl Generator<'_> {
                     }
                     MemberKind::Rule(rule) => this.rule(class, rule),
                     MemberKind::Method(method) => this.method(class, method),
-                    MemberKind::PropertyPath(path) => this.property_path(class, path, &mut seen),
+                    MemberKind::PropertyPath(path) => this.property_path(class, path, &mut around),
                     MemberKind::FilterBody(body) => this.filter_body(class, body),
-                    MemberKind::Error => {}
+                    MemberKind::Clause(_) | MemberKind::Parameter(_) | MemberKind::Error => {}
                 }
             }
         });
@@ -200,71 +187,6 @@ impl Generator<'_> {
         }
         self.helper("home");
         format!("function(self{list}) return (home(function(R{function}){text} end)) end")
-    }
-
-    fn property_path(
-        &mut self,
-        class: &Class,
-        path: &PropertyPath,
-        seen: &mut BTreeMap<String, runnel_syntax::Span>,
-    ) {
-        let mut segments = Vec::new();
-        let mut names = vec!["theRef", "newValue"];
-        let mut shape = String::new();
-        for segment in &path.segments {
-            match segment {
-                Segment::Literal(word) => {
-                    segments.push(quoted(&word.text));
-                    shape.push_str(&format!("/{}", word.text));
-                }
-                Segment::Parameter(parameter) => {
-                    let kind =
-                        parameter.kind.as_ref().map_or("nil".into(), |kind| quoted(&kind.text));
-                    segments.push(format!("{{{},{kind}}}", quoted(&parameter.name.text)));
-                    names.push(&parameter.name.text);
-                    shape.push_str("/:");
-                    if let Some(kind) = &parameter.kind {
-                        shape.push_str(&kind.text);
-                    }
-                }
-                Segment::Rest(word) => {
-                    segments.push("{rest=true}".into());
-                    if let Some(word) = word {
-                        names.push(&word.text);
-                    }
-                    shape.push_str("/*");
-                }
-            }
-        }
-        let mut verbs = Vec::new();
-        for (verb, word, body) in &path.verbs {
-            let verb = verb_name(*verb);
-            if let Some(first) = seen.insert(format!("{verb} {shape}"), word.span) {
-                self.error(
-                    Diagnostic::error(
-                        word.span,
-                        format!("`{verb}` of this path can never be reached"),
-                        "the same path and verb again",
-                    )
-                    .also(first, "this one answers")
-                    .hint("remove one of the two, or give them different paths"),
-                );
-            }
-            let context = MethodContext {
-                class: class.name.text.clone(),
-                pages: verb == "get",
-                ..MethodContext::default()
-            };
-            let function = self.method_function(context, &names, body, &Tail::Return);
-            verbs.push(format!("{verb}={function}"));
-        }
-        let mark = self.mark(path.pattern.span);
-        self.code.push_str(&format!(
-            "{mark}K.path(C,{},{{{}}},{{{}}}) ",
-            quoted(&path.pattern.text),
-            segments.join(","),
-            verbs.join(",")
-        ));
     }
 }
 

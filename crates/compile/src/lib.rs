@@ -1,6 +1,6 @@
 //! Tree to Lua on the same lines. Pure: no IO, no clock.
 //!
-//! [`compile`] gives the Lua source of a program, or the diagnostics that say why there is none.
+//! [`compile`] gives the Lua source of a program, or its diagnostics.
 //! Line N of the Lua does what line N of the program says, so that traces need no table.
 //!
 //! Reading order: `scope` (where names live), `generator` (the state), `expression`, `message`,

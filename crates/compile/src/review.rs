@@ -5,6 +5,7 @@
 //! file of its own, looks at one kind of place. [`warnings`] are for `runnel check`; what must not
 //! compile is [`errors`].
 
+mod answers;
 mod brackets;
 mod first;
 mod markup;
@@ -15,7 +16,8 @@ mod segments;
 use crate::walk::walk;
 use names::Names;
 use runnel_syntax::ast::{
-    Block, Class, Expression, ExpressionKind, MemberKind, Program, Statement, StatementKind,
+    Block, Class, Expression, ExpressionKind, MemberKind, PathMemberKind, Program, PropertyPath,
+    Statement, StatementKind,
 };
 use runnel_syntax::{Diagnostic, Severity};
 
@@ -35,7 +37,8 @@ pub(crate) fn errors(program: &Program, source: &str) -> Vec<Diagnostic> {
 
 fn reviewed(program: &Program, source: &str) -> Vec<Diagnostic> {
     let answers_html = markup::is_chosen(program);
-    let mut review = Review { source, answers_html, found: Vec::new() };
+    let classes = answers::Classes::of(program);
+    let mut review = Review { source, answers_html, classes, found: Vec::new() };
     review.statements(&program.statements, &Names::default());
     let mut found = review.found;
     found.sort_by_key(|one| (one.label.span.start, one.label.span.end));
@@ -48,6 +51,7 @@ struct Review<'a> {
     source: &'a str,
     /// The program asks for text as HTML (`#HTTPServer{ textType: 'text/html' }`).
     answers_html: bool,
+    classes: answers::Classes<'a>,
     found: Vec<Diagnostic>,
 }
 
@@ -83,17 +87,32 @@ impl Review<'_> {
                         self.block(body, &Names::of_method(method));
                     }
                 }
-                MemberKind::PropertyPath(path) => {
-                    for (_, _, body) in &path.verbs {
-                        if !self.answers_html {
-                            self.found.extend(markup::warning(path, body));
-                        }
-                        self.block(body, &Names::of_handler(path));
-                    }
-                }
+                MemberKind::PropertyPath(path) => self.property_path(path, &Names::of_request()),
+                MemberKind::Clause(clause) => self.block(&clause.body, &Names::of_request()),
                 MemberKind::FilterBody(body) => self.block(body, &Names::default()),
                 MemberKind::Rule(rule) => self.block(&rule.condition, &Names::default()),
-                MemberKind::Variables(_) | MemberKind::Error => {}
+                MemberKind::Variables(_) | MemberKind::Parameter(_) | MemberKind::Error => {}
+            }
+        }
+    }
+
+    fn property_path(&mut self, path: &PropertyPath, around: &Names) {
+        let names = around.with_path(path);
+        for member in &path.members {
+            match &member.kind {
+                PathMemberKind::Handler(handler) => {
+                    if !self.answers_html {
+                        self.found.extend(markup::warning(path, &handler.body));
+                    }
+                    answers::warnings(handler, &self.classes, &mut self.found);
+                    if let Some(allowed) = &handler.allowed {
+                        self.block(allowed, &names);
+                    }
+                    self.block(&handler.body, &names);
+                }
+                PathMemberKind::Clause(clause) => self.block(&clause.body, &names),
+                PathMemberKind::Parameter(_) => {}
+                PathMemberKind::Path(path) => self.property_path(path, &names),
             }
         }
     }

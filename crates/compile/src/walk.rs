@@ -1,8 +1,8 @@
 //! Walks over the syntax tree.
 
 use runnel_syntax::ast::{
-    Block, Class, Expression, ExpressionKind, MemberKind, Parameter, PathPart, Selector,
-    SentMessage, Statement, StatementKind, TextPart,
+    Block, Class, Expression, ExpressionKind, MemberKind, Parameter, PathMemberKind, PathPart,
+    PropertyPath, Selector, SentMessage, Statement, StatementKind, TextPart,
 };
 
 /// Visits the expressions of statements, not those in blocks inside.
@@ -57,12 +57,25 @@ pub(crate) fn bodies(class: &Class, visit: &mut dyn FnMut(&Block)) {
                     visit(body);
                 }
             }
-            MemberKind::PropertyPath(path) => {
-                path.verbs.iter().for_each(|(_, _, body)| visit(body));
-            }
+            MemberKind::PropertyPath(path) => path_bodies(path, visit),
+            MemberKind::Clause(clause) => visit(&clause.body),
             MemberKind::FilterBody(body) => visit(body),
             MemberKind::Rule(rule) => visit(&rule.condition),
-            MemberKind::Variables(_) | MemberKind::Error => {}
+            MemberKind::Variables(_) | MemberKind::Parameter(_) | MemberKind::Error => {}
+        }
+    }
+}
+
+fn path_bodies(path: &PropertyPath, visit: &mut dyn FnMut(&Block)) {
+    for member in &path.members {
+        match &member.kind {
+            PathMemberKind::Handler(handler) => {
+                handler.allowed.iter().for_each(&mut *visit);
+                visit(&handler.body);
+            }
+            PathMemberKind::Clause(clause) => visit(&clause.body),
+            PathMemberKind::Parameter(_) => {}
+            PathMemberKind::Path(path) => path_bodies(path, visit),
         }
     }
 }

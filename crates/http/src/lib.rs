@@ -24,6 +24,7 @@ pub use client::transport::{
     Received, Transport, TransportError, TransportFault, TransportOptions,
 };
 pub use handler::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse, Served};
+pub use network::multicast_dns::announce::{AnnouncedName, announce, check_announced};
 pub use network::server_tls::Certificate;
 pub use network::unix_socket::{SocketFile, UNIX_PEER, UnixAddress, accept_unix, bind_unix};
 pub use protocol::trace_context::TraceContext;
@@ -38,4 +39,5 @@ pub use server::response::own_files::set_own_files;
 pub use server::response::page_template::{
     Fields, PageTemplate, ServerPages, TemplateValue, set_server_pages,
 };
+pub use server::response::problem::log_permit;
 pub use server::serve::{HttpServer, serve, serve_handed, serve_on, serve_on_unix};

@@ -1,6 +1,8 @@
-//! Byte transports below HTTP: TCP and Unix sockets, plain or with TLS, and the certificates.
+//! Byte transports below HTTP: TCP and Unix sockets, plain or with TLS, and the certificates; names
+//! of the local network.
 
 pub(crate) mod local_certificate;
+pub(crate) mod multicast_dns;
 pub(crate) mod server_tls;
 pub(crate) mod unix_socket;
 pub(crate) mod wire;

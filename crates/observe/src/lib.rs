@@ -18,6 +18,7 @@ mod settings;
 mod traces;
 
 pub use admin::dashboard::set_dashboard;
+pub use admin::pages::AdminPage;
 pub use admin::token::AdminToken;
 pub use observing::{Observing, Surroundings, observe};
 pub use settings::{

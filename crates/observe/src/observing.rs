@@ -1,5 +1,6 @@
 //! The observation of one server, from start to stop.
 
+use crate::admin::pages::{self, AdminPage, ContributedPage};
 use crate::admin::port;
 use crate::admin::readiness::Readiness;
 use crate::log::writer::LogWriter;
@@ -37,6 +38,8 @@ pub struct Observing {
     registry: Arc<Registry>,
     readiness: Rc<Readiness>,
     admin: RefCell<Option<HttpServer>>,
+    /// The pages of this server at the admin port.
+    pages: RefCell<Vec<Rc<ContributedPage>>>,
     probe: JoinHandle<()>,
 }
 
@@ -85,7 +88,8 @@ pub async fn observe(settings: &ObserveSettings, surroundings: Surroundings) -> 
         line: RefCell::default(),
     });
     let probe = tokio::task::spawn_local(probe(pulse, numbers, surroundings.sampler));
-    Ok(Observing { server_observer, registry, readiness, admin: RefCell::new(admin), probe })
+    let (admin, pages) = (RefCell::new(admin), RefCell::default());
+    Ok(Observing { server_observer, registry, readiness, admin, pages, probe })
 }
 
 impl Observing {
@@ -108,6 +112,16 @@ impl Observing {
         self.readiness.add(name, check)
     }
 
+    /// Adds a page of this server to the admin port, until the server has ended.
+    ///
+    /// # Errors
+    /// [`runnel_store::Kind::TooLarge`]: there are too many.
+    pub fn add_page(&self, page: AdminPage) -> Result<()> {
+        let kept = pages::add(&self.registry, page)?;
+        self.pages.borrow_mut().push(kept);
+        Ok(())
+    }
+
     /// Marks the server as stopping: it is not ready from now on.
     pub fn drain(&self) {
         self.registry.draining.store(true, Relaxed);
@@ -121,6 +135,7 @@ impl Observing {
         if let Some((_, writer)) = &self.server_observer.log {
             writer.flush();
         }
+        self.pages.take();
         let admin = self.admin.take();
         if let Some(admin) = admin {
             admin.stop(PATIENCE).await;

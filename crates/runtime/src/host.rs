@@ -1,7 +1,7 @@
 //! The host of a program: what the runtime asks of the command around it (schemes, servers,
 //! databases, output).
 
-use runnel_store::{Answer, Error, Kind, Store, Value};
+use runnel_store::{Answer, Changes, Error, Kind, Store, Value};
 use std::rc::Rc;
 
 /// Where a program writes.
@@ -19,6 +19,10 @@ pub enum Output {
 pub trait RunningServer {
     /// The port it listens on.
     fn port(&self) -> u16;
+    /// The name by which others on the local network find it, such as `defiant.local`.
+    fn announced_host(&self) -> Option<String> {
+        None
+    }
     /// Serves another store from the next request on.
     fn set_root(&self, _: Rc<dyn Store>) {}
     /// Stops: no new connections, requests in flight are finished.
@@ -32,6 +36,14 @@ pub trait RunningServer {
     /// The port of its admin page, where it has one.
     fn admin_port(&self) -> Option<u16> {
         None
+    }
+    /// What its clients change from now on, in every worker, by references such as `bucket/key`.
+    ///
+    /// # Errors
+    /// [`runnel_store::Kind::NotAllowed`]: its protocol has none.
+    fn changes(&self) -> Answer<Changes> {
+        let message = "this server does not tell of changes: watch what it serves";
+        Error::new(Kind::NotAllowed, message).into()
     }
     /// Adds a readiness check: a store whose get answers without an error once the check passes.
     ///
@@ -115,6 +127,11 @@ pub trait Host {
     /// [`Kind::Unsupported`] where this machine shows no windows, with the reason.
     fn open_window(&self, _tree: &str) -> Answer<Rc<dyn NativeWindow>> {
         Error::new(Kind::Unsupported, "there are no native windows here").into()
+    }
+    /// Whether what handlers answer is compared with what they declare: in tests and while a
+    /// program is developed.
+    fn checks_answers(&self) -> bool {
+        false
     }
     /// Writes output; it may be buffered until `flush`.
     fn write(&self, _: Output, _bytes: &[u8]) {}

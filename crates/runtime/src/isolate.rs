@@ -9,7 +9,7 @@ use crate::engine::watchdog::{self, Watchdog};
 use crate::fibers::scheduler::Scheduler;
 use crate::fibers::task::FiberTask;
 use crate::host::Host;
-use crate::values::plans::Plans;
+use crate::values::plans::{InstancePlans, Plans};
 use mlua::Lua;
 use mlua::ffi::lua_State;
 use runnel_store::{Content, Context as Call, Transaction};
@@ -98,6 +98,7 @@ pub(crate) struct IsolateState {
     /// The fibers that the running fiber has forked.
     children: RefCell<Vec<Rc<FiberTask>>>,
     plans: Plans,
+    instance_plans: InstancePlans,
     slots: KernelSlots,
     sources: RefCell<HashMap<String, Rc<str>>>,
     host: Rc<dyn Host>,
@@ -132,6 +133,7 @@ impl Isolate {
             collector: Collector::default(),
             children: RefCell::default(),
             plans: Plans::default(),
+            instance_plans: InstancePlans::default(),
             slots: engine.slots,
             sources: RefCell::default(),
             host,
@@ -189,6 +191,10 @@ impl Isolate {
 
     pub(crate) fn plans(&self) -> &Plans {
         &self.0.plans
+    }
+
+    pub(crate) fn instance_plans(&self) -> &InstancePlans {
+        &self.0.instance_plans
     }
 
     /// A coroutine of the pool, which runs the kernel's `worker`.

@@ -1,4 +1,4 @@
-//! Loading the kernel: the Lua files, the natives, the values that Rust needs at hand.
+//! Loading the kernel: the Lua files as bytecode, the natives, the values that Rust needs at hand.
 #![allow(unsafe_code)]
 
 mod files;
@@ -64,26 +64,29 @@ pub(crate) fn load(
     Ok(slots)
 }
 
+/// A file of the kernel: its name, and its text or bytecode.
+type Source = (Cow<'static, str>, Cow<'static, [u8]>);
+
 /// The files of the kernel in the order of loading.
-fn sources() -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
+fn sources() -> Vec<Source> {
     #[cfg(debug_assertions)]
     if let Some(folder) = std::env::var_os("RUNNEL_KERNEL")
         && let Some(sources) = sources_in(std::path::Path::new(&folder))
     {
         return sources;
     }
-    files::FILES.iter().map(|(name, source)| ((*name).into(), (*source).into())).collect()
+    files::FILES.iter().map(|(name, code)| ((*name).into(), (*code).into())).collect()
 }
 
 /// The files of the kernel in a folder, in the order that its `files.rs` states: a debug build
 /// tries a change of the kernel without a build.
 #[cfg(debug_assertions)]
-fn sources_in(folder: &std::path::Path) -> Option<Vec<(Cow<'static, str>, Cow<'static, str>)>> {
+fn sources_in(folder: &std::path::Path) -> Option<Vec<Source>> {
     let list = std::fs::read_to_string(folder.join("files.rs")).ok()?;
     let names = list.lines().filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","));
     names
         .map(|name| {
-            let source = std::fs::read_to_string(folder.join(name)).ok()?;
+            let source = std::fs::read(folder.join(name)).ok()?;
             Some((name.to_owned().into(), source.into()))
         })
         .collect()
@@ -137,13 +140,16 @@ fn publish(stack: Stack, publication: &Publication) {
     stack.pop(1);
 }
 
-/// The definitions of combinators: names, options by the kind of their values, former options.
+/// The definitions of combinators: names, options by the kind of their values, former options, and
+/// which options are secret.
 fn combinators(lua: &Lua) -> mlua::Result<mlua::Table> {
     let list = lua.create_table()?;
     for definition in runnel_store::combinators() {
         let (options, former) = (lua.create_table()?, lua.create_table()?);
+        let secret = lua.create_table()?;
         for info in definition.infos() {
             options.raw_set(info.name, info.kind.name())?;
+            secret.raw_set(info.name, info.is_secret)?;
             for name in info.former {
                 former.raw_set(*name, info.name)?;
             }
@@ -154,6 +160,7 @@ fn combinators(lua: &Lua) -> mlua::Result<mlua::Table> {
         row.raw_set("aliases", definition.aliases)?;
         row.raw_set("options", options)?;
         row.raw_set("former", former)?;
+        row.raw_set("secret", secret)?;
         list.raw_push(row)?;
     }
     Ok(list)

@@ -1,6 +1,7 @@
 //! Natives: functions of Rust that the kernel calls by name, one file for each subject.
 #![allow(unsafe_code)]
 
+mod arriving;
 pub(crate) mod call;
 mod combine;
 mod connect;
@@ -26,25 +27,30 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 22] = [
+    let rooms: [&[(&str, Native)]; 27] = [
         &stores::NATIVES,
+        &arriving::NATIVES,
         &combine::NATIVES,
         &connect::NATIVES,
         &tables::query::NATIVES,
         &tables::define::NATIVES,
         &tables::insert::NATIVES,
+        &tables::rows::NATIVES,
         &tables::transaction::NATIVES,
+        &tables::update::NATIVES,
         &serving::servers::NATIVES,
         &serving::observe::NATIVES,
         &system::NATIVES,
         &values::dates::NATIVES,
         &values::json::NATIVES,
+        &values::contracts::NATIVES,
         &values::forms::NATIVES,
         &tasks::NATIVES,
         &values::numbers::NATIVES,
         &values::patterns::NATIVES,
         &values::secrets::NATIVES,
         &values::text::NATIVES,
+        &values::tokens::NATIVES,
         &watch::NATIVES,
         &serving::live::NATIVES,
         &copy::NATIVES,

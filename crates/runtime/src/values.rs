@@ -8,6 +8,7 @@ pub(crate) mod columns;
 pub(crate) mod content;
 pub(crate) mod errors;
 pub(crate) mod handle;
+pub(crate) mod instances;
 pub(crate) mod kind;
 pub(crate) mod native;
 pub(crate) mod object;

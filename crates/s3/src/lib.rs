@@ -22,7 +22,6 @@
 mod client;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
-#[allow(dead_code)] // its parts land one by one
 mod server;
 mod signature;
 
@@ -31,5 +30,9 @@ pub use client::list::LISTED;
 pub use client::options::{ANSWER_TIME, CONNECT_TIME, S3Options, Variable};
 pub use client::store::{S3, s3_scheme};
 pub use client::upload::{PART, PARTS};
+pub use server::operations::inspection::{
+    COUNTED, CountedKeys, INSPECTED, InspectedBucket, InspectedEntry, InspectedObject,
+    InspectedPage, InspectedVersion, S3Inspector,
+};
 pub use server::options::{DEFAULT_REGION, S3ServiceOptions, S3User};
 pub use server::service::S3Service;

@@ -26,7 +26,7 @@ const THREADS: usize = 8;
 
 /// Runs the cases whose needs are among `needs` against a server.
 ///
-/// Returns the number of cases, and a line for each one that failed: its id, title and reasons.
+/// Returns the number of cases, and a line for each failed case: its id, title and reasons.
 pub fn run_http_cases(
     address: SocketAddr,
     cases: &str,

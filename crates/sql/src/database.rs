@@ -66,6 +66,17 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
         })
     }
 
+    /// A store of bytes by key in tables of this database, made if they do not exist: `files`,
+    /// `files_chunks` and `files_unused` for the name `files`. No table of rows is made of these, and
+    /// no verb on rows reaches them.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for a name that is no word; [`Kind::Conflict`] where it is that of a table of
+    /// rows.
+    pub fn key_value_store(&self, name: &str) -> Answer<Rc<dyn Store>> {
+        self.backend.key_value_store(name.to_string())
+    }
+
     /// Runs one SQL statement with its parameters, in order: `?1`, `?2` … in SQLite, `$1`, `$2` …
     /// in PostgreSQL. A query answers its rows; a write answers the number of changed rows or, with
     /// a `RETURNING` clause, these rows as records.
@@ -234,6 +245,11 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         let table = self.define_table(reference, shape);
         table.map(|table| Rc::new(table) as Rc<dyn Store>).on(Verb::Define, reference)
+    }
+
+    fn key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>> {
+        let name = reference.relative_path().trim_end_matches('/');
+        self.key_value_store(name).on(Verb::Define, reference)
     }
 
     fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {

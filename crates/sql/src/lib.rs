@@ -5,16 +5,18 @@
 //!   of a server.
 //! - [`SqlTable`] is one table: reading answers rows that encode themselves straight from the
 //!   database's columns, and the other verbs insert, replace, change and delete rows.
+//! - A key-value store ([`SqlDatabase::key_value_store`]) keeps bytes by key, of any length.
 //! - [`SqliteScheme`] and [`PostgresScheme`] are the stores of all databases of a system.
 //!
 //! With SQLite, reads run on each worker's own connection within a budget; writes go to one thread
 //! for each database, which commits many of them at once and then answers. With PostgreSQL, each
 //! worker has a small pool of connections.
 //!
-//! Reading order: `database`, `rows`, `sqlite`, `postgres`.
+//! Reading order: `database`, `rows`, `key_value`, `sqlite`, `postgres`.
 
 mod database;
 mod fault;
+mod key_value;
 mod postgres;
 mod rows;
 mod sqlite;
@@ -23,6 +25,8 @@ pub use database::SqlDatabase;
 pub use database::backend::{DatabaseBackend, InsertedRow, TableBackend};
 pub use database::filter::FILTER_DEPTH;
 pub use database::table::{LIST_LIMIT, SqlTable};
+pub use key_value::layout::{KEY_LENGTH, OBJECT_CHUNK, REPLACED_TIME, UPLOAD_TIME};
+pub use key_value::store::APPEND_LIMIT;
 pub use postgres::{
     POSTGRES_AHEAD, POSTGRES_DATABASES, POSTGRES_NESTING, POSTGRES_TOLD_ROWS, POSTGRES_WAITING,
     POSTGRES_WATCHERS, PostgresBackend, PostgresDatabase, PostgresOptions, PostgresRows,

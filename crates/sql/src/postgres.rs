@@ -7,6 +7,7 @@ mod connection;
 
 mod database;
 mod fault;
+mod key_value;
 mod options;
 mod query;
 mod schema;

@@ -1,11 +1,12 @@
 //! SQLite: databases in files, and in memory.
 //!
-//! Reading order: `database`, `table`, then `read` (`select`, `rows`, `encode`, `reader`, `pool`)
+//! Reading order: `database`, `table`, `key_value`, then `read` (`select`, `rows`, `encode`, `reader`, `pool`)
 //! and `write` (`writer`).
 
 mod connection;
 mod database;
 mod fault;
+mod key_value;
 mod options;
 mod read;
 mod schema;

@@ -18,12 +18,15 @@
 //! | [`WriteBack`] | answers writes at once and performs them later |
 //! | [`StaticFiles`] | files as a web server serves them |
 //! | [`Timeout`], [`Retry`], [`Limit`] | for stores across a network |
+//! | [`Guard`], [`RateLimit`] | who may ask, and how often |
+//! | [`Headers`], [`SecurityHeaders`], [`Redirects`] | what a client gets beside the content |
 //!
 //! [`Layer`] is the way to write a new combinator.
 //!
 //! Each combinator keeps those laws of [`crate::Store`] that its sources keep, and passes on the
 //! caller's context. It answers synchronously when its sources do; a cache does so only on a hit.
 
+mod access;
 mod answers;
 mod caching;
 mod definition;
@@ -33,14 +36,23 @@ mod network;
 mod paths;
 mod writes;
 
+pub use access::guard::{Guard, GuardOptions};
+pub use access::header_text::OptionalHeader;
+pub use access::headers::{Headers, HeadersOptions};
+pub use access::rate_limit::{LimitKey, RateLimit, RateLimitFields, RateLimitOptions};
+pub use access::rate_table::LIMITED_KEYS;
+pub use access::redirects::{Redirects, RedirectsOptions};
+pub use access::security_headers::{SecurityHeaders, SecurityOptions};
 pub use caching::cache::{CACHED_BYTES, CACHED_ENTRIES, Cache};
 pub use caching::static_files::{Links, StaticFiles, StaticOptions};
 pub use caching::write_back::{WriteBack, WriteBackOptions, flush_all};
 pub use definition::{Combinator, CombinatorParts, CombinedStore};
+pub use formats::choice::FormatChoice;
 pub use formats::codec::{Csv, TextCodec};
 pub use formats::compressed::{Compressed, EXPANDED_BYTES};
 pub use formats::json::Json;
 pub use layer::{Below, Layer, PathUp};
+pub use network::circuit_breaker::{CircuitBreaker, CircuitBreakerOptions};
 pub use network::limit::{Limit, LimitOptions};
 pub use network::polling::{POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling};
 pub use network::retry::{Retry, RetryOptions};
@@ -64,6 +76,7 @@ pub fn combinators() -> impl Iterator<Item = &'static Combinator> {
         writes::COMBINATORS,
         formats::COMBINATORS,
         network::COMBINATORS,
+        access::COMBINATORS,
     ];
     rooms.into_iter().flatten()
 }

@@ -4,7 +4,9 @@ pub(crate) mod coding;
 pub(crate) mod encode;
 pub(crate) mod file_part;
 pub(crate) mod gzip;
+pub(crate) mod image;
 pub(crate) mod media_type;
+pub(crate) mod parts;
 pub(crate) mod port;
 pub(crate) mod seekable;
 pub(crate) mod text;
@@ -90,6 +92,15 @@ pub enum Form {
     Csv,
     /// What a person reads: the text itself, a number, JSON for anything with structure.
     Text,
+}
+
+/// A format that the address of a request names, instead of its `Accept`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChosenFormat {
+    /// Data in a form.
+    Data(Form),
+    /// The HTML page of a handler that has one.
+    Page,
 }
 
 /// Content that knows how to encode itself. Encoding may happen more than once, or never.

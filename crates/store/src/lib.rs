@@ -27,21 +27,26 @@ pub use builtin::disk::{Disk, WATCHED_DIRECTORIES};
 pub use builtin::environment::Environment;
 pub use builtin::memory::{Memory, NAMED_MEMORIES};
 pub use combine::{
-    Below, CACHED_BYTES, CACHED_ENTRIES, Cache, Combinator, CombinatorParts, CombinedStore,
-    Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Json, Layer, Limit, LimitOptions, Links,
-    Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, PathUp, Polling, ReadOnly,
-    Relative, Rename, Retry, RetryOptions, Route, Sequence, StaticFiles, StaticOptions, TextCodec,
-    Timeout, WriteBack, WriteBackOptions, combinators, flush_all,
+    Below, CACHED_BYTES, CACHED_ENTRIES, Cache, CircuitBreaker, CircuitBreakerOptions, Combinator,
+    CombinatorParts, CombinedStore, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension,
+    FormatChoice, Guard, GuardOptions, Headers, HeadersOptions, Json, LIMITED_KEYS, Layer, Limit,
+    LimitKey, LimitOptions, Links, Log, Map, Merge, OptionalHeader, POLLED_CONTENT, POLLED_DEPTH,
+    POLLED_REFERENCES, PathUp, Polling, RateLimit, RateLimitFields, RateLimitOptions, ReadOnly,
+    Redirects, RedirectsOptions, Relative, Rename, Retry, RetryOptions, Route, SecurityHeaders,
+    SecurityOptions, Sequence, StaticFiles, StaticOptions, TextCodec, Timeout, WriteBack,
+    WriteBackOptions, combinators, flush_all,
 };
 pub use content::coding::coding_quality;
 pub use content::encode::COLLECT_LIMIT;
 pub use content::file_part::FilePart;
 pub use content::gzip::{gzip, gzip_stream};
+pub use content::image::{IMAGE_START, image_type};
 pub use content::media_type::{charset, is_text_type};
+pub use content::parts::{PartEvent, PartEvents, PartHead};
 pub use content::port::{Message, Messages, Port, PortContent};
 pub use content::seekable::{ByteStream, Chunks, Seekable};
 pub use content::text::Text;
-pub use content::{Attributes, Body, Content, EntityTag, Form, Lazy, Metadata};
+pub use content::{Attributes, Body, ChosenFormat, Content, EntityTag, Form, Lazy, Metadata};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
@@ -54,7 +59,11 @@ pub use resources::budget::{Allowance, Budget, DEFAULT_BUDGET, Held, collected, 
 pub use resources::counters::{
     COUNTED_PLACES, Count, Counters, Level, OTHER_PLACES, WAIT_BOUNDS, Waits,
 };
+pub use resources::passwords::{
+    LONGEST_PASSWORD, check_password_hash, hash_password, password_matches,
+};
 pub use resources::pool::{AT_ONCE, DATA_POOL, ParsePermit, Pool, parse_permit};
+pub use resources::random::fill_random;
 pub use resources::slots::{NoSlot, Slot, SlotLimits, Slots};
 pub use settings::setting::{Setting, SettingInfo, SettingList, SettingTable, unknown_setting};
 pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
@@ -62,7 +71,7 @@ pub use store::answer::Answer;
 pub use store::change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use store::condition::{Condition, Conditions};
 pub use store::context::{Calling, ClientContent, Context, Exchange, LiveTransport};
-pub use store::error::{Error, ErrorResponse, FieldProblem, Kind, Result};
+pub use store::error::{DISK_FULL, Error, ErrorResponse, FieldProblem, Kind, Result};
 pub use store::key_walk::{LISTED_DEPTH, list_keys};
 pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};
 pub use store::outcome::{Effect, Outcome};

@@ -1,7 +1,9 @@
-//! Bounded resources that stores share: the memory budget, pools of threads, slots of connections and
-//! the counters that show them. No store belongs here.
+//! Bounded resources that stores share: the memory budget, pools of threads, slots of connections,
+//! password hashes, random bytes, and the counters that show them. No store belongs here.
 
 pub(crate) mod budget;
 pub(crate) mod counters;
+pub(crate) mod passwords;
 pub(crate) mod pool;
+pub(crate) mod random;
 pub(crate) mod slots;

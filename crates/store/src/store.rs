@@ -99,7 +99,7 @@ pub trait Store {
     }
 
     /// Moves content with its attributes to another reference, in one step for every reader, and
-    /// replaces what is there. Makes the collections above it. Answers whether there was content
+    /// replaces existing content. Makes the collections above it. Answers whether there was content
     /// to move; `only_if` of the context is about the target. A store whose move would be a copy
     /// answers [`crate::Kind::NotAllowed`], and the caller copies.
     fn relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
@@ -205,6 +205,10 @@ pub trait Tables {
 
     /// The store of a collection of one shape, made if it does not exist: a table for a class.
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>>;
+
+    /// The store of bytes by key with the name of the reference, created if it does not exist: tables
+    /// for content of any kind and length.
+    fn key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>>;
 
     /// Begins a transaction; the context carries the one around it, if there is one.
     fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>>;

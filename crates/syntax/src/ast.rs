@@ -1,6 +1,12 @@
 //! The tree: plain data, close to the text, so that the formatter can give the text back.
 
+mod property_path;
+
 use crate::Span;
+pub use property_path::{
+    ClauseKind, DeclaredAnswer, PagedMark, ParameterPlace, PathClause, PathHandler, PathMember,
+    PathMemberKind, PathParameter, PathVerb, PropertyPath, RequestParameter, Segment,
+};
 
 /// A whole source text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -234,6 +240,10 @@ pub enum MemberKind {
     Rule(Box<Rule>),
     /// `/path/:param { get { … } put { … } }`
     PropertyPath(PropertyPath),
+    /// `guard { … }` and its like: for every path of the class.
+    Clause(PathClause),
+    /// `header <string> name.`: for every path of the class.
+    Parameter(RequestParameter),
     /// `|{ … }`: what a filter does with each object.
     FilterBody(Block),
     /// Text that could not be read; there is a diagnostic for it.
@@ -251,45 +261,6 @@ pub struct Method {
     pub selector: Selector,
     /// Its statements; `None` in a protocol.
     pub body: Option<Block>,
-}
-
-/// A path with its verbs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PropertyPath {
-    /// The segments; none for `/`.
-    pub segments: Vec<Segment>,
-    /// The path as written.
-    pub pattern: Word,
-    /// The verbs in order.
-    pub verbs: Vec<(PathVerb, Word, Block)>,
-}
-
-/// A segment of a property path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Segment {
-    /// A literal segment.
-    Literal(Word),
-    /// `:name` or `:<int>name`
-    Parameter(Parameter),
-    /// `*` or `*:rest`: everything that follows; only as the last.
-    Rest(Option<Word>),
-}
-
-/// The verbs of a property path, whichever way they were written (`get` or `|=`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PathVerb {
-    /// `get`, `|=`
-    Get,
-    /// `put`, `=|`
-    Put,
-    /// `post`, `+=`
-    Post,
-    /// `merge`
-    Merge,
-    /// `delete`
-    Delete,
-    /// `list`
-    List,
 }
 
 /// Statements in braces.

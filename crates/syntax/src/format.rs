@@ -8,6 +8,7 @@ mod class;
 mod document;
 mod expression;
 mod list;
+mod property_path;
 mod statement;
 
 use crate::ast::Program;

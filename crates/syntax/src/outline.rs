@@ -1,9 +1,10 @@
 //! A tree as one line of text without places, to compare trees and to look at them.
 
 use crate::ast::{
-    Block, Class, ClassKeyword, Expression, ExpressionKind, Member, MemberKind, Pair, Parameter,
-    Path, PathPart, Program, PropertyPath, Segment, Selector, SentMessage, Signature, Statement,
-    StatementKind, TextPart, VariableDeclaration, Word,
+    Block, Class, ClassKeyword, DeclaredType, Expression, ExpressionKind, Member, MemberKind, Pair,
+    Parameter, Path, PathClause, PathHandler, PathMemberKind, PathPart, Program, PropertyPath,
+    RequestParameter, Segment, Selector, SentMessage, Signature, Statement, StatementKind,
+    TextPart, VariableDeclaration, Word,
 };
 use crate::declared::in_brackets;
 
@@ -164,6 +165,8 @@ impl Outline {
                 self.expression(&rule.message);
             }
             MemberKind::PropertyPath(path) => self.property_path(path),
+            MemberKind::Clause(clause) => self.path_clause(clause),
+            MemberKind::Parameter(parameter) => self.request_parameter(parameter),
             MemberKind::FilterBody(body) => {
                 self.text("|");
                 self.block(body);
@@ -180,7 +183,10 @@ impl Outline {
             Segment::Literal(word) => out.quoted(&word.text),
             Segment::Parameter(parameter) => {
                 out.text(":");
-                out.parameter(parameter);
+                if let Some(kind) = &parameter.kind {
+                    out.text(&format!("<{}>", kind));
+                }
+                out.text(&parameter.name.text);
             }
             Segment::Rest(name) => {
                 out.text("*");
@@ -188,10 +194,63 @@ impl Outline {
             }
         });
         self.text("]");
-        for (verb, word, body) in &path.verbs {
-            self.text(&format!(" {verb:?} {} ", word.text));
-            self.block(body);
+        path.parameters.iter().for_each(|parameter| self.request_parameter(parameter));
+        for member in &path.members {
+            match &member.kind {
+                PathMemberKind::Handler(handler) => self.path_handler(handler),
+                PathMemberKind::Clause(clause) => self.path_clause(clause),
+                PathMemberKind::Parameter(parameter) => self.request_parameter(parameter),
+                PathMemberKind::Path(path) => {
+                    self.text(" ");
+                    self.property_path(path);
+                }
+            }
         }
+    }
+
+    fn request_parameter(&mut self, parameter: &RequestParameter) {
+        let kind = parameter.kind.as_ref().map(DeclaredType::to_string).unwrap_or_default();
+        self.text(&format!(" {:?} <{kind}> {}", parameter.place, parameter.name.text));
+        if let Some(default) = &parameter.default {
+            self.text("=");
+            self.quoted(&default.text);
+        }
+    }
+
+    fn path_clause(&mut self, clause: &PathClause) {
+        let name = clause.name.as_ref().map_or("", |name| &name.text);
+        let closed = if clause.closed.is_some() { "closed " } else { "" };
+        self.text(&format!(" {:?} {name} {closed}", clause.kind));
+        self.block(&clause.body);
+    }
+
+    fn path_handler(&mut self, handler: &PathHandler) {
+        self.text(&format!(" {:?} {} ", handler.verb, handler.word.text));
+        for mark in &handler.marks {
+            self.text(&format!("{} ", mark.text));
+        }
+        if let Some(paged) = &handler.paged {
+            let size = paged.size.as_ref().map_or("", |size| &size.text);
+            let most = paged.most.as_ref().map_or("", |most| &most.text);
+            self.text(&format!("paged {size}..{most} "));
+        }
+        if let Some(content) = &handler.content {
+            self.text(&format!("<{}> ", content));
+        }
+        if let Some(allowed) = &handler.allowed {
+            self.text("for ");
+            self.block(allowed);
+            self.text(" ");
+        }
+        for answer in &handler.answers {
+            let status = answer.status.as_ref().map_or("", |status| &status.text);
+            let kind = answer.kind.as_ref().map(DeclaredType::to_string).unwrap_or_default();
+            self.text(&format!("-> {status} <{kind}> "));
+            for header in &answer.headers {
+                self.text(&format!("{} ", header.text));
+            }
+        }
+        self.block(&handler.body);
     }
 
     fn block(&mut self, block: &Block) {

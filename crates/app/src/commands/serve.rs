@@ -27,12 +27,12 @@ const OPEN: &str = "note: without --key and --secret everybody on this machine m
 /// How a SQLite database begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// What `runnel serve` is told.
+/// The arguments of `runnel serve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Serve {
     /// `files` or `s3`, before a folder; or a SQLite database, whose tables are served as JSON.
     what: PathBuf,
-    /// The folder.
+    /// The folder; for S3 also a database, such as `sqlite:data.db`.
     folder: Option<PathBuf>,
     /// The port; 0 for a free one.
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
@@ -56,7 +56,7 @@ pub(crate) struct Serve {
 /// Why nothing can be served: a message and the exit status.
 type Refusal = (String, u8);
 
-/// `runnel serve files|s3 FOLDER`, `runnel serve DATABASE`
+/// `runnel serve files|s3 FOLDER`, `runnel serve s3 sqlite:FILE`, `runnel serve DATABASE`
 pub(crate) fn run(serve: &Serve, json: bool) -> u8 {
     let (source, args) = match serve.program() {
         Ok(program) => program,
@@ -76,7 +76,8 @@ impl Serve {
         let (name, folder) = (self.what.to_str().unwrap_or_default(), self.folder.as_deref());
         match (name, folder, user) {
             (S3, Some(folder), user) => {
-                let mut args = vec![the_folder(folder)?, self.address.clone()];
+                let (path, store) = objects(folder)?;
+                let mut args = vec![path, self.address.clone()];
                 let users = match user {
                     Some((key, secret)) => {
                         args.extend([key, secret]);
@@ -91,7 +92,7 @@ impl Serve {
                 };
                 let server =
                     format!("S3Server{{ port: {}, address: address, users: users }}", self.port);
-                Ok((program(users, &server, "ref:file:{path} asScheme"), args))
+                Ok((program(users, &server, store), args))
             }
             (_, _, Some(_)) => Err((
                 "a key and a secret are those of S3: `runnel serve s3 FOLDER`".to_string(),
@@ -145,6 +146,22 @@ impl Serve {
 /// The text of a program: what it does first, its server, and what that serves.
 fn program(first: &str, server: &str, store: &str) -> String {
     format!("path ← args at: 0.\naddress ← args at: 1.\n{first}\n#{server} → {store}.\n")
+}
+
+/// The place of the objects of S3 as an argument, and the store that a program makes of it: files in
+/// a folder, or the key-value store `objects` of a database.
+fn objects(place: &Path) -> Result<(String, &'static str), Refusal> {
+    match place.to_str().and_then(|text| text.split_once(':')) {
+        Some(("sqlite", file)) => {
+            let file = Path::new(file);
+            let path = if file.exists() { the_database(file)? } else { absolute(file)? };
+            Ok((path, "(ref:sqlite:{path} keyValueStore: 'objects')"))
+        }
+        Some(("postgres" | "postgresql", address)) => {
+            Ok((address.to_string(), "(ref:postgres:{path} keyValueStore: 'objects')"))
+        }
+        _ => Ok((the_folder(place)?, "ref:file:{path} asScheme")),
+    }
 }
 
 /// The absolute path of a folder.

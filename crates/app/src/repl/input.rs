@@ -62,7 +62,7 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// For a line that is no UTF-8 text: others may follow. For one that is too long, and when the
+    /// For a line that is no UTF-8 text: others may follow. For a line that is too long, and when the
     /// input cannot be read: none follows.
     pub(crate) async fn next(&self) -> Option<Result<String, Error>> {
         let mut receiver = self.receiver.lock().await;

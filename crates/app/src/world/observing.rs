@@ -1,8 +1,9 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
 use crate::process::workers::ListenAddressGuard;
+use runnel_http::AnnouncedName;
 use runnel_observe::{
-    AdminToken, LogFormat, LogTarget, ObserveSettings, Observing, Sample, Surroundings,
+    AdminPage, AdminToken, LogFormat, LogTarget, ObserveSettings, Observing, Sample, Surroundings,
     TraceSettings,
 };
 use runnel_store::{
@@ -170,6 +171,8 @@ pub(crate) struct WatchedServer {
     /// Its place, until it has stopped.
     held: RefCell<Option<ListenAddressGuard>>,
     observing: Option<Observing>,
+    /// Its name on the local network.
+    announced: RefCell<Option<AnnouncedName>>,
 }
 
 impl WatchedServer {
@@ -178,7 +181,8 @@ impl WatchedServer {
         held: ListenAddressGuard,
         observing: Option<Observing>,
     ) -> Self {
-        WatchedServer { server, held: RefCell::new(Some(held)), observing }
+        let (held, announced) = (RefCell::new(Some(held)), RefCell::default());
+        WatchedServer { server, held, observing, announced }
     }
 
     pub(crate) fn server(&self) -> &runnel_http::HttpServer {
@@ -200,11 +204,35 @@ impl WatchedServer {
         }
     }
 
+    /// Announces the server by a name on the local network.
+    pub(crate) async fn announce(&self, name: &str, is_secure: bool) -> Result<(), Error> {
+        let announced = runnel_http::announce(name, self.server.address(), is_secure).await?;
+        self.announced.replace(Some(announced));
+        Ok(())
+    }
+
+    /// The name by which others find the server, such as `defiant.local`.
+    pub(crate) fn announced_host(&self) -> Option<String> {
+        self.announced.borrow().as_ref().map(|announced| announced.host().to_string())
+    }
+
+    /// Adds a page to the admin port, where there is one.
+    pub(crate) fn add_page(&self, page: AdminPage) -> Result<(), Error> {
+        match &self.observing {
+            Some(observing) => observing.add_page(page),
+            None => Ok(()),
+        }
+    }
+
     /// Stops, and is not ready meanwhile. Answers whether all requests were answered in time.
     /// With a grace, another process takes over the port, and no client is to lose a request.
     pub(crate) async fn stop(&self, grace: Option<Duration>) -> bool {
         // Only the first time.
         let Some(held) = self.held.take() else { return true };
+        let announced = self.announced.take();
+        if let Some(announced) = announced {
+            announced.withdraw().await;
+        }
         if let Some(observing) = &self.observing {
             observing.drain();
         }

@@ -1,6 +1,7 @@
-//! Stores that a program makes with options of its own: `#HTTPStore{ … }`, `#S3Store{ … }`.
+//! Stores that a program makes with options of its own: `#HTTPStore{ … }`, `#S3Store{ … }`, `#MailServer{ … }`.
 
 use runnel_http::ClientOptions;
+use runnel_mail::{MailOptions, MailServer};
 use runnel_s3::{S3, S3Options};
 use runnel_store::{Error, Kind, Reference, Relative, Store, Value, json};
 use std::rc::Rc;
@@ -15,6 +16,10 @@ pub(crate) fn make(
     match kind {
         "http" => http(options),
         "s3" => s3(options, variable),
+        "mail" => {
+            let option = |name| text(options, name).unwrap_or_default();
+            Ok(MailServer::new(&MailOptions { url: option("url"), from: option("from") })?)
+        }
         _ => Err(Error::new(Kind::Invalid, format!("there is no store `{kind}`"))),
     }
 }
@@ -67,6 +72,7 @@ fn http(options: &Value) -> Result<Rc<dyn Store>, Error> {
         socket: text(options, "socket").map(Into::into),
         connections: count(options, "maxConnections").unwrap_or(usual.connections),
         wait: time(options, "poolTimeout").unwrap_or(usual.wait),
+        redirects: count(options, "maxRedirects").unwrap_or(usual.redirects),
         ..usual
     });
     let base = Reference::from_path(path.to_string()).with_scheme(scheme.to_string());

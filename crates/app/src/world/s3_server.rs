@@ -1,11 +1,16 @@
 //! `#S3Server{ users: #{ key: 'secret' } }`: any store, served to clients of S3.
 
+use crate::world::bucket_pages::BucketPages;
 use runnel_http::{Handler, Served, ServerOptions};
+use runnel_observe::AdminPage;
 use runnel_s3::{S3Service, S3ServiceOptions, S3User};
 use runnel_store::{
-    Error, Kind, Result, Setting, SettingKind, SettingTable, SettingValue, Store, Value, Wanted,
+    Changes, Error, Kind, Reference, Result, Setting, SettingKind, SettingTable, SettingValue,
+    Store, Value, Wanted, Watchers,
 };
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The subject of messages.
 const SUBJECT: &str = "an S3Server";
@@ -106,22 +111,84 @@ impl Protocol {
         if !own.users.is_empty() || is_local {
             return Ok(());
         }
-        let message = "an S3Server without users is open to everybody, so it serves this machine \
-             alone: give it `users: #{ key: 'secret' }`, or no address";
+        let without = match options.advertise {
+            Some(_) => "neither an address nor `advertise:`",
+            None => "no address",
+        };
+        let message = format!(
+            "an S3Server without users is open to everybody, so it serves this machine alone: give \
+             it `users: #{{ key: 'secret' }}`, or {without}"
+        );
         Err(Error::new(Kind::Invalid, message))
     }
 
-    /// A store in this protocol.
+    /// A store in this protocol, and the service where that is S3.
     ///
     /// # Errors
     /// Those of [`S3Service::new`].
-    pub(crate) fn serve(&self, store: Rc<dyn Store>) -> Result<Served> {
+    pub(crate) fn serve(&self, store: Rc<dyn Store>) -> Result<(Served, Option<Rc<S3Service>>)> {
         match self {
-            Protocol::Verbs => Ok(store.into()),
+            Protocol::Verbs => Ok((store.into(), None)),
             Protocol::S3(options) => {
-                let service: Rc<dyn Handler> = S3Service::new(store, options.clone())?;
-                Ok(service.into())
+                let service = S3Service::new(store, options.clone())?;
+                let handler: Rc<dyn Handler> = service.clone();
+                Ok((handler.into(), Some(service)))
             }
         }
+    }
+}
+
+/// What a running S3 server has beside its requests: the page of the admin port, and who watches
+/// its objects.
+pub(crate) struct S3Side {
+    pages: Rc<BucketPages>,
+    /// Those of all workers of the server; absent after its end.
+    watchers: RefCell<Option<Arc<Watchers>>>,
+}
+
+/// The watchers of the running servers of this process, by where they listen.
+static WATCHERS: Mutex<Vec<(String, Weak<Watchers>)>> = Mutex::new(Vec::new());
+
+impl S3Side {
+    /// The side of a server that listens at a place.
+    pub(crate) fn of(service: &S3Service, place: &str) -> Self {
+        let mut all = WATCHERS.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(_, watchers)| watchers.strong_count() > 0);
+        let known = all.iter().find(|(known, _)| known == place);
+        let watchers = known.and_then(|(_, watchers)| watchers.upgrade()).unwrap_or_else(|| {
+            let made = Arc::new(Watchers::new());
+            all.push((place.to_string(), Arc::downgrade(&made)));
+            made
+        });
+        service.publish_to(&watchers);
+        let pages = Rc::new(BucketPages::new(service.inspector()));
+        S3Side { pages, watchers: RefCell::new(Some(watchers)) }
+    }
+
+    /// Takes over another service of the same server.
+    pub(crate) fn replace(&self, service: &S3Service) {
+        self.pages.show(service.inspector());
+        if let Some(watchers) = &*self.watchers.borrow() {
+            service.publish_to(watchers);
+        }
+    }
+
+    /// The page of the admin port.
+    pub(crate) fn page(&self, port: u16) -> AdminPage {
+        self.pages.page(port)
+    }
+
+    /// What clients change from now on.
+    pub(crate) fn changes(&self) -> Result<Changes> {
+        let watchers = self.watchers.borrow();
+        let watchers = watchers.as_ref().ok_or_else(|| {
+            Error::new(Kind::Unavailable, "the server has stopped, and tells of no changes")
+        })?;
+        Ok(watchers.watch(&Reference::from_path("")))
+    }
+
+    /// Ends the changes, once no other worker serves.
+    pub(crate) fn end(&self) {
+        self.watchers.take();
     }
 }

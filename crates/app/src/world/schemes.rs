@@ -114,6 +114,7 @@ impl Schemes {
                 Ok(self.search.define(options)?)
             }
             "search" => Ok(self.search.define_several(options, &stores)?),
+            "openAPI" => crate::world::documentation::make(sources),
             "searchFollowing" => self.search.follow(options, &stores),
             _ => crate::world::search_pages::make(kind, options, sources),
         }

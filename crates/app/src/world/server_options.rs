@@ -2,13 +2,13 @@
 //! row here.
 
 use crate::world::observing;
-use runnel_http::{Certificate, ServerOptions, TrustedProxy, UnixAddress};
+use runnel_http::{Certificate, ServerOptions, TrustedProxy, UnixAddress, check_announced};
 use runnel_observe::ObserveSettings;
 use runnel_store::{
     Error, Kind, Setting, SettingInfo, SettingKind, SettingList, SettingTable, SettingValue, Value,
     Wanted, unknown_setting,
 };
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 type Options = ServerOptions;
@@ -79,6 +79,16 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
             let mode = value.as_str().and_then(|text| u32::from_str_radix(text, 8).ok());
             let mode = mode.filter(|mode| *mode <= 0o777);
             socket(options).mode = mode.ok_or("an octal mode of a file such as '660'")?;
+            Ok(())
+        },
+    ),
+    Setting::custom(
+        "advertise",
+        "the name on the local network",
+        SettingKind::Text,
+        |options: &mut Options, value| {
+            let name = value.as_str().ok_or("a name such as 'defiant'")?;
+            options.advertise = Some(name.to_string());
             Ok(())
         },
     ),
@@ -263,6 +273,17 @@ pub(crate) fn read(record: &Value) -> Result<(ServerOptions, ObserveSettings), E
     if options.socket.as_ref().is_some_and(|socket| socket.path.as_os_str().is_empty()) {
         let message = "the option socketMode of a server belongs to a socket: name its path";
         return Err(Error::new(Kind::Invalid, message));
+    }
+    if let Some(name) = &options.advertise {
+        if options.socket.is_some() {
+            let message = "the option advertise of a server needs a port: leave out the socket";
+            return Err(Error::new(Kind::Invalid, message));
+        }
+        // Who wants to be found wants to be reached.
+        if !fields.iter().any(|(name, _)| name == "address") {
+            options.address.set_ip(Ipv4Addr::UNSPECIFIED.into());
+        }
+        check_announced(name, options.address)?;
     }
     Ok((options, settings))
 }

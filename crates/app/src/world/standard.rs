@@ -3,6 +3,7 @@
 //! that programs may use.
 
 use crate::process::reload;
+use crate::world::bucket_pages::{self, BucketTemplates};
 use runnel_http::{PageTemplate, ServerPages};
 use runnel_runtime::{standard_file, standard_names, standard_views};
 use runnel_store::{Content, Context, Memory, ReadOnly, Reference, Result, Store, Value};
@@ -46,7 +47,14 @@ async fn render_all() -> Result<()> {
         error: PageTemplate::parse(&error),
         listing: PageTemplate::parse(&listing),
     });
-    runnel_observe::set_dashboard(view("admin", &["design.css", "admin.js"]).await?);
+    let dashboard = view("admin", &["design.css", "admin.js"]).await?;
+    runnel_observe::set_dashboard(PageTemplate::parse(&dashboard));
+    let style = &["design.css"];
+    bucket_pages::set_templates(BucketTemplates {
+        buckets: PageTemplate::parse(&view("buckets", style).await?),
+        folder: PageTemplate::parse(&view("folder", style).await?),
+        object: PageTemplate::parse(&view("object", style).await?),
+    });
     let fault = view("fault", &["design.css", "watch.js"]).await?;
     reload::set_page(PageTemplate::parse(&fault));
     Ok(())

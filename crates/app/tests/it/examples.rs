@@ -20,7 +20,7 @@ struct Serving {
     body: &'static str,
 }
 
-const SERVING: [Serving; 8] = [
+const SERVING: [Serving; 9] = [
     Serving { name: "hello-server", arguments: &[], target: "/hi", body: "Hello World!" },
     Serving { name: "hello-scheme", arguments: &[], target: "/hi/Ada", body: "Hello Ada!" },
     Serving { name: "files", arguments: &["FOLDER"], target: "/note.txt", body: "a note" },
@@ -40,13 +40,16 @@ const SERVING: [Serving; 8] = [
     },
     Serving { name: "requests", arguments: &[], target: "/greet?name=Grace", body: "Hello Grace!" },
     Serving { name: "tasks", arguments: &["sqlite:FOLDER/t.db"], target: "/tasks", body: "[]" },
+    Serving { name: "todos", arguments: &["sqlite:FOLDER/t.db"], target: "/todos", body: "[]" },
 ];
 
 /// Tested where their ports can be changed, `seed_server.rs`, `machines.rs` and `http_cases.rs`,
 /// where figures are read, `database.rs`, where searches are compared, `search.rs`, where people
 /// search, `search_page.rs`, where windows open, `windows.rs`, and
-/// where several browsers show a page, `live_pages.rs`.
-const ELSEWHERE: [&str; 19] = [
+/// where several browsers show a page, `live_pages.rs`, where an API calls a slow server,
+/// `leaderboards.rs` and `leaderboards_upstream.rs`, where files are sent, `uploads.rs`, and where others
+/// judge, `judges.rs`.
+const ELSEWHERE: [&str; 25] = [
     "7guis-cells",
     "7guis-circle",
     "7guis-counter",
@@ -54,18 +57,24 @@ const ELSEWHERE: [&str; 19] = [
     "7guis-flight",
     "7guis-temperature",
     "7guis-timer",
+    "blog",
     "board",
     "books",
     "catalogue",
     "chat",
+    "conduit",
     "http-fixture",
     "insert",
     "insert-columns",
+    "leaderboards",
+    "leaderboards-data",
     "library",
     "memory-server",
+    "profiles",
     "search",
     "shared-tasks",
     "tweet",
+    "uploads",
 ];
 
 fn names() -> BTreeSet<String> {

@@ -1,16 +1,19 @@
-//! The programs of `tests/programs` before judges that others wrote: RealWorld's collection of requests,
-//! Todo-Backend's specification and TechEmpower's rules, where these lie beside the project.
+//! Programs before judges that others wrote: RealWorld's collection of requests, Todo-Backend's specification
+//! and TechEmpower's rules, where these lie beside the project.
 
 use crate::support::http::send;
 use crate::support::{Folder, Process, free_port, run, runnel, skip};
+use runnel_scratch::{Server, Service};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PROGRAMS: [&str; 3] = ["realworld.st", "techempower.st", "todo-backend.st"];
-
-fn programs() -> PathBuf {
+pub(crate) fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs")
+}
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
 /// A program that a judge asks, on a fresh database.
@@ -21,13 +24,22 @@ struct Judged {
 }
 
 impl Judged {
-    fn start(program: &str) -> Judged {
+    /// An example, on a port of the command.
+    fn start(name: &str) -> Judged {
         let folder = Folder::new();
-        let port = free_port();
         let database = format!("sqlite:{}", folder.path("judged.db").display());
+        Judged::start_on(folder, name, &database)
+    }
+
+    fn start_on(folder: Folder, name: &str, database: &str) -> Judged {
+        let port = free_port();
         let mut command = runnel();
-        command.arg(programs().join(program)).arg(database).arg(port.to_string());
-        let mut process = Process::start(&mut command);
+        command.args(["--port", &port.to_string()]).arg(program(name)).arg(database);
+        Judged::run(&mut command, folder, port)
+    }
+
+    fn run(command: &mut Command, folder: Folder, port: u16) -> Judged {
+        let mut process = Process::start(command);
         process.listens(port);
         Judged { process, port, folder }
     }
@@ -54,7 +66,7 @@ impl Judged {
 }
 
 /// A file of a judge, which lies outside of the project.
-fn judge(name: &str) -> Option<PathBuf> {
+pub(crate) fn judge(name: &str) -> Option<PathBuf> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/judges").join(name);
     if !file.exists() {
         runnel_scratch::list_as_left_out(&format!("the judge {name} is not beside the project"));
@@ -77,9 +89,20 @@ fn packages() -> Option<PathBuf> {
 
 #[test]
 fn realworld_passes_every_assertion_of_its_collection() {
-    let Some(script) = judge("realworld/run.sh") else { return };
-    let Some(packages) = packages() else { return };
-    let judged = Judged::start("realworld.st");
+    let judged = Judged::start("examples/conduit.st");
+    assert_realworld(judged);
+}
+
+#[test]
+fn realworld_passes_on_postgres() {
+    let Some(server) = Server::for_test(Service::Postgres) else { return };
+    let judged = Judged::start_on(Folder::new(), "examples/conduit.st", &server.url());
+    assert_realworld(judged);
+}
+
+fn assert_realworld(judged: Judged) {
+    let Some(script) = judge("realworld/run.sh") else { return judged.end() };
+    let Some(packages) = packages() else { return judged.end() };
     let report = judged.folder.path("report.json");
     let mut command = Command::new("sh");
     command
@@ -101,7 +124,7 @@ fn realworld_passes_every_assertion_of_its_collection() {
 fn todo_backend_passes_its_specification() {
     let Some(script) = judge("todo-backend/run.cjs") else { return };
     let Some(packages) = packages() else { return };
-    let judged = Judged::start("todo-backend.st");
+    let judged = Judged::start("examples/todos.st");
     let mut command = Command::new(packages.join(".bin/mocha"));
     command
         .arg(script)
@@ -125,7 +148,11 @@ fn techempower_finds_its_rules_kept() {
     if Command::new("python3").arg("--version").output().is_err() {
         return skip("no python3 is installed");
     }
-    let judged = Judged::start("techempower.st");
+    let (folder, port) = (Folder::new(), free_port());
+    let database = format!("sqlite:{}", folder.path("judged.db").display());
+    let mut command = runnel();
+    command.arg(program("tests/programs/techempower.st")).arg(database).arg(port.to_string());
+    let judged = Judged::run(&mut command, folder, port);
     let outcome = run(Command::new("python3").arg(script).arg(judged.address("")));
     assert_eq!(outcome.out.lines().last(), Some("53 passed, 0 failed"), "{}", outcome.out);
     assert_eq!(outcome.status, 0, "{}", outcome.err);
@@ -135,14 +162,20 @@ fn techempower_finds_its_rules_kept() {
 #[test]
 fn the_programs_are_formatted_and_without_warnings() {
     for command in [&["check"][..], &["fmt", "--check"]] {
-        let outcome = run(runnel().args(command).args(PROGRAMS.map(|name| programs().join(name))));
+        let names = [
+            "tests/programs/api.st",
+            "tests/programs/techempower.st",
+            "examples/conduit.st",
+            "examples/todos.st",
+        ];
+        let outcome = run(runnel().args(command).args(names.map(program)));
         assert_eq!((outcome.status, outcome.out, outcome.err), (0, String::new(), String::new()));
     }
 }
 
 #[test]
 fn realworld_says_why_it_refuses() {
-    let judged = Judged::start("realworld.st");
+    let judged = Judged::start("examples/conduit.st");
     let user = |name: &str| json!({ "username": name, "email": format!("{name}@a.example"), "password": "x" });
     let register = |user: Value| judged.asks("", "POST", "/api/users", &json!({ "user": user }));
     let token = |reply: (u16, Value)| reply.1["user"]["token"].as_str().unwrap().to_string();
@@ -180,13 +213,13 @@ fn realworld_says_why_it_refuses() {
     twin["email"] = json!("twin@a.example");
     let (status, answer) = register(twin);
     let taken = json!(["has already been taken"]);
-    assert_eq!((status, &answer["errors"]["username"]), (422, &taken), "{answer}");
+    assert_eq!((status, &answer["errors"]["username"]), (409, &taken), "{answer}");
     judged.end();
 }
 
 #[test]
 fn todo_backend_refuses_fields_of_other_types() {
-    let judged = Judged::start("todo-backend.st");
+    let judged = Judged::start("examples/todos.st");
     for wrong in [json!({}), json!({ "title": 3 }), json!({ "title": "a", "id": 7 }), json!([])] {
         assert_eq!(judged.asks("", "POST", "/todos", &wrong).0, 422, "{wrong}");
     }

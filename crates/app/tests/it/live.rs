@@ -6,10 +6,10 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 /// A client of a WebSocket that knows short frames only.
-struct Client(TcpStream);
+pub(crate) struct Client(TcpStream);
 
 impl Client {
-    fn open(port: u16, target: &str) -> Client {
+    pub(crate) fn open(port: u16, target: &str) -> Client {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let head = format!(
@@ -37,12 +37,12 @@ impl Client {
         self.0.write_all(&[&head, payload].concat()).unwrap();
     }
 
-    fn say(&mut self, text: &str) {
+    pub(crate) fn say(&mut self, text: &str) {
         self.send(1, text.as_bytes());
     }
 
     /// The operation and the payload of the next frame.
-    fn next(&mut self) -> (u8, Vec<u8>) {
+    pub(crate) fn next(&mut self) -> (u8, Vec<u8>) {
         let mut head = [0; 2];
         self.0.read_exact(&mut head).unwrap();
         assert!(head[1] < 126, "a long frame");
@@ -51,7 +51,7 @@ impl Client {
         (head[0] & 0x0f, payload)
     }
 
-    fn hears(&mut self, text: &str) {
+    pub(crate) fn hears(&mut self, text: &str) {
         let (operation, payload) = self.next();
         assert_eq!((operation, String::from_utf8(payload).unwrap()), (1, text.to_string()));
     }

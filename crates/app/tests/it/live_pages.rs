@@ -4,7 +4,6 @@ use crate::support::browser::Browser;
 use crate::support::relay::Relay;
 use crate::support::{self, Folder, Process, eventually_or, free_port, http, runnel};
 use serde_json::{Value, json};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A page with a live text, a counter, a field, a list and a form. What a test puts at `/name` the
@@ -389,23 +388,6 @@ fn the_page_works_without_javascript() {
     assert_eq!(browser.get("/url"), page.address());
 }
 
-/// The serious problems that axe-core finds on the page; none where it is not installed.
-fn problems(browser: &Browser) -> Option<Value> {
-    let home = std::env::var_os("HOME")?;
-    let file = Path::new(&home).join(".cache/runnel/node/node_modules/axe-core/axe.min.js");
-    let axe = std::fs::read_to_string(file).ok()?;
-    browser.script(&axe);
-    let found = browser.post(
-        "/execute/async",
-        &json!({ "args": [], "script":
-            "const done = arguments[0];
-             axe.run().then(({ violations }) => done(violations
-               .filter(({ impact }) => /serious|critical/.test(impact))
-               .map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])));" }),
-    );
-    Some(found)
-}
-
 /// Serves an example with these arguments.
 fn example(name: &str, arguments: &[&str]) -> (Process, String) {
     let port = free_port();
@@ -418,7 +400,7 @@ fn example(name: &str, arguments: &[&str]) -> (Process, String) {
 
 /// Nothing serious, where axe-core is installed.
 fn is_accessible(browser: &Browser, page: &str) {
-    match problems(browser) {
+    match browser.problems() {
         Some(found) => assert_eq!(found, json!([]), "{page}"),
         None => support::skip("axe-core is not installed"),
     }

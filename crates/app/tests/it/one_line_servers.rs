@@ -39,6 +39,30 @@ fn a_folder_is_served_as_a_web_site() {
 }
 
 #[test]
+fn a_database_is_served_as_s3() {
+    let folder = Folder::new();
+    for start_number in 0..2 {
+        let (process, port) = start(&folder, &["s3", "sqlite:data.db", "--workers=2"], &[]);
+        process.err_shows("everybody on this machine may read and write");
+        if start_number == 0 {
+            assert_eq!(ask(port, "PUT", "/photos", "").status, 200);
+            assert_eq!(ask(port, "PUT", "/photos/a/tom.txt", "purr").status, 200);
+        }
+        assert_eq!(ask(port, "GET", "/photos/a/tom.txt", "").text(), "purr");
+        assert!(
+            ask(port, "GET", "/photos?list-type=2", "").text().contains("<Key>a/tom.txt</Key>")
+        );
+        process.signal("TERM");
+        assert_eq!(process.outcome().status, 0);
+    }
+    // The same file as JSON shows nothing of it.
+    let (_process, port) = start(&folder, &["data.db"], &[]);
+    assert_eq!(ask(port, "GET", "/", "").text(), "[]");
+    assert_eq!(ask(port, "GET", "/objects", "").status, 405);
+    assert_eq!(ask(port, "PUT", "/objects/photos", "{\"key\":\"x\"}").status, 405);
+}
+
+#[test]
 fn the_tables_of_a_database_are_served() {
     let folder = Folder::new();
     let mut make = runnel();

@@ -37,5 +37,5 @@ fn a_program_without_paths_is_said_to_have_none() {
     let path = folder.write("none.st", "3 + 4.").display().to_string();
     let outcome = runnel_with(&["routes", &path]);
     assert_eq!((outcome.status, outcome.out.as_str()), (0, ""));
-    assert!(outcome.err.contains("no scheme with property paths"));
+    assert!(outcome.err.contains("no scheme with property paths, and no table"));
 }

@@ -1,9 +1,11 @@
-//! A server of S3 over files that is killed while clients put, copy and complete: no half object, nothing
-//! lost that was acknowledged, and uploads in parts go on.
+//! A server of S3 over files or a database that is killed while clients put, copy, complete and abort: no
+//! half object, nothing lost that was acknowledged, uploads in parts go on, and no parts are left of
+//! those that ended.
 
 use crate::support::http::send;
-use crate::support::{self, Folder, Process, free_port, runnel};
+use crate::support::{self, Folder, Process, free_port, run, runnel};
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -121,6 +123,38 @@ impl Clients {
         }
     }
 
+    /// Begins an upload with a part. Answers the address of the upload.
+    fn begin_upload(&self, path: &str, part: &[u8]) -> Option<String> {
+        let answer = self.ask("POST", &format!("{path}?uploads"), &[], b"")?;
+        let id = answer.split("<UploadId>").nth(1)?.split('<').next()?.to_string();
+        let upload = format!("{path}?uploadId={id}");
+        self.ask("PUT", &format!("{upload}&partNumber=1"), &[], part)?;
+        Some(upload)
+    }
+
+    /// Aborts uploads, and deletes buckets with uploads.
+    fn abort(&self) {
+        let part = vec![b'a'; 200_000];
+        for n in 0.. {
+            let Some(upload) = self.until(|| self.begin_upload("/box/aborted", &part)) else {
+                return;
+            };
+            let Some(done) = self.until(|| self.ask("DELETE", &upload, &[], b"")) else { return };
+            // One that was aborted while its answer was lost is gone.
+            assert!(done.starts_with("204") || done.contains("NoSuchUpload"), "{done}");
+            let bucket = format!("/gone{}", n % 3);
+            let made = || self.ask("PUT", &bucket, &[], b"");
+            let (Some(_), Some(_)) = (
+                self.until(made),
+                self.until(|| self.begin_upload(&format!("{bucket}/key"), &part)),
+            ) else {
+                return;
+            };
+            let Some(done) = self.until(|| self.ask("DELETE", &bucket, &[], b"")) else { return };
+            assert!(done.starts_with("204") || done.contains("NoSuchBucket"), "{done}");
+        }
+    }
+
     /// Tries again until it answers something, or the test is over.
     fn until<T>(&self, attempt: impl Fn() -> Option<T>) -> Option<T> {
         while !self.is_over() {
@@ -132,11 +166,20 @@ impl Clients {
     }
 }
 
-/// Serves a folder, open to this machine.
+/// A server of a folder, open to this machine.
+const FILES: &str = "#-serve:<int>port folder:<string>folder
+#S3Server{ port: port } → ref:file:{folder}/ asScheme.
+";
+
+/// The same of a database in the folder.
+const DATABASE: &str = "#-serve:<int>port folder:<string>folder
+#S3Server{ port: port } → (ref:sqlite:{folder}/objects.db keyValueStore: 'objects').
+";
+
 fn serve(folder: &Folder, port: u16) -> Process {
     let mut command = runnel();
     command.arg(folder.path("serve.st")).arg(port.to_string());
-    command.arg(format!("file:{}/", folder.path("data").display()));
+    command.arg(folder.path("data").display().to_string());
     let mut process = Process::start(&mut command);
     process.listens(port);
     process
@@ -170,16 +213,65 @@ fn check(clients: &Clients) -> usize {
     whole
 }
 
+/// The paths of the files below a folder, relative to it. Those that are being written are hidden.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries.filter_map(Result::ok) {
+        let name = PathBuf::from(entry.file_name());
+        if entry.path().is_dir() {
+            found.extend(files(&entry.path()).into_iter().map(|path| name.join(path)));
+        } else if !name.to_string_lossy().starts_with(".runnel-") {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// The paths of what the server keeps beside the objects: files, or keys of a database.
+fn inner_paths(folder: &Folder) -> Vec<PathBuf> {
+    let database = folder.path("data/objects.db");
+    if !database.exists() {
+        return files(&folder.path("data/.runnel-s3"));
+    }
+    let select = "select substr(key, 12) as name from objects where key like ''.runnel-s3/%''";
+    let program = format!("(ref:sqlite:{} run: '{select}') collect: 'name'", database.display());
+    let outcome = run(runnel().args(["-e", &program]));
+    assert_eq!(outcome.status, 0, "{}", outcome.err);
+    let names = outcome.out.trim().trim_start_matches('[').trim_end_matches(']').to_string();
+    names.split(',').filter(|name| !name.is_empty()).map(PathBuf::from).collect()
+}
+
+/// Waits until no part is left of an upload that ended.
+fn check_parts(folder: &Folder) {
+    let orphans = || {
+        let (of_uploads, mut others): (Vec<_>, Vec<_>) =
+            inner_paths(folder).into_iter().partition(|path| path.starts_with("uploads"));
+        let living: Vec<_> = of_uploads.iter().filter_map(|path| path.file_name()).collect();
+        others.retain(|path| path.starts_with("parts") || path.starts_with("data"));
+        others.retain(|path| !path.iter().any(|name| living.contains(&name)));
+        others
+    };
+    assert!(inner_paths(folder).iter().any(|path| path.starts_with("buckets")));
+    support::eventually_or(|| orphans().is_empty(), || format!("{:?} are left", orphans()));
+}
+
 #[test]
 fn a_server_that_is_killed_loses_nothing() {
+    kill_again_and_again(FILES);
+}
+
+#[test]
+fn a_server_of_a_database_that_is_killed_loses_nothing() {
+    kill_again_and_again(DATABASE);
+}
+
+fn kill_again_and_again(program: &str) {
     let kills: usize =
         std::env::var("RUNNEL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
     let folder = Folder::new();
     std::fs::create_dir(folder.path("data")).unwrap();
-    folder.write(
-        "serve.st",
-        "#-serve:<int>port store:<ref>store\n#S3Server{ port: port } → store asScheme.\n",
-    );
+    folder.write("serve.st", program);
     let clients = Arc::<Clients>::default();
     let port = free_port();
     clients.port.store(port, Ordering::Relaxed);
@@ -189,8 +281,8 @@ fn a_server_that_is_killed_loses_nothing() {
         let clients = clients.clone();
         std::thread::spawn(move || act(&clients))
     };
-    let threads: [JoinHandle<()>; 3] =
-        [start(Clients::put), start(Clients::copy), start(Clients::upload)];
+    let threads: [JoinHandle<()>; 4] =
+        [start(Clients::put), start(Clients::copy), start(Clients::upload), start(Clients::abort)];
     let mut whole = 0;
     for kill in 0..kills {
         std::thread::sleep(Duration::from_millis(300 + kill as u64 * 137 % 500));
@@ -211,5 +303,11 @@ fn a_server_that_is_killed_loses_nothing() {
     assert_eq!(listing.matches("<Key>").count(), listing.matches("<Size>").count());
     let keys = listing.split("<Key>").skip(1).map(|rest| rest.split('<').next().unwrap_or(""));
     assert!(keys.clone().all(|key| key.len() <= 3), "{:?}", keys.collect::<Vec<_>>());
+    // What kills have left is removed with the first request to the next process.
+    process.signal("KILL");
+    process.end();
+    let _process = serve(&folder, port);
+    assert_eq!(send(port, "GET", "/box", &[], b"").unwrap().status, 200);
+    check_parts(&folder);
     support::note(&format!("| {kills} kills | {sent} puts | {uploads} uploads | {whole} keys |"));
 }

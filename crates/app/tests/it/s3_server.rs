@@ -6,6 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// A server of a database: its key-value store `objects`.
+const DATABASE: &str = "#-serve:<int>port database:<ref>database
+users ← #{ mainkey: 'mainsecret', reader: #{ secret: 'readsecret', may: [ 'read' ] } }.
+#S3Server{ port: port, users: users } → (database keyValueStore: 'objects').
+";
+
 /// A server of a store that the command line names.
 const PROGRAM: &str = "#-serve:<int>port store:<ref>store
 users ← #{ mainkey: 'mainsecret', reader: #{ secret: 'readsecret', may: [ 'read' ] } }.
@@ -22,7 +28,8 @@ impl S3 {
     /// Serves a store, such as `file:data/`, which is made in a folder of its own.
     fn start(store: &str) -> S3 {
         let folder = Folder::new();
-        folder.write("serve.st", PROGRAM);
+        let is_database = store.starts_with("sqlite:") || store.starts_with("postgres:");
+        folder.write("serve.st", if is_database { DATABASE } else { PROGRAM });
         std::fs::create_dir(folder.path("data")).unwrap();
         let port = free_port();
         let mut process = S3::run(&folder, port, store);
@@ -32,7 +39,7 @@ impl S3 {
 
     fn run(folder: &Folder, port: u16, store: &str) -> Process {
         let store = match store.split_once(':') {
-            Some((scheme, path)) if !path.is_empty() => {
+            Some((scheme, path)) if !path.is_empty() && !path.starts_with('/') => {
                 format!("{scheme}:{}", folder.path(path).display())
             }
             _ => store.to_string(),
@@ -68,7 +75,7 @@ impl S3 {
 }
 
 /// Python with the clients of S3, which `.ci/run` installs.
-fn python() -> Option<PathBuf> {
+pub(crate) fn python() -> Option<PathBuf> {
     let home = std::env::var_os("HOME")?;
     let python = Path::new(&home).join(".cache/runnel/s3/bin/python");
     if !python.exists() {
@@ -111,6 +118,15 @@ fn judged(
 fn the_clients_that_people_use_work_over_files() {
     let (Some(python), Some(script)) = (python(), judge("clients.py")) else { return };
     let server = S3::start("file:data");
+    let report = judged(&python, &script, &server, &[], None);
+    assert!(report.trim_end().ends_with("passed, 0 failed"), "{report}{}", server.process.err());
+    assert!(!report.contains("absent"), "{report}");
+}
+
+#[test]
+fn the_clients_that_people_use_work_over_sqlite() {
+    let (Some(python), Some(script)) = (python(), judge("clients.py")) else { return };
+    let server = S3::start("sqlite:data/objects.db");
     let report = judged(&python, &script, &server, &[], None);
     assert!(report.trim_end().ends_with("passed, 0 failed"), "{report}{}", server.process.err());
     assert!(!report.contains("absent"), "{report}");

@@ -11,7 +11,7 @@ use async_nats::connection::State;
 use async_nats::jetstream::kv::{Entry, Operation};
 use futures_util::StreamExt;
 use futures_util::stream::{self, Stream};
-use runnel_store::{Change, ChangeKind, Changes, Error, Kind, Reference, Result};
+use runnel_store::{Change, Changes, Error, Kind, Reference, Result};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
@@ -76,7 +76,7 @@ pub(super) async fn keys(
         Some(match entry.operation {
             Operation::Put => {
                 let content = Some(bucket::content(entry, None));
-                Change { kind: ChangeKind::Changed, reference, content }
+                Change { content, ..Change::changed(reference) }
             }
             _ => Change::deleted(reference),
         })

@@ -16,7 +16,7 @@ const MARKS: [&str; 3] = ["required", "readonly", "unique"];
 /// Numbers whose neighbours are different numbers: 2^53.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Types that are no class and whose values are plain.
-const PLAIN: [&str; 27] = [
+const PLAIN: [&str; 28] = [
     "int",
     "integer",
     "long",
@@ -43,6 +43,7 @@ const PLAIN: [&str; 27] = [
     "data",
     "nsdata",
     "file",
+    "image",
     "any",
 ];
 
@@ -62,7 +63,7 @@ fn measure(name: &str) -> Measure {
         "float" | "double" | "number" => Measure::Number,
         "decimal" | "nsdecimalnumber" => Measure::Decimal,
         "string" | "text" | "nsstring" | "email" | "url" | "bytes" | "data" | "nsdata" | "file"
-        | "array" => Measure::Length,
+        | "image" | "array" => Measure::Length,
         _ => Measure::Nothing,
     }
 }

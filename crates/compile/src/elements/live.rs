@@ -36,6 +36,9 @@ impl Generator<'_> {
             let tag = if plain { format!(",{}", quoted(tag)) } else { String::new() };
             self.live_call("endAttributes", &tag, place);
         }
+        if is_inline_code(literal) {
+            self.live_call("nonce", "", place);
+        }
         self.markup.push('>');
         if html::is_void(tag) {
             return;
@@ -161,6 +164,17 @@ fn is_constant(value: &Expression) -> bool {
 fn attribute<'a>(literal: &ElementLiteral<'a>, name: &str) -> Option<&'a str> {
     let pair = literal.pairs.iter().find(|pair| constant(&pair.key) == Some(name))?;
     constant(&pair.value)
+}
+
+/// Whether an element is code in the page itself, which a content security policy only allows with the
+/// nonce of the answer.
+fn is_inline_code(literal: &ElementLiteral<'_>) -> bool {
+    let is_inline = match literal.tag.text.as_str() {
+        "style" => true,
+        "script" => !gives(literal, "src"),
+        _ => false,
+    };
+    is_inline && !gives(literal, "nonce")
 }
 
 fn gives(literal: &ElementLiteral<'_>, name: &str) -> bool {

@@ -43,7 +43,7 @@ pub(super) fn is_chosen(program: &Program) -> bool {
 }
 
 /// Whether a handler writes the header `Content-Type`.
-fn sets_type(body: &Block) -> bool {
+pub(super) fn sets_type(body: &Block) -> bool {
     let mut sets = false;
     crate::walk::walk_deep(&body.statements, &mut |expression| {
         if let ExpressionKind::Assign { target, .. } = &expression.kind

@@ -26,9 +26,16 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of_handler(path: &PropertyPath) -> Self {
-        let mut names = Names::default();
-        names.request.extend(["newValue".to_owned(), "theRef".to_owned()]);
+    /// What each handler sees.
+    pub(super) fn of_request() -> Self {
+        let request: BTreeSet<String> =
+            ["newValue".to_owned(), "theRef".to_owned()].into_iter().collect();
+        Names { all: request.clone(), request, ..Names::default() }
+    }
+
+    /// These names below a path.
+    pub(super) fn with_path(&self, path: &PropertyPath) -> Self {
+        let mut names = self.clone();
         for segment in &path.segments {
             match segment {
                 Segment::Parameter(parameter) => {
@@ -41,6 +48,8 @@ impl Names {
                 Segment::Literal(_) | Segment::Rest(None) => {}
             }
         }
+        let parameters = path.parameters.iter().chain(path.declared_parameters());
+        names.request.extend(parameters.map(|parameter| parameter.name.text.clone()));
         names.all.extend(names.request.iter().cloned());
         names
     }

@@ -1,3 +1,4 @@
 //! Integration tests of the compiler, in one binary.
 
+mod declared_answers;
 mod properties;

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{Condition, EntityTag, Error};
 use std::time::{Duration, SystemTime};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// The suffix of the strong tag of content when it is compressed: other bytes, another tag. It is
 /// removed from tags in conditions.
@@ -159,6 +160,11 @@ fn of_content(tag: EntityTag) -> EntityTag {
         Some(text) => EntityTag { text: text.into(), weak: tag.weak },
         None => tag,
     }
+}
+
+/// The strong tag of bytes.
+pub(crate) fn tag_of_bytes(bytes: &[u8]) -> EntityTag {
+    EntityTag::strong(format!("{:032x}", xxh3_128(bytes)))
 }
 
 /// Whether a client has the compressed form: the 304 then carries the compressed form's tag.

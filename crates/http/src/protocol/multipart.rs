@@ -1,17 +1,17 @@
-//! `multipart/form-data` in memory (RFC 7578, RFC 2046 section 5.1): fields and small files of a form.
+//! `multipart/form-data` (RFC 7578, RFC 2046 section 5.1): boundaries, and forms in memory.
+
+pub(crate) mod decoder;
+mod limits;
+mod part_head;
 
 use bytes::Bytes;
-use memchr::memmem;
-use runnel_store::{Error, Kind, Result, Value};
+use decoder::{DecoderStep, MultipartDecoder};
+use limits::{LARGEST_FIELD, LONGEST_BOUNDARY, malformed, too_large};
+use part_head::Parameters;
+use runnel_store::{PartHead, Result, Value};
 
-/// The most parts of a form.
-pub(crate) const MOST_PARTS: usize = 256;
-/// The largest field, in bytes.
-pub(crate) const LARGEST_FIELD: usize = 1024 * 1024;
-/// The largest header section of a part, in bytes.
-const LARGEST_HEAD: usize = 8 * 1024;
-/// The longest boundary, in bytes (RFC 2046 section 5.1.1).
-const LONGEST_BOUNDARY: usize = 70;
+/// The media type of a file that names none.
+const OCTETS: &str = "application/octet-stream";
 
 /// A field or a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,14 +19,6 @@ pub(crate) struct FormPart {
     pub(crate) name: String,
     /// Text for a field; a record of `name`, `mediaType` and `data` for a file.
     pub(crate) value: Value,
-}
-
-fn malformed(what: &str) -> Error {
-    Error::new(Kind::Invalid, format!("the form is malformed: {what}"))
-}
-
-fn too_large(what: String) -> Error {
-    Error::new(Kind::TooLarge, what)
 }
 
 /// The boundary of a `multipart/form-data` content type.
@@ -49,71 +41,39 @@ fn is_boundary(text: &str) -> bool {
 
 /// The parts of a body, in order. An empty file input is left out.
 pub(crate) fn parse(body: &Bytes, boundary: &str) -> Result<Vec<FormPart>> {
-    let delimiter = format!("\r\n--{boundary}");
-    let finder = memmem::Finder::new(&delimiter);
-    // At the start of the body the first delimiter has no line break before it.
-    let mut at = match body.strip_prefix(&delimiter.as_bytes()[2..]) {
-        Some(_) => delimiter.len() - 2,
-        None => finder.find(body).ok_or_else(|| malformed("it has no boundary"))? + delimiter.len(),
-    };
+    let mut decoder = MultipartDecoder::new(boundary);
+    decoder.feed(body.clone());
     let mut parts = Vec::new();
-    for _ in 0..=MOST_PARTS {
-        let rest = body.get(at..).unwrap_or_default();
-        if rest.starts_with(b"--") {
+    let mut open: Option<(PartHead, Bytes)> = None;
+    loop {
+        let complete = match decoder.step()? {
+            DecoderStep::More => return Err(decoder.unfinished()),
+            // The whole body is here, so the data of a part is in one piece.
+            DecoderStep::Data(all) => {
+                if let Some((_, data)) = &mut open {
+                    *data = all;
+                }
+                continue;
+            }
+            DecoderStep::Head(head) => open.replace((head, Bytes::new())),
+            DecoderStep::End => open.take(),
+        };
+        let is_last = open.is_none();
+        if let Some((head, data)) = complete {
+            parts.extend(form_part(head, data)?);
+        }
+        if is_last {
             return Ok(parts);
         }
-        let blank = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        if rest.get(blank..blank + 2) != Some(b"\r\n") {
-            return Err(malformed("a boundary is not the end of its line"));
-        }
-        let start = at + blank;
-        let end = finder.find(body.get(start..).unwrap_or_default());
-        let end = start + end.ok_or_else(|| malformed("it ends within a part"))?;
-        // A part without headers starts with the empty line.
-        let part = body.slice((start + 2).min(end)..end);
-        parts.extend(read_part(&part)?);
-        at = end + delimiter.len();
     }
-    Err(too_large(format!("a form has at most {MOST_PARTS} parts")))
 }
 
-fn read_part(part: &Bytes) -> Result<Option<FormPart>> {
-    let head = memmem::find(part, b"\r\n\r\n");
-    let head = head.ok_or_else(|| malformed("a part has no header section"))?;
-    if head > LARGEST_HEAD {
-        return Err(too_large(format!("the headers of a part have at most {LARGEST_HEAD} bytes")));
-    }
-    let data = part.slice(head + 4..);
-    let head = std::str::from_utf8(&part[..head]);
-    let head = head.map_err(|_| malformed("the headers of a part are not UTF-8"))?;
-    let (mut disposition, mut media_type) = (None, None);
-    for line in head.split("\r\n") {
-        let (name, value) =
-            line.split_once(':').ok_or_else(|| malformed("a header has no colon"))?;
-        if name.eq_ignore_ascii_case("content-disposition") {
-            disposition = Some(value);
-        } else if name.eq_ignore_ascii_case("content-type") {
-            media_type = Some(value.trim());
-        }
-    }
-    let disposition = disposition.ok_or_else(|| malformed("a part has no content disposition"))?;
-    let (kind, parameters) = disposition.split_once(';').unwrap_or((disposition, ""));
-    if !kind.trim().eq_ignore_ascii_case("form-data") {
-        return Err(malformed("a part is no form data"));
-    }
-    let (mut name, mut file) = (None, None);
-    for (key, value) in Parameters(parameters) {
-        if key.eq_ignore_ascii_case("name") {
-            name = Some(value);
-        } else if key.eq_ignore_ascii_case("filename") {
-            file = Some(value);
-        }
-    }
-    let name = name.ok_or_else(|| malformed("a part has no name"))?;
-    let value = match file {
+/// A part that is complete; none for a file input without a file.
+fn form_part(head: PartHead, data: Bytes) -> Result<Option<FormPart>> {
+    let value = match head.file_name {
         Some(file) if file.is_empty() && data.is_empty() => return Ok(None),
         Some(file) => {
-            let media_type = media_type.unwrap_or("application/octet-stream").to_string();
+            let media_type = head.media_type.unwrap_or_else(|| OCTETS.to_string());
             Value::Record(vec![
                 ("name".to_string(), Value::Text(file)),
                 ("mediaType".to_string(), Value::Text(media_type)),
@@ -128,56 +88,16 @@ fn read_part(part: &Bytes) -> Result<Option<FormPart>> {
             Value::Text(text.map_err(|_| malformed("a field is not UTF-8"))?.to_string())
         }
     };
-    Ok(Some(FormPart { name, value }))
-}
-
-/// The parameters after a `;`: `name=value` or `name="value"`.
-struct Parameters<'a>(&'a str);
-
-impl Iterator for Parameters<'_> {
-    type Item = (String, String);
-
-    fn next(&mut self) -> Option<(String, String)> {
-        let text = self.0.trim_start_matches([' ', '\t', ';']);
-        let (name, rest) = text.split_once('=')?;
-        let Some(quoted) = rest.strip_prefix('"') else {
-            let (value, rest) = rest.split_once(';').unwrap_or((rest, ""));
-            self.0 = rest;
-            return Some((name.trim().to_string(), value.trim().to_string()));
-        };
-        let mut value = String::new();
-        let mut characters = quoted.char_indices();
-        while let Some((at, character)) = characters.next() {
-            match character {
-                '"' => {
-                    self.0 = &quoted[at + 1..];
-                    return Some((name.trim().to_string(), unescape(&value)));
-                }
-                // Other backslashes belong to the name, as browsers send them.
-                '\\' if quoted[at + 1..].starts_with('"') => {
-                    value.push('"');
-                    characters.next();
-                }
-                other => value.push(other),
-            }
-        }
-        // The closing quote is missing.
-        self.0 = "";
-        None
-    }
-}
-
-/// Decodes the three characters that browsers escape in names (HTML standard,
-/// "multipart/form-data").
-fn unescape(text: &str) -> String {
-    text.replace("%22", "\"").replace("%0D", "\r").replace("%0A", "\n")
+    Ok(Some(FormPart { name: head.field, value }))
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::limits::{LARGEST_HEAD, MOST_PARTS};
     use super::*;
     use proptest::prelude::*;
+    use runnel_store::Kind;
 
     fn parsed(text: &str) -> Result<Vec<FormPart>> {
         parse(&Bytes::copy_from_slice(text.as_bytes()), "x")

@@ -37,6 +37,34 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
     }
 }
 
+/// Whether the client prefers `text/html` to data; for equals the one that is named first counts,
+/// and data without a name.
+pub(crate) fn prefers_page(headers: &HeaderMap) -> bool {
+    let (mut page, mut data) = (Quality::default(), Quality::default());
+    let (mut first, mut named) = (None, false);
+    for (range, quality) in accepted(headers) {
+        match range.as_str() {
+            "text/html" => {
+                first = first.or(Some(true));
+                page.set(3, quality);
+            }
+            "application/json" | "text/csv" | "text/plain" => {
+                first = first.or(Some(false));
+                let best = if named { data.value.max(quality) } else { quality };
+                (data, named) = (Quality::exact(best), true);
+            }
+            "application/*" => data.set(2, quality),
+            "text/*" => page.set(2, quality),
+            "*/*" | "*" => {
+                page.set(1, quality);
+                data.set(1, quality);
+            }
+            _ => {}
+        }
+    }
+    page.value > data.value || page.value > 0.0 && page.value == data.value && first == Some(true)
+}
+
 /// The media ranges of `Accept` in lower case, each with its quality.
 pub(crate) fn accepted(headers: &HeaderMap) -> impl Iterator<Item = (String, f32)> {
     let lines = headers.get_all(header::ACCEPT).iter();
@@ -55,6 +83,11 @@ pub(crate) struct Quality {
 }
 
 impl Quality {
+    /// The quality of a type that is named.
+    fn exact(value: f32) -> Quality {
+        Quality { rank: 3, value }
+    }
+
     pub(crate) fn set(&mut self, rank: u8, value: f32) {
         if rank > self.rank {
             *self = Quality { rank, value };
@@ -101,6 +134,27 @@ mod tests {
             assert_eq!(accepted(accept), Some(expected), "{accept}");
         }
         assert_eq!(form(&HeaderMap::new()), Some(Form::Json));
+    }
+
+    #[test]
+    fn browsers_prefer_pages() {
+        for (accept, expected) in [
+            ("", false),
+            ("*/*", false),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", true),
+            ("text/html", true),
+            ("text/html, application/json", true),
+            ("application/json, text/html", false),
+            ("application/json, text/html;q=0.9", false),
+            ("text/html;q=0, */*", false),
+            ("text/html;q=0.5, text/csv", false),
+            ("text/html;q=0.5, text/csv;q=0.1, application/json;q=0.3", true),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, accept.parse().unwrap());
+            assert_eq!(prefers_page(&headers), expected, "{accept}");
+        }
+        assert!(!prefers_page(&HeaderMap::new()));
     }
 
     #[test]

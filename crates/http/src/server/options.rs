@@ -15,6 +15,9 @@ pub struct ServerOptions {
     pub address: SocketAddr,
     /// A Unix socket to listen on instead. Default none.
     pub socket: Option<UnixAddress>,
+    /// The name by which the server is announced on the local network, such as `defiant` for
+    /// `defiant.local`. Default none. Who serves announces it, by [`crate::announce`].
+    pub advertise: Option<String>,
     /// The certificate for TLS. Default none: plain HTTP.
     pub certificate: Option<Certificate>,
     /// Speak HTTP/2 with clients that choose it. Default on.
@@ -33,6 +36,7 @@ impl Default for ServerOptions {
         ServerOptions {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
             socket: None,
+            advertise: None,
             certificate: None,
             http2: true,
             limits: Limits::default(),

@@ -5,4 +5,6 @@ pub(crate) mod exchange;
 pub(crate) mod forwarded;
 pub(crate) mod head;
 pub(crate) mod origin;
+pub(crate) mod parts;
+pub(crate) mod path_locks;
 pub(crate) mod upload;

@@ -88,6 +88,10 @@ impl RequestService {
                 membership.belongs_to(exchange.peer);
             }
         }
+        if let Some(exchange) = Rc::get_mut(&mut exchange) {
+            let proxies = &self.limits.access.trusted_proxies;
+            exchange.is_secure = self.is_secure || forwarded::is_secure(proxies, &exchange.headers);
+        }
         let served = self.served.borrow().clone();
         let asked = match &served {
             Served::Store(_) => {
@@ -160,8 +164,7 @@ impl RequestService {
             let problem = problem.for_request(&exchange);
             return problem.respond(HeaderMap::new(), state).into();
         }
-        let proxies = &self.limits.access.trusted_proxies;
-        let is_secure = self.is_secure || forwarded::is_secure(proxies, &exchange.headers);
+        let is_secure = exchange.is_secure;
         let (limits, state) = (self.limits.clone(), state.clone());
         HandlerCycle { handler, limits, state, is_secure }.run(exchange, body)
     }
@@ -196,7 +199,7 @@ impl RequestService {
             state: state.clone(),
         };
         match task {
-            MethodTask::Trace => {
+            MethodTask::Refused => {
                 let verbs = cycle.verbs();
                 cycle.problem(Problem::not_allowed(verbs)).into()
             }
@@ -337,8 +340,9 @@ fn about_the_server(state: &Rc<ConnectionState>) -> Response<ResponseBody> {
 enum MethodTask {
     Bodiless(BodilessTask),
     Write(Verb),
-    /// Always refused: the response would show cookies to scripts.
-    Trace,
+    /// A known method that no reference has: a response to TRACE would show cookies to scripts, and
+    /// QUERY asks for a language of queries.
+    Refused,
 }
 
 /// A task that ignores the request body.
@@ -358,7 +362,8 @@ impl MethodTask {
             Method::PATCH => MethodTask::Write(Verb::Merge),
             Method::DELETE => MethodTask::Bodiless(BodilessTask::Delete),
             Method::OPTIONS => MethodTask::Bodiless(BodilessTask::Options),
-            Method::TRACE => MethodTask::Trace,
+            Method::TRACE => MethodTask::Refused,
+            ref method if method.as_str() == "QUERY" => MethodTask::Refused,
             _ => return Err(Problem::new(StatusCode::NOT_IMPLEMENTED)),
         })
     }

@@ -1,7 +1,7 @@
 //! Large files, which the system sends by itself where it can: their bytes, in whatever order they
 //! are asked for, readers that are slow or go away, and files that change on the way.
 
-use crate::helper::{Peer, get, run, soon, start};
+use crate::helper::{Peer, get, run, send, soon, start};
 use runnel_http::{ClientOptions, HttpServer, Limits, ServerOptions, UnixAddress, client, serve};
 use runnel_store::{Context, Disk, Reference};
 use std::path::PathBuf;
@@ -229,5 +229,23 @@ fn over_a_unix_socket() {
         let large = Reference::parse("//localhost/large.bin").with_scheme("http");
         let found = client.get(&large, &Context::default()).await.unwrap().unwrap();
         same(&soon("the file", found.read(4 << 20)).await.unwrap(), &numbers(LENGTH));
+    });
+}
+
+#[test]
+fn the_media_type_of_a_put_is_served() {
+    run(async {
+        let folder = Folder::new("typed");
+        let server = folder.serve().await;
+        let fields = "Content-Type: image/png\r\n";
+        assert_eq!(send(&server, "PUT", "/avatar", fields, "png").await.status, 201);
+        let got = get(&server, "/avatar").await;
+        assert_eq!((got.text(), got.header("content-type")), ("png", Some("image/png")));
+        let tag = format!("If-None-Match: {}\r\n", got.header("etag").unwrap());
+        assert_eq!(send(&server, "GET", "/avatar", &tag, "").await.status, 304);
+        // The name counts where it tells one.
+        assert_eq!(send(&server, "PUT", "/page.html", fields, "html").await.status, 201);
+        let got = get(&server, "/page.html").await;
+        assert_eq!(got.header("content-type"), Some("text/html"));
     });
 }

@@ -118,8 +118,8 @@ fn verbs_that_a_store_lacks_are_405() {
             _ => Answer::ok(Some(Content::text("x"))),
         });
         let server = start(Rc::new(store.only(Verbs::NONE.with(Verb::Get)))).await;
-        for (method, path) in [("PUT", "/"), ("POST", "/"), ("PATCH", "/"), ("GET", "/write-only")]
-        {
+        let methods = ["PUT", "POST", "PATCH", "QUERY"].map(|method| (method, "/"));
+        for (method, path) in methods.into_iter().chain([("GET", "/write-only")]) {
             let response = send(&server, method, path, "", "body").await;
             assert_eq!(response.status, 405, "{method}");
             assert_eq!(response.header("allow"), Some("OPTIONS, GET, HEAD"));

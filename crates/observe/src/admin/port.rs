@@ -2,6 +2,7 @@
 //! part of what a program serves.
 
 use crate::admin::dashboard;
+use crate::admin::pages;
 use crate::admin::readiness::Readiness;
 use crate::admin::token::AdminToken;
 use crate::metrics::exposition;
@@ -25,6 +26,10 @@ const TIME: Duration = Duration::from_secs(5);
 
 /// The challenge of a 401: browsers ask for a name and a password.
 const CHALLENGE: &str = "Basic realm=\"the admin port\", charset=\"UTF-8\"";
+
+/// The response to a page that an admin port without a token does not show.
+const NEEDS_TOKEN: &str = "403 Forbidden: this page shows what only users of the server may see, so \
+     the admin port needs a token: give the server an `adminToken:`\n";
 
 /// Serves the admin port, on an inherited socket if there is one.
 ///
@@ -121,14 +126,20 @@ impl Admin {
 
 /// The response to a request without the token.
 fn unauthorized(context: &Context) -> Answer<Option<Content>> {
-    if let Some(exchange) = &context.exchange {
-        exchange.set_status(401);
-        if let Err(error) = exchange.set_header("www-authenticate", CHALLENGE) {
-            return error.into();
-        }
+    if let Some(exchange) = &context.exchange
+        && let Err(error) = exchange.set_header("www-authenticate", CHALLENGE)
+    {
+        return error.into();
     }
     let text = "401 Unauthorized: send the token of the admin port as `Authorization: Bearer`, \
                 or as a password\n";
+    answer_status(context, 401, text)
+}
+
+fn answer_status(context: &Context, status: u16, text: &'static str) -> Answer<Option<Content>> {
+    if let Some(exchange) = &context.exchange {
+        exchange.set_status(status);
+    }
     Answer::ok(Some(Content::text(text).with_media_type("text/plain; charset=utf-8")))
 }
 
@@ -139,9 +150,14 @@ fn structure(value: &Value) -> Content {
 #[deny(clippy::missing_trait_methods)]
 impl Store for Admin {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let page = pages::find(&self.registry, reference.relative_path());
         if let Some(exchange) = &context.exchange {
-            let headers =
-                [("cache-control", "no-store"), ("content-security-policy", dashboard::POLICY)];
+            let policy = if page.is_some() { pages::POLICY } else { dashboard::POLICY };
+            let headers = [
+                ("cache-control", "no-store"),
+                ("content-security-policy", policy),
+                ("referrer-policy", "no-referrer"),
+            ];
             for (name, value) in headers {
                 if let Err(error) = exchange.set_header(name, value) {
                     return error.into();
@@ -152,11 +168,18 @@ impl Store for Admin {
             "/healthz" => Content::text("ok\n").with_media_type("text/plain; charset=utf-8"),
             "/readyz" => return self.ready(context),
             _ if !self.admits(context) => return unauthorized(context),
-            "/" => Content::text(dashboard::page()).with_media_type("text/html; charset=utf-8"),
+            "/" => Content::text(dashboard::page(&pages::links(&self.registry)))
+                .with_media_type("text/html; charset=utf-8"),
             "/metrics" => Content::text(exposition::text(&MetricsSnapshot::of(&self.registry)))
                 .with_media_type(exposition::MEDIA_TYPE),
             "/metrics.json" => structure(&MetricsSnapshot::of(&self.registry).json()),
-            _ => return Answer::ok(None),
+            _ => match page {
+                Some(page) if page.needs_token && self.token.is_none() => {
+                    return answer_status(context, 403, NEEDS_TOKEN);
+                }
+                Some(page) => return page.store.get(reference, context),
+                None => return Answer::ok(None),
+            },
         };
         Answer::ok(Some(content))
     }

@@ -5,12 +5,12 @@
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!($name))),*]
+        &[$(($name, include_bytes!(concat!(env!("OUT_DIR"), "/kernel/", $name)))),*]
     };
 }
 
-/// The name and the text of each file.
-pub(super) const FILES: &[(&str, &str)] = files![
+/// The name and the bytecode of each file (`build.rs`).
+pub(super) const FILES: &[(&str, &[u8])] = files![
     "core/kernel.lua",
     "core/selector.lua",
     "core/class.lua",
@@ -44,6 +44,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "collections/set.lua",
     "values/point.lua",
     "values/data.lua",
+    "values/form_file.lua",
     "values/secrets.lua",
     "values/duration.lua",
     "values/time.lua",
@@ -53,6 +54,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "fibers/fiber.lua",
     "text/mutable_text.lua",
     "definitions/types.lua",
+    "definitions/text_value.lua",
     "definitions/contract.lua",
     "definitions/literal.lua",
     "collections/higher_order.lua",
@@ -98,6 +100,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "pages/markup.lua",
     "pages/element.lua",
     "pages/attribute.lua",
+    "forms/state.lua",
     "live/slot.lua",
     "live/field.lua",
     "live/list.lua",
@@ -110,9 +113,27 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "tables/database.lua",
     "tables/cells.lua",
     "tables/insert.lua",
+    "tables/update.lua",
     "search/search.lua",
+    "net/arriving.lua",
+    "net/credentials.lua",
+    "accounts/accounts.lua",
+    "accounts/sessions.lua",
+    "accounts/links.lua",
+    "accounts/api_keys.lua",
+    "accounts/visitor.lua",
+    "forms/form.lua",
+    "forms/browser.lua",
+    "net/handler.lua",
     "net/serve.lua",
     "net/server.lua",
+    "net/paging.lua",
+    "accounts/options.lua",
+    "accounts/seal.lua",
+    "accounts/documents.lua",
+    "accounts/tokens.lua",
+    "accounts/openid.lua",
+    "accounts/codes.lua",
     "widgets/block.lua",
     "widgets/property.lua",
     "widgets/control.lua",
@@ -123,5 +144,6 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "widgets/host.lua",
     "widgets/application.lua",
     "program/program.lua",
+    "net/api.lua",
     "net/routes.lua",
 ];

@@ -9,7 +9,7 @@ use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::{Isolate, Operation, PendingOperation};
 use crate::slices::content::{build_content, is_large_content};
 use crate::slices::data::read_value;
-use crate::values::content::{push_answer, push_content, read_content};
+use crate::values::content::{push_answer, push_content, push_contents, read_content};
 use crate::values::errors::push_error;
 use crate::values::handle::ObjectHandle;
 use crate::values::kind::Origin;
@@ -35,6 +35,8 @@ pub(crate) enum Given {
     Value(Value),
     /// What a store answered; `None` is nil.
     Content(Option<Content>),
+    /// What a store answered to several reads, as an array.
+    Contents(Vec<Option<Content>>),
     /// What a store answered, as the answer of a fiber that ends with it.
     Answer(Content),
     /// A native store, as an object of the program.
@@ -59,6 +61,7 @@ impl Given {
             Given::Bytes(bytes) => stack.push_bytes(&bytes),
             Given::Value(value) => push_value(isolate, stack, &value),
             Given::Content(content) => push_content(isolate, stack, content),
+            Given::Contents(contents) => push_contents(isolate, stack, contents),
             Given::Answer(content) => push_answer(isolate, stack, content),
             Given::Store(store) => push_store(isolate, stack, store),
             Given::Native(value) => stack.push_native(value),

@@ -19,11 +19,12 @@ const LARGEST_READ: usize = 64 * 1024 * 1024;
 /// Bytes of a text that stands for a number.
 const LONGEST_NUMBER: usize = 64;
 
-pub(crate) const NATIVES: [(&str, Native); 14] = [
+pub(crate) const NATIVES: [(&str, Native); 15] = [
     ("get", get),
     ("getAnswer", get_answer),
     ("put", put),
     ("post", post),
+    ("postForm", post_form),
     ("merge", merge),
     ("delete", delete),
     ("list", list),
@@ -95,7 +96,7 @@ fn write_call(isolate: &Isolate, arguments: Arguments, value: c_int, granted: c_
                 Value::Text(name) => Some(name),
                 _ => None,
             });
-            Some(ClientContent { granted: Some(names.collect()), text: None })
+            Some(ClientContent { granted: Some(names.collect()), ..ClientContent::default() })
         }
         Ok(Value::Bool(_)) => None,
         _ => is_sent(stack, value).then(ClientContent::default),
@@ -127,7 +128,8 @@ pub(super) fn given(answer: Answer<Option<Content>>) -> Reply {
 
 fn get(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
-    given(store.get(&reference(arguments), &inner_call(isolate)))
+    let call = Call { untagged: true, ..inner_call(isolate) };
+    given(store.get(&reference(arguments), &call))
 }
 
 /// A get whose content is the answer of the fiber: a file keeps its media type, its validators and its
@@ -163,6 +165,16 @@ fn post(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let content = arguments.content(isolate, 5);
     let answer = store.post(&reference(arguments), content, &write_call(isolate, arguments, 5, 6));
+    given(answer.map(|posted| posted.content))
+}
+
+/// `(store, path, query or nil, scheme or nil, text)`: posts an encoded form; answers the content of the
+/// response.
+fn post_form(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let form =
+        Content::text(arguments.text(5)).with_media_type("application/x-www-form-urlencoded");
+    let answer = store.post(&reference(arguments), form, &inner_call(isolate));
     given(answer.map(|posted| posted.content))
 }
 
@@ -307,9 +319,12 @@ fn no_lazy() -> Error {
     Error::new(Kind::Invalid, "lazy content is expected here")
 }
 
+/// `(lazy content, class or nil)`: its value; the records in it are instances of the class.
 fn lazy_value(_: &Isolate, arguments: Arguments) -> Reply {
     let lazy = attempt!(lazy(arguments, 1).ok_or_else(no_lazy));
-    Reply::answer(lazy.value(), Given::Value)
+    let class = (!arguments.is_nil(2)).then(|| Rc::from(arguments.text(2)));
+    let content = lazy.value().map(move |value| Content { class, ..Content::value(value) });
+    Reply::answer(content, |content| Given::Content(Some(content)))
 }
 
 fn lazy_text(_: &Isolate, arguments: Arguments) -> Reply {

@@ -6,7 +6,7 @@ use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) const NATIVES: [(&str, Native); 12] = [
+pub(crate) const NATIVES: [(&str, Native); 16] = [
     ("write", write),
     ("flush", flush),
     ("readLine", read_line),
@@ -16,9 +16,13 @@ pub(crate) const NATIVES: [(&str, Native); 12] = [
     ("shell", shell),
     ("exchange", exchange),
     ("respond", respond),
+    ("tagAnswer", tag_answer),
+    ("prefersPage", prefers_page),
     ("compile", compile),
     ("standard", standard),
     ("forgetPlans", forget_plans),
+    ("checksAnswers", checks_answers),
+    ("kindStatus", kind_status),
 ];
 
 /// Seconds that a program may sleep at once: ten years.
@@ -32,6 +36,17 @@ fn write(isolate: &Isolate, arguments: Arguments) -> Reply {
     };
     isolate.host().write(output, arguments.bytes(2));
     Reply::Now(Given::Nil)
+}
+
+fn checks_answers(isolate: &Isolate, _: Arguments) -> Reply {
+    Reply::Now(Given::Boolean(isolate.host().checks_answers()))
+}
+
+/// `(name of an error kind)`: its status code.
+fn kind_status(_: &Isolate, arguments: Arguments) -> Reply {
+    let name = arguments.text(1);
+    let kind = Kind::of_name(&name).unwrap_or(Kind::Failed);
+    Reply::Now(Given::Number(kind.status().into()))
 }
 
 fn flush(isolate: &Isolate, _: Arguments) -> Reply {
@@ -91,6 +106,7 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         "target" => Some(exchange.target().to_string()),
         "peer" => Some(exchange.peer()),
         "id" => exchange.id(),
+        "nonce" => exchange.nonce(),
         _ => None,
     };
     Reply::Now(found.map_or(Given::Nil, Given::Text))
@@ -120,6 +136,20 @@ fn respond(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Nil)
 }
 
+/// `()`: the answer gets an entity tag, where a client asks.
+fn tag_answer(isolate: &Isolate, _: Arguments) -> Reply {
+    if let Some(exchange) = isolate.call().exchange {
+        exchange.tag_answer();
+    }
+    Reply::Now(Given::Nil)
+}
+
+/// `()`: whether the client prefers a page to data.
+fn prefers_page(isolate: &Isolate, _: Arguments) -> Reply {
+    let exchange = isolate.call().exchange;
+    Reply::Now(Given::Boolean(exchange.is_some_and(|exchange| exchange.prefers_page())))
+}
+
 /// `(source, name)`: a function that runs the source; a fault with all its errors otherwise.
 fn compile(isolate: &Isolate, arguments: Arguments) -> Reply {
     match isolate.compile_kept(&arguments.text(1), &arguments.text(2)) {
@@ -138,5 +168,6 @@ fn standard(isolate: &Isolate, arguments: Arguments) -> Reply {
 
 fn forget_plans(isolate: &Isolate, arguments: Arguments) -> Reply {
     isolate.plans().forget(arguments.0);
+    isolate.instance_plans().forget(arguments.0);
     Reply::Now(Given::Nil)
 }

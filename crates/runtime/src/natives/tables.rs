@@ -1,6 +1,8 @@
-//! Natives on tables: queries, definitions, insertions and transactions.
+//! Natives on tables: queries, definitions, insertions, changes and transactions.
 
 pub(crate) mod define;
 pub(crate) mod insert;
 pub(crate) mod query;
+pub(crate) mod rows;
 pub(crate) mod transaction;
+pub(crate) mod update;

@@ -33,17 +33,20 @@ struct HeldWatch {
 fn watch(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let changes = store.watch(&reference(arguments), &inner_call(isolate));
-    Reply::answer(changes, |changes| {
-        Given::Native(Rc::new(HeldWatch {
-            changes: RefCell::new(Some(changes)),
-            ended: Cell::new(false),
-            told_to_end: tokio::sync::Notify::new(),
-            content: RefCell::default(),
-        }))
-    })
+    Reply::answer(changes, held)
 }
 
-/// `(watch)`: waits for the next change: a list of its kind, path and scheme; nil at the end.
+/// A watch as programs hold it.
+pub(crate) fn held(changes: Changes) -> Given {
+    Given::Native(Rc::new(HeldWatch {
+        changes: RefCell::new(Some(changes)),
+        ended: Cell::new(false),
+        told_to_end: tokio::sync::Notify::new(),
+        content: RefCell::default(),
+    }))
+}
+
+/// `(watch)`: waits for the next change: a list of its kind, path, scheme and event; nil at the end.
 fn next_change(_: &Isolate, arguments: Arguments) -> Reply {
     let watch = attempt!(arguments.held::<HeldWatch>("a watch"));
     if watch.ended.get() {
@@ -76,11 +79,12 @@ fn next_change(_: &Isolate, arguments: Arguments) -> Reply {
 }
 
 fn change_parts(watch: &HeldWatch, change: Change) -> Given {
-    let Change { kind, reference, content } = change;
+    let Change { kind, reference, content, event } = change;
     watch.content.replace(content);
     let scheme = reference.scheme().map_or(Value::Nil, |scheme| Value::Text(scheme.into()));
     let path = Value::Text(reference.path().into());
-    Given::Value(Value::List(vec![Value::Text(kind.name().into()), path, scheme]))
+    let event = event.map_or(Value::Nil, |event| Value::Text(event.into()));
+    Given::Value(Value::List(vec![Value::Text(kind.name().into()), path, scheme, event]))
 }
 
 /// `(watch)`: the content that came with the last change, once; nil where it came without.

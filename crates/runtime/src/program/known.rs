@@ -8,7 +8,7 @@ use runnel_compile::Known;
 pub(crate) struct KernelNames<'a>(pub(crate) &'a Isolate);
 
 /// Schemes that the compiler and the kernel know by themselves.
-const OWN_SCHEMES: [&str; 18] = [
+const OWN_SCHEMES: [&str; 19] = [
     "var",
     "default",
     "this",
@@ -25,6 +25,7 @@ const OWN_SCHEMES: [&str; 18] = [
     "header",
     "cookie",
     "body",
+    "parts",
     "response",
     "request",
 ];

@@ -350,15 +350,23 @@ impl Isolate {
         text.lines().filter_map(connection).collect()
     }
 
-    /// The property paths of what the program serves and has installed, each with what serves it,
-    /// its method, its parameters, and the place in the source.
-    pub async fn routes(&self) -> Vec<[String; 5]> {
-        let Ok(Some(text)) = self.call_entry("routeText", None).await else { return Vec::new() };
-        let columns = |line: &str| {
-            let mut columns = line.split('\t').map(str::to_string);
-            std::array::from_fn(|_| columns.next().unwrap_or_default())
-        };
-        text.lines().map(columns).collect()
+    /// The property paths and tables of what the program serves and has installed, as JSON text: records of
+    /// `servedBy`, `method`, `path`, `parameters`, `content`, `answers`, `access` and `place`. Nothing
+    /// without any.
+    ///
+    /// # Errors
+    /// A fault of the program, such as a description that fails.
+    pub async fn routes(&self) -> Result<Option<String>, Fault> {
+        self.call_entry("routeText", None).await
+    }
+
+    /// The API of the first server of the program that serves property paths or tables, as JSON text
+    /// for `runnel-openapi`.
+    ///
+    /// # Errors
+    /// A fault of the program, such as a description that fails.
+    pub async fn api(&self) -> Result<Option<String>, Fault> {
+        self.call_entry("apiText", None).await
     }
 
     /// Installs a scheme in the program.

@@ -19,7 +19,7 @@ macro_rules! files {
 }
 
 /// The files of `std/`.
-const FILES: [(&str, &str); 15] = files![
+const FILES: [(&str, &str); 16] = files![
     "design/base.css",
     "design/parts.css",
     "pages.st",
@@ -28,6 +28,7 @@ const FILES: [(&str, &str); 15] = files![
     "live/live-more.min.js",
     "live/live-drop.min.js",
     "live/live-upload.min.js",
+    "upload.js",
     "watch.js",
     "widgets.st",
     "widgets.css",

@@ -8,6 +8,7 @@ use crate::natives::call::Given;
 use crate::pages::streamed;
 use crate::slices::content::{build_content, is_large_content};
 use crate::slices::data::read_value;
+use crate::streams::arriving::{ArrivingContent, CloseWhenDropped};
 use crate::values::content::{push_content_of, read_answer};
 use crate::values::handle::ObjectHandle;
 use crate::values::kind::Origin;
@@ -17,6 +18,7 @@ use runnel_store::{
     Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, LiveTransport, Outcome,
     Reference, Result, Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
 };
+use std::borrow::Cow;
 use std::os::raw::c_int;
 use std::rc::Rc;
 
@@ -133,6 +135,9 @@ impl ScriptStore {
                 Err(error) => error.on(verb, reference).into(),
             };
         }
+        if self.verbs(reference).streams(verb) {
+            return self.run_streamed(verb, reference, content, call, take);
+        }
         let (this, reference, mut call) = (self.clone(), reference.clone(), call.clone());
         let media_type = content.media_type.clone();
         Answer::later(async move {
@@ -149,6 +154,34 @@ impl ScriptStore {
             content.media_type = media_type;
             let content = typed(content)?;
             this.run(verb, &reference, Given::Content(Some(content)), &call, take).await
+        })
+    }
+
+    /// Runs a verb that takes its content while it arrives. What was not read of it when the handler has ended
+    /// is given up.
+    fn run_streamed<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Answer<T> {
+        let Body::Stream(stream, length) = content.body else {
+            return self.run(verb, reference, Given::Content(Some(content)), call, take);
+        };
+        let media_type = content.media_type.map(Cow::into_owned);
+        let body = ArrivingContent::new(stream, length, media_type, Rc::default());
+        let (this, reference, mut call) = (self.clone(), reference.clone(), call.clone());
+        if let Some(from_client) = &mut call.from_client {
+            from_client.stream = Some(body.clone());
+        }
+        Answer::later(async move {
+            let _body = CloseWhenDropped(body.clone());
+            let given = Given::Native(body.clone());
+            let answer = this.run(verb, &reference, given, &call, take).await;
+            // What the client did wrong is said, and not what the program or a store made of it.
+            answer.map_err(|error| body.fault().get().unwrap_or(error))
         })
     }
 
@@ -288,10 +321,16 @@ impl Store for ScriptStore {
         if stack.protected_call(2, 1) {
             let names = stack.text(-1);
             let every = [Verb::Get, Verb::Put, Verb::Post, Verb::Merge, Verb::Delete, Verb::List];
-            for verb in every {
-                if names.split(' ').any(|name| name == verb.name()) {
-                    verbs = verbs.with(verb);
-                }
+            for name in names.split(' ') {
+                let (name, is_streamed) = match name.strip_suffix(":streamed") {
+                    Some(name) => (name, true),
+                    None => (name, false),
+                };
+                let Some(verb) = every.iter().find(|verb| verb.name() == name) else { continue };
+                verbs = match is_streamed {
+                    true => verbs.with_streamed(*verb),
+                    false => verbs.with(*verb),
+                };
             }
         }
         stack.set_top(top);

@@ -5,6 +5,7 @@
 //! data or an encoding asks for it ([`super::object`]).
 
 use super::handle::ObjectHandle;
+use super::instances::push_instances;
 use super::kind::{Origin, TableKind, number, table_kind};
 use super::native::{HeldPort, NativeLazy, native_of};
 use super::object::ScriptObject;
@@ -14,6 +15,7 @@ use crate::isolate::Isolate;
 use crate::pages::whole;
 use crate::slices::build::{BuildSource, build_now};
 use crate::slices::data::read_value;
+use crate::streams::arriving::ArrivingContent;
 use runnel_store::json::Document;
 use runnel_store::{Answer, Body, Content, Value};
 use std::any::Any;
@@ -23,6 +25,22 @@ use std::rc::Rc;
 /// Pushes what a store answered. A stream must have been read before.
 pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Content>) {
     push_content_of(isolate, stack, content, Origin::Program);
+}
+
+/// Pushes an array of what a store answered to several reads.
+pub(crate) fn push_contents(isolate: &Isolate, stack: Stack, contents: Vec<Option<Content>>) {
+    stack.new_table(contents.len(), 0);
+    let array = stack.top();
+    for (position, content) in contents.into_iter().enumerate() {
+        match content {
+            Some(content) => push_content(isolate, stack, Some(content)),
+            // Inside collections nil has an object of its own.
+            None => stack.push_kept(isolate.slots().null),
+        }
+        stack.set_element(array, position + 1);
+    }
+    stack.push_kept(isolate.slots().array);
+    stack.set_metatable(array);
 }
 
 /// Pushes content of an origin.
@@ -50,6 +68,11 @@ pub(crate) fn push_content_of(
             }
         }
         Body::Value(value) => {
+            if let (Some(class), Origin::Program) = (&class, origin)
+                && push_instances(isolate, stack, class, &value)
+            {
+                return;
+            }
             push_data_of(isolate, stack, &value, origin);
             instantiate_top(isolate, stack, class);
         }
@@ -188,6 +211,10 @@ fn read_native(isolate: &Isolate, stack: Stack, index: c_int, native: Rc<dyn Any
     let index = stack.absolute(index);
     let native = match native.downcast::<NativeLazy>() {
         Ok(rows) => return Content::lazy(rows.lazy.clone()),
+        Err(native) => native,
+    };
+    let native = match native.downcast::<ArrivingContent>() {
+        Ok(stream) => return stream.content(),
         Err(native) => native,
     };
     match native.downcast::<HeldPort>() {

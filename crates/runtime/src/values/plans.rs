@@ -1,4 +1,4 @@
-//! Plans: how the instances of a class are written, made once for each class.
+//! Plans: how the instances of a class are written, and made of records; once for each class.
 
 use crate::engine::stack::{Slot, Stack, Type};
 use runnel_store::json::write_text;
@@ -87,5 +87,48 @@ impl ClassPlan {
         }
         stack.pop(1);
         ClassPlan { fields, custom }
+    }
+}
+
+/// How a record becomes an instance of a class.
+pub(crate) struct InstancePlan {
+    pub(crate) methods: Slot,
+    pub(crate) fields: Vec<InstanceField>,
+}
+
+/// One field of a class.
+pub(crate) struct InstanceField {
+    pub(crate) name: String,
+    pub(crate) key: Slot,
+    /// The function that makes more of a plain value: a date, an object.
+    pub(crate) reader: Option<Slot>,
+}
+
+/// The plans of an isolate by the names of the classes; none for a class that says itself how its
+/// instances are made.
+#[derive(Default)]
+pub(crate) struct InstancePlans {
+    known: RefCell<FxHashMap<Rc<str>, Option<Rc<InstancePlan>>>>,
+}
+
+impl InstancePlans {
+    /// What is known of a class, if anything is.
+    pub(crate) fn known(&self, class: &str) -> Option<Option<Rc<InstancePlan>>> {
+        self.known.borrow().get(class).cloned()
+    }
+
+    pub(crate) fn remember(&self, class: Rc<str>, plan: Option<Rc<InstancePlan>>) {
+        self.known.borrow_mut().insert(class, plan);
+    }
+
+    /// Forgets what was known: a class has changed.
+    pub(crate) fn forget(&self, stack: Stack) {
+        for plan in self.known.borrow_mut().drain().filter_map(|(_, plan)| plan) {
+            stack.release(plan.methods);
+            for field in &plan.fields {
+                stack.release(field.key);
+                field.reader.iter().for_each(|reader| stack.release(*reader));
+            }
+        }
     }
 }

@@ -199,7 +199,7 @@ pub(crate) fn text(bytes: &[u8]) -> Value {
 }
 
 /// The value on top of the stack as a field: an object that has a key stands for it.
-fn field(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
+pub(crate) fn field(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
     let kind = stack.kind(-1);
     match kind {
         Type::Nil => return Ok(Value::Nil),
@@ -233,7 +233,8 @@ fn metatable(stack: Stack, index: c_int) -> usize {
     address
 }
 
-fn no_record(stack: Stack, index: c_int, position: usize) -> Error {
+/// The error of a value that is no record, by its position from 1.
+pub(crate) fn no_record(stack: Stack, index: c_int, position: usize) -> Error {
     let what = match stack.kind(index) {
         Type::Table if position > 1 => "is of another class than the first",
         Type::Table => "is neither an instance of a class nor a dictionary",

@@ -46,7 +46,7 @@ impl Tables for Kept {
         })
     }
 
-    runnel_store::without!(run, migrate, define, begin);
+    runnel_store::without!(run, migrate, define, key_value_store, begin);
 }
 
 const CLASSES: &str = "class Row { var <int> id. var title. var value. } \

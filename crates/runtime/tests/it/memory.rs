@@ -38,7 +38,7 @@ fn memory_may_run_out_at_any_moment() {
     };
     let (mut done, mut failed) = (0, 0);
     // An odd step, so that other allocations meet the limit each time; up to what is enough.
-    let (mut memory, step) = (least + 1000, (needed - least) / 60 + 4097);
+    let (mut memory, step) = (least + 1000, (needed - least) / 200 + 4097);
     while done < 3 {
         memory += step;
         let lab = Lab::limited(memory);

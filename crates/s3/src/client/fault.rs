@@ -2,7 +2,7 @@
 
 use crate::client::xml;
 use http::StatusCode;
-use runnel_store::{Error, Kind};
+use runnel_store::{DISK_FULL, Error, Kind};
 
 /// The longest code of an error that is repeated.
 const CODE_LENGTH: usize = 64;
@@ -61,6 +61,7 @@ fn meaning(code: &str, refusal: &S3Refusal) -> Option<(Kind, String)> {
         "BucketAlreadyExists" => {
             (Kind::Conflict, format!("the bucket {bucket} belongs to someone else"))
         }
+        "InsufficientStorage" | "XMinioStorageFull" => (Kind::Unavailable, DISK_FULL.into()),
         "EntityTooLarge" => (Kind::TooLarge, "the server does not take objects so large".into()),
         "KeyTooLongError" => (Kind::TooLarge, "the key is too long".into()),
         "SlowDown" | "ServiceUnavailable" | "RequestTimeout" | "OperationAborted" => {

@@ -6,6 +6,7 @@ pub(crate) mod acl;
 pub(crate) mod cors;
 pub(crate) mod lifecycle;
 pub(crate) mod notification;
+pub(crate) mod object_event;
 pub(crate) mod object_lock;
 pub(crate) mod ownership;
 pub(crate) mod policy;

@@ -4,7 +4,7 @@
 pub(crate) mod attributes;
 pub(crate) mod buckets;
 pub(crate) mod contents;
-mod errors;
+pub(crate) mod errors;
 pub(crate) mod key_locks;
 pub(crate) mod key_walk;
 pub(crate) mod layout;

@@ -2,7 +2,8 @@
 //!
 //! Source: Amazon S3 API reference, "Error responses".
 
-use http::StatusCode;
+use http::{Method, StatusCode};
+use runnel_http::log_permit;
 use std::borrow::Cow;
 
 /// A refused request.
@@ -13,6 +14,8 @@ pub(crate) struct S3Fault {
     pub(crate) message: Cow<'static, str>,
     /// Further elements of the answer, in order: `BucketName`, `Key`, `ArgumentValue`, ….
     pub(crate) details: Vec<(&'static str, String)>,
+    /// Why the server failed: for the log only.
+    pub(crate) cause: Option<String>,
 }
 
 /// The answer of an operation.
@@ -21,7 +24,8 @@ pub(crate) type S3Result<T> = Result<T, S3Fault>;
 impl S3Fault {
     /// The fault of a code in its own words.
     pub(crate) fn new(code: FaultCode) -> Self {
-        S3Fault { code, message: Cow::Borrowed(code.message()), details: Vec::new() }
+        let message = Cow::Borrowed(code.message());
+        S3Fault { code, message, details: Vec::new(), cause: None }
     }
 
     /// Says it in other words.
@@ -34,6 +38,18 @@ impl S3Fault {
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.details.push((name, value.into()));
         self
+    }
+
+    /// Logs a failure of the server with its cause. What clients do wrong is theirs to read.
+    pub(crate) fn log(&self, method: &Method, path: &str, id: &str) {
+        let is_ours = self.cause.is_some() || self.code == FaultCode::InternalError;
+        if !is_ours {
+            return;
+        }
+        if let Some(left_out) = log_permit(self.code.status()) {
+            let (code, error) = (self.code.name(), self.cause.as_deref().unwrap_or_default());
+            tracing::error!(%method, %path, id, code, error, left_out, "a request failed");
+        }
     }
 }
 
@@ -88,8 +104,6 @@ codes! {
     BucketNotEmpty 409 "The bucket you tried to delete is not empty."
     EntityTooLarge 400 "Your proposed upload exceeds the maximum allowed object size."
     EntityTooSmall 400 "Your proposed upload is smaller than the minimum allowed size"
-    ExpiredToken 400 "The provided token has expired."
-    IllegalLocationConstraintException 400 "The specified location constraint is not valid."
     IllegalVersioningConfigurationException 400 "The versioning configuration specified in the request is invalid."
     IncompleteBody 400 "You did not provide the number of bytes specified by the Content-Length HTTP header"
     InsufficientStorage 507 "No space left on device."
@@ -103,7 +117,6 @@ codes! {
     InvalidChunkSizeError 400 "Only the last chunk is allowed to have a size less than 8192 bytes"
     InvalidDigest 400 "The Content-Md5 you specified is not valid."
     InvalidLocationConstraint 400 "The specified location-constraint is not valid"
-    InvalidObjectState 403 "The operation is not valid for the current state of the object."
     InvalidPart 400 "One or more of the specified parts could not be found.  The part may not have been uploaded, \
         or the specified entity tag may not match the part's entity tag."
     InvalidPartNumber 416 "The requested partnumber is not satisfiable."
@@ -153,7 +166,6 @@ codes! {
     OwnershipControlsNotFoundError 404 "The bucket ownership controls were not found."
     PathOutside as "400" 400 "Bad Request"
     PreconditionFailed 412 "At least one of the pre-conditions you specified did not hold."
-    QuotaExceeded 403 "Your request was denied due to quota exceeded."
     RequestHeaderSectionTooLarge 400 "Your request header section exceeds the maximum allowed size."
     RequestTimeTooSkewed 403 "The difference between the request time and the current time is too large."
     RequestTimeout 400 "Your socket connection to the server was not read from or written to within the timeout \

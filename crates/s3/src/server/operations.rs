@@ -3,6 +3,7 @@
 pub(crate) mod buckets;
 pub(crate) mod configuration;
 pub(crate) mod expiry;
+pub(crate) mod inspection;
 pub(crate) mod listing;
 pub(crate) mod multipart;
 pub(crate) mod objects;

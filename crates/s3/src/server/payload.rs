@@ -5,4 +5,5 @@ pub(crate) mod body;
 pub(crate) mod checksum;
 pub(crate) mod chunked;
 pub(crate) mod form_file;
+mod hashes;
 pub(crate) mod plan;

@@ -1,5 +1,7 @@
 //! Answers of operations, and faults as documents.
 
+pub(crate) mod late_reply;
+
 use super::fault::{FaultCode, S3Fault};
 use super::xml::XmlWriter;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
@@ -74,6 +76,7 @@ impl S3Reply {
             ReplyBody::Content(body) => body,
             ReplyBody::Fault(fault) if fault.code == FaultCode::NotModified => Body::Empty,
             ReplyBody::Fault(fault) => {
+                fault.log(method, resource, request_id);
                 self.headers.insert(CONTENT_TYPE, XML);
                 match *method == Method::HEAD {
                     true => Body::Empty,

@@ -324,6 +324,11 @@ impl S3Route {
         matches!(self.operation, "PutObject" | "UploadPart")
     }
 
+    /// Whether the operation copies content, and answers a document: that can come late.
+    pub(crate) fn can_take_long(&self) -> bool {
+        matches!(self.operation, "CompleteMultipartUpload" | "CopyObject" | "UploadPartCopy")
+    }
+
     /// Whether the signature is in the body.
     pub(crate) fn has_form(&self) -> bool {
         self.operation == "PostObject"

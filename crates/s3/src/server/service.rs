@@ -5,23 +5,27 @@ use super::access::users::{Requester, Users};
 use super::bucket::cors;
 use super::bucket::record::BucketRecord;
 use super::call::{ANONYMOUS, CallBody, S3Call, ServerState, no_such_bucket};
+use super::catalog::layout;
 use super::catalog::state::Catalog;
 use super::catalog::version_id::random;
 use super::fault::{FaultCode, S3Fault, S3Result};
 use super::operations::expiry;
+use super::operations::inspection::S3Inspector;
 use super::options::S3ServiceOptions;
 use super::payload::plan::PayloadPlan;
 use super::permit;
 use super::reply::S3Reply;
-use super::route::{self, S3Route};
+use super::reply::late_reply::{self, ReplyContext};
+use super::route::{self, ReplyFuture, S3Route};
 use super::target::S3Target;
 use crate::signature::verify::{Authenticated, SignedHead, verify};
 use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
 use http::{HeaderMap, Method, StatusCode};
 use runnel_http::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse, is_cross_origin_write};
-use runnel_store::{Error, Kind, Result, Store};
+use runnel_store::{Error, Kind, Result, Store, Verb, Verbs, Watchers};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Serves a store to clients of S3. Each worker has a service of its own; several may share what the
@@ -36,7 +40,8 @@ impl S3Service {
     /// A server of the buckets in a store: its first level are the buckets, below them the keys.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for users without a key or a secret, or two of the same key.
+    /// [`Kind::Invalid`] for users without a key or a secret, or two of the same key, and for the
+    /// root of another server, which has buckets at its first level.
     pub fn new(store: Rc<dyn Store>, options: S3ServiceOptions) -> Result<Rc<Self>> {
         let mut keys: Vec<&str> = options.users.iter().map(|user| user.key.as_str()).collect();
         keys.sort_unstable();
@@ -49,6 +54,7 @@ impl S3Service {
                            secret";
             return Err(Error::new(Kind::Invalid, message));
         }
+        check_store(&*store)?;
         let users = Users::new(&options.users, &options.region);
         let admin = users.iter().find(|user| user.admin).map(|user| user.key.clone());
         let owner = admin.unwrap_or_else(|| ANONYMOUS.to_string());
@@ -58,29 +64,44 @@ impl S3Service {
         Ok(Rc::new(S3Service { state, expires: Cell::new(false) }))
     }
 
+    /// Tells these watchers of what happens to objects, by paths such as `bucket/key`, for as long
+    /// as others keep them. Services of several workers can share them.
+    pub fn publish_to(&self, watchers: &Arc<Watchers>) {
+        self.state.catalog.events.publish_to(watchers);
+    }
+
+    /// What the server keeps, for its operator.
+    pub fn inspector(&self) -> S3Inspector {
+        S3Inspector::of(&self.state)
+    }
+
     async fn answer(self: Rc<Self>, request: HandlerRequest) -> HandlerResponse {
         let request_id = format!("{:016X}", random() as u64);
         let (method, resource) = (request.method.clone(), request.uri.path().to_string());
+        let context = ReplyContext { method, resource, request_id };
         let mut cors = HeaderMap::new();
-        let replied = match self.run(request, &request_id, &mut cors).await {
-            Ok(reply) => reply,
-            Err(fault) => S3Reply::fault(fault),
+        let mut response = match self.begin(request, &context.request_id, &mut cors).await {
+            Ok((running, true)) => late_reply::answer(running, context, late_reply::SILENCE).await,
+            Ok((running, false)) => context.response(running.await),
+            Err(fault) => context.response(Err(fault)),
         };
-        let mut response = replied.into_response(&method, &resource, &request_id);
         response.headers.extend(cors);
         response
     }
 
-    async fn run(
+    /// Begins the operation that a request asks for and may ask for. Answers whether it can take
+    /// longer than clients wait.
+    async fn begin(
         &self,
         request: HandlerRequest,
         request_id: &str,
         cors: &mut HeaderMap,
-    ) -> S3Result<S3Reply> {
+    ) -> S3Result<(ReplyFuture, bool)> {
         let state = &self.state;
         let target = S3Target::read(&request.uri, &request.headers, state.host.as_deref())?;
         if request.method == Method::OPTIONS {
-            return self.preflight(&target, &request.headers).await;
+            let reply = self.preflight(&target, &request.headers).await?;
+            return Ok((Box::pin(std::future::ready(Ok(reply))), false));
         }
         check_header_size(&request.headers)?;
         let route = route::find(&request.method, &target, &request.headers)?;
@@ -136,7 +157,7 @@ impl S3Service {
             allowance: Rc::new(request.allowance),
         };
         admit(&call, route)?;
-        (route.run)(Rc::new(call)).await
+        Ok(((route.run)(Rc::new(call)), route.can_take_long()))
     }
 
     /// Answers what a browser asks before a request from another origin.
@@ -152,6 +173,18 @@ impl S3Service {
         reply.headers = cors::preflight(record.cors.as_ref(), headers, resource)?;
         Ok(reply)
     }
+}
+
+/// Refuses a store that takes objects in buckets and nothing where this server keeps the rest.
+fn check_store(store: &dyn Store) -> Result<()> {
+    let takes_objects = store.verbs(&layout::plain("bucket", "key")).has(Verb::Put);
+    if !takes_objects || store.verbs(&layout::bucket("bucket")) != Verbs::NONE {
+        return Ok(());
+    }
+    let message = "the first level of this store are the buckets of another server, and none can be \
+         `.runnel-s3`, where an S3Server keeps what is no object: serve one bucket, as \
+         `ref:s3:BUCKET asScheme`";
+    Err(Error::new(Kind::Invalid, message))
 }
 
 /// The largest header section, in bytes.

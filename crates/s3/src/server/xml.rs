@@ -6,7 +6,5 @@ mod reader;
 mod writer;
 
 pub(crate) use element::Element;
-#[allow(unused_imports)] // the service limits documents by their size
-pub(crate) use reader::{DOCUMENT_SIZE, read};
-#[allow(unused_imports)]
-pub(crate) use writer::{XmlWriter, url_encode};
+pub(crate) use reader::read;
+pub(crate) use writer::{DECLARATION, XmlWriter, url_encode};

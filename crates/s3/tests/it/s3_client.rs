@@ -32,6 +32,13 @@ impl BucketServer {
         BucketServer { server: serve(service, options).await.unwrap() }
     }
 
+    /// Serves a store without S3.
+    pub(crate) async fn start_plain(store: Rc<dyn Store>) -> Self {
+        let address: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let options = ServerOptions { address, ..ServerOptions::default() };
+        BucketServer { server: serve(store, options).await.unwrap() }
+    }
+
     /// Sends a request without a body.
     pub(crate) async fn ask(&self, method: &str, target: &str, fields: &[(&str, &str)]) -> Reply {
         self.send(method, target, fields, b"").await
@@ -45,16 +52,43 @@ impl BucketServer {
         fields: &[(&str, &str)],
         body: &[u8],
     ) -> Reply {
+        let socket = self.request(method, target, fields, body).await;
+        BucketServer::finish(socket, Vec::new()).await
+    }
+
+    /// Sends a request with a document, whose answer is to be read.
+    pub(crate) async fn begin(&self, method: &str, target: &str, document: &str) -> TcpStream {
+        self.request(method, target, &[], document.as_bytes()).await
+    }
+
+    async fn request(
+        &self,
+        method: &str,
+        target: &str,
+        fields: &[(&str, &str)],
+        body: &[u8],
+    ) -> TcpStream {
         let mut socket = TcpStream::connect(self.server.address()).await.unwrap();
-        let mut head = format!("{method} {target} HTTP/1.1\r\nHost: s3.test\r\n");
-        head += &format!("Content-Length: {}\r\nConnection: close\r\n", body.len());
+        // An answer of unknown length is not in chunks, and ends with the connection.
+        let mut head = format!("{method} {target} HTTP/1.0\r\nHost: s3.test\r\n");
+        head += &format!("Content-Length: {}\r\n", body.len());
         for (name, value) in fields {
             head += &format!("{name}: {value}\r\n");
         }
         socket.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
         // A server that refuses the head need not read the body.
         let _ = socket.write_all(body).await;
-        let mut answer = Vec::new();
+        socket
+    }
+
+    /// Reads one byte of an answer.
+    pub(crate) async fn read_byte(socket: &mut TcpStream) -> u8 {
+        socket.read_u8().await.unwrap()
+    }
+
+    /// Reads an answer of which the beginning was read, until the connection closes.
+    pub(crate) async fn finish(mut socket: TcpStream, begun: Vec<u8>) -> Reply {
+        let mut answer = begun;
         let _ = socket.read_to_end(&mut answer).await;
         let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
         let head = String::from_utf8(answer[..end].to_vec()).unwrap();

@@ -251,3 +251,24 @@ fn pages_of_other_origins_write_nothing() {
         assert_eq!(server.send("PUT", "/bucket/a", &own, b"ours").await.status, 200);
     });
 }
+
+#[test]
+fn objects_say_when_they_expire() {
+    over_stores(|store| async move {
+        let server = BucketServer::start(store).await;
+        server.put("/bucket", "").await;
+        let rules = "<LifecycleConfiguration><Rule><ID>old logs</ID><Status>Enabled</Status><Filter>\
+            <Prefix>logs/</Prefix></Filter><Expiration><Days>1</Days></Expiration></Rule>\
+            </LifecycleConfiguration>";
+        let put = server.send("PUT", "/bucket?lifecycle", &[], rules.as_bytes()).await;
+        assert_eq!(put.status, 200, "{}", put.text());
+        server.put("/bucket/logs/a", "a").await;
+        server.put("/bucket/kept", "b").await;
+        let head = server.ask("HEAD", "/bucket/logs/a", &[]).await;
+        let says = head.field("x-amz-expiration").unwrap();
+        assert!(says.starts_with("expiry-date=\""), "{says}");
+        assert!(says.ends_with("GMT\", rule-id=\"old+logs\""), "{says}");
+        let head = server.ask("HEAD", "/bucket/kept", &[]).await;
+        assert_eq!(head.field("x-amz-expiration"), None);
+    });
+}

@@ -2,8 +2,8 @@
 //! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
 
 use runnel_store::{
-    Answer, Changes, Content, Context, FieldType, Query, Records, Reference, Shape, Transaction,
-    Value, Verb,
+    Answer, Changes, Content, Context, FieldType, Query, Records, Reference, Shape, Store,
+    Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -30,6 +30,9 @@ pub trait DatabaseBackend: Clone + 'static {
     /// Creates the table of a class, or adds the columns and indexes that it lacks. Answers its
     /// name in the database.
     fn define(&self, name: String, shape: &Shape) -> Answer<String>;
+
+    /// The key-value store of a name: its tables are made when they do not exist.
+    fn key_value_store(&self, name: String) -> Answer<Rc<dyn Store>>;
 
     /// Runs one statement.
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content>;
@@ -79,6 +82,9 @@ pub trait TableBackend: Clone + 'static {
 
     /// Changes the columns that the record names. Answers whether the row exists.
     fn merge(&self, key: String, record: Value, context: &Context) -> Answer<bool>;
+
+    /// Changes the columns that each record names, in the row of the key that it names; all or none.
+    fn merge_list(&self, records: Vec<Value>, context: &Context) -> Answer<()>;
 
     /// Deletes the row of a key. Answers whether it existed.
     fn delete(&self, key: String, context: &Context) -> Answer<bool>;

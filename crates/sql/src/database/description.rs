@@ -163,6 +163,31 @@ pub(crate) fn remove_key<V: PartialEq>(
     Ok(())
 }
 
+/// The fault of a change of a row that does not exist, by its key.
+pub(crate) fn no_row<T: TableDescription>(table: &T, key: usize, value: &Value) -> SqlFault {
+    let (table, key) = (table.name(), table.columns()[key].name());
+    let row = match value {
+        Value::Int(number) => format!(" {number}"),
+        Value::Text(text) => format!(" {text}"),
+        _ => String::new(),
+    };
+    SqlFault::new(Kind::NotFound, format!("{table} has no row with the {key}{row}"))
+}
+
+/// Refuses changes without the column of the key.
+pub(crate) fn refuse_keyless<T: TableDescription>(
+    table: &T,
+    group: &RecordGroup,
+    key: usize,
+) -> SqlResult<()> {
+    if group.columns.contains(&key) {
+        return Ok(());
+    }
+    let name = table.columns()[key].name();
+    let message = format!("record {}: it has no {name}, which names its row", group.from + 1);
+    Err(SqlFault::invalid(message))
+}
+
 /// Consecutive records with the same columns.
 #[derive(Debug)]
 pub(crate) struct RecordGroup {

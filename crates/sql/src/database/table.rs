@@ -14,6 +14,9 @@ use std::rc::Rc;
 /// The most keys that listing a table answers.
 pub const LIST_LIMIT: usize = 100_000;
 
+/// The refusal of a merge into the table itself.
+const CHANGES_ONE: &str = "merge changes one row; name it by its key";
+
 /// A table of a database, as it is or as a class sees it.
 ///
 /// - Reading the root answers all rows in the order of the primary key, lazily: JSON, CSV or a list
@@ -23,6 +26,8 @@ pub const LIST_LIMIT: usize = 100_000;
 /// - Posting a record inserts a row, posting a list of them inserts all or none.
 /// - Putting a record at a key replaces or inserts that row; columns that it does not name get
 ///   their defaults. Merging changes the named columns. Putting nil deletes.
+/// - Merging a list of records into the root changes the row of the key of each, all or none. Only a
+///   program may do that.
 /// - The transaction that writes also checks the condition of a put, merge or delete.
 /// - Deleting the root is not allowed: that would delete all rows at once.
 pub struct SqlTable<T>(Rc<TableInner<T>>);
@@ -188,7 +193,10 @@ impl<T: TableBackend> SqlTable<T> {
         content: Content,
         context: &Context,
     ) -> Answer<()> {
-        let key = match row_key(reference, "merge changes one row; name it by its key") {
+        if reference.relative_path().is_empty() && context.from_client.is_none() {
+            return self.change_many(reference, content, context);
+        }
+        let key = match row_key(reference, CHANGES_ONE) {
             Ok(key) => key,
             Err(error) => return error.into(),
         };
@@ -202,6 +210,25 @@ impl<T: TableBackend> SqlTable<T> {
         changed.and_then(|exists| match exists {
             true => Answer::ok(()),
             false => Error::new(Kind::NotFound, "there is no such row; put creates it").into(),
+        })
+    }
+
+    fn change_many(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<()> {
+        if let Err(error) = context.unconditional(Verb::Merge, reference) {
+            return error.into();
+        }
+        let (table, context) = (self.clone(), context.clone());
+        to_value(content).and_then(move |value| {
+            match table.0.admission.admit(value, RecordUse::Change, &context) {
+                Err(error) => error.into(),
+                Ok(Value::List(records)) => table.0.rows.merge_list(records, &context),
+                Ok(_) => Error::new(Kind::NotAllowed, CHANGES_ONE).into(),
+            }
         })
     }
 
@@ -347,5 +374,5 @@ impl<T: TableBackend> Tables for SqlTable<T> {
         self.0.rows.begin(context).on(Verb::Begin, reference)
     }
 
-    runnel_store::without!(run, migrate, define);
+    runnel_store::without!(run, migrate, define, key_value_store);
 }

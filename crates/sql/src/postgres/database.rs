@@ -7,6 +7,7 @@ use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::connection::session::Repeat;
 use crate::postgres::connection::transaction;
 use crate::postgres::fault::{SqlFault, SqlResult};
+use crate::postgres::key_value;
 use crate::postgres::options::PostgresOptions;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
 use crate::postgres::query::select::PostgresSelect;
@@ -19,7 +20,7 @@ use crate::postgres::watch;
 use crate::postgres::worker_database::WorkerDatabase;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Kind, Result, Shape, Transaction, Value, Verb,
+    Answer, Changes, Content, Context, Error, Kind, Result, Shape, Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -121,6 +122,10 @@ impl DatabaseBackend for PostgresBackend {
         })
     }
 
+    fn key_value_store(&self, name: String) -> Answer<Rc<dyn Store>> {
+        key_value::backend::open(&self.core, name)
+    }
+
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
         let (core, sql, context) = (self.core.clone(), sql.to_string(), context.clone());
         Answer::later(async move {
@@ -131,7 +136,7 @@ impl DatabaseBackend for PostgresBackend {
                 prepare(connection, &sql, &parameters).await
             };
             let (parameters, shows) = session.run(Repeat::Yes, preparing).await?;
-            let select = PostgresSelect { sql, parameters };
+            let select = PostgresSelect { sql, parameters, own: true };
             let done = match (purpose, shows) {
                 (Purpose::Reads, true) => {
                     ResultRows::content(&session, Rc::new(select), Ahead::Some, &context).await

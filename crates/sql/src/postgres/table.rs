@@ -17,6 +17,7 @@ use crate::postgres::watch::{self, WatchScope};
 use crate::postgres::worker_database::{WorkerDatabase, missing};
 use crate::postgres::write::change::{self, RowParameters, key_of};
 use crate::postgres::write::copy;
+use crate::postgres::write::merge::RowChanges;
 use crate::rows::admission::refuse_key;
 use runnel_store::{
     Answer, Changes, Condition, Content, Context, Error, FieldType, Query, Records, Reference,
@@ -71,9 +72,12 @@ impl PostgresRows {
         work: impl AsyncFn(&TableInfo) -> SqlResult<T>,
     ) -> SqlResult<Option<T>> {
         let inner = &self.0;
-        let seeing = async |info: Rc<TableInfo>| match &inner.shape {
-            Some(shape) => work(&seen_by(&info, shape)?).await,
-            None => work(&info).await,
+        let seeing = async |info: Rc<TableInfo>| {
+            info.refuse_key_value()?;
+            match &inner.shape {
+                Some(shape) => work(&seen_by(&info, shape)?).await,
+                None => work(&info).await,
+            }
         };
         inner.core.with_table(session, &inner.name, seeing).await
     }
@@ -321,6 +325,20 @@ impl TableBackend for PostgresRows {
 
     fn merge(&self, key: String, record: Value, context: &Context) -> Answer<bool> {
         self.write(key, RowWrite::Merge(record), context)
+    }
+
+    fn merge_list(&self, records: Vec<Value>, context: &Context) -> Answer<()> {
+        let (table, context) = (self.clone(), context.clone());
+        Answer::later(async move {
+            let session = table.0.core.session(&context);
+            let changing = async |info: &TableInfo| {
+                let changes = RowChanges::of_records(info, &records)?;
+                let running =
+                    async |connection: &PostgresConnection| changes.run(connection, &session).await;
+                session.run(Repeat::No, running).await
+            };
+            table.there(&session, changing).await
+        })
     }
 
     fn delete(&self, key: String, context: &Context) -> Answer<bool> {

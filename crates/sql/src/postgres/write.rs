@@ -1,4 +1,5 @@
-//! Row writes: single statements, and bulk loads with COPY.
+//! Row writes: single statements, changes of many rows, and bulk loads with COPY.
 
 pub(crate) mod change;
 pub(crate) mod copy;
+pub(crate) mod merge;

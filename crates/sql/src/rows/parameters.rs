@@ -65,12 +65,14 @@ fn equal(name: &str, kind: FieldType, text: &str) -> SqlResult<Filter> {
     let is = |value| Filter::Compare(name.to_string(), Comparison::Equal, value);
     let refuse = |what: &str| Err(SqlFault::invalid(format!("{} is {what}, not '{text}'", name)));
     let integer = text.parse::<i64>().ok();
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'+');
     let float = text.parse::<f64>().ok().filter(|number| number.is_finite());
     match kind {
         FieldType::Text | FieldType::Decimal | FieldType::Date => {
             Ok(is(Value::Text(text.to_string())))
         }
-        FieldType::Int => match (integer, float.and_then(exact_integer)) {
+        // The nearest float of an integer beyond 64 bits is another integer.
+        FieldType::Int => match (integer, float.filter(|_| !is_digits).and_then(exact_integer)) {
             (Some(number), _) | (None, Some(number)) => Ok(is(Value::Int(number))),
             _ => refuse("an integer"),
         },
@@ -137,11 +139,23 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        for wrong in
-            ["limit=x", "limit=-1", "offset=", "id=seven", "done=maybe", "nope=1", "title=%ff"]
-        {
+        for wrong in [
+            "limit=x",
+            "limit=-1",
+            "offset=",
+            "id=seven",
+            "id=9223372036854775808",
+            "id=-9223372036854775809",
+            "id=1.5",
+            "done=maybe",
+            "nope=1",
+            "title=%ff",
+        ] {
             assert_eq!(parse(wrong).unwrap_err().kind, Kind::Invalid, "{wrong}");
         }
         assert_eq!(parse("").unwrap(), Query::default());
+        for right in ["id=-9223372036854775808", "id=3.0", "id=1e3"] {
+            assert!(parse(right).is_ok(), "{right}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::database::backend::DatabaseBackend;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::database_file::DatabaseFile;
 use crate::sqlite::fault::SqlResult;
+use crate::sqlite::key_value;
 use crate::sqlite::options::SqliteOptions;
 use crate::sqlite::read::reader::{ReadSite, SqliteReader, StatementTraits};
 use crate::sqlite::read::rows::LazyRows;
@@ -16,7 +17,7 @@ use crate::sqlite::table::SqliteRows;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::{transaction, watch};
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Result, Shape, Transaction, Value, Verb,
+    Answer, Changes, Content, Context, Error, Result, Shape, Store, Transaction, Value, Verb,
 };
 use std::path::Path;
 use std::rc::Rc;
@@ -124,6 +125,10 @@ impl DatabaseBackend for SqliteBackend {
         })
     }
 
+    fn key_value_store(&self, name: String) -> Answer<Rc<dyn Store>> {
+        key_value::backend::open(&self.reader, name)
+    }
+
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
         let cells: SqlResult<Vec<SqliteValue>> =
             parameters.into_iter().map(SqliteValue::of_value).collect();
@@ -131,6 +136,7 @@ impl DatabaseBackend for SqliteBackend {
             Ok(cells) => cells,
             Err(fault) => return Answer::Ready(Err(fault.into())),
         };
+        let sql = &*statement::with_numbers(sql);
         if let Some(held) = transaction::current(&self.reader.shared, context) {
             let (guard, sql) = (self.reader.shared.writer.guard.clone(), sql.to_string());
             let work = move |connection: &_| statement::within(connection, &guard, &sql, &cells);

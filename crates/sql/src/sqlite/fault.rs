@@ -1,7 +1,7 @@
 //! What SQLite said tersely, said calmly.
 
 pub(crate) use crate::fault::{SqlFault, SqlFaultCause, SqlResult};
-use runnel_store::Kind;
+use runnel_store::{DISK_FULL, Kind};
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
@@ -44,9 +44,7 @@ fn from_code(error: ffi::Error, text: String) -> SqlFault {
         ErrorCode::PermissionDenied => {
             new(Kind::Denied, "permission denied").with(text, SqlFaultCause::Other)
         }
-        ErrorCode::DiskFull => {
-            new(Kind::Unavailable, "the disk is full").with(text, SqlFaultCause::Other)
-        }
+        ErrorCode::DiskFull => new(Kind::Unavailable, DISK_FULL).with(text, SqlFaultCause::Other),
         ErrorCode::CannotOpen => {
             new(Kind::Denied, "the database file cannot be opened; check its path and its rights")
                 .with(text, SqlFaultCause::Other)

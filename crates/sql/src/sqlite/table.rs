@@ -130,6 +130,13 @@ impl TableBackend for SqliteRows {
 
     fn row(&self, key: &str, context: &Context) -> Answer<Option<Content>> {
         if let Some(held) = transaction::current(&self.0.reader.shared, context) {
+            // Other reads are lazy content, which may be encoded after the first write.
+            if self.0.reader.has_log()
+                && held.is_untouched()
+                && let Ok(found) = self.0.row(key, context)
+            {
+                return Answer::ok(found);
+            }
             return self.row_within(&held, key, context);
         }
         match self.0.row(key, context) {
@@ -258,6 +265,11 @@ impl TableBackend for SqliteRows {
         self.write_row(key, record, context, WriteTarget::merge)
     }
 
+    fn merge_list(&self, records: Vec<Value>, context: &Context) -> Answer<()> {
+        let check = move |target: &WriteTarget| RecordBatch::of_changes(&target.info, records);
+        self.change(context, check, WriteTarget::merge_all)
+    }
+
     fn delete(&self, key: String, context: &Context) -> Answer<bool> {
         let check = move |target: &WriteTarget| match target.info.key {
             RowKey::None => Err(target.info.no_key()),
@@ -308,15 +320,15 @@ impl SqliteTableState {
     }
 
     fn row(&self, key: &str, context: &Context) -> SqlResult<Option<Content>> {
-        self.reader.snapshot(|connection, stamp| {
+        let (content, _) = self.reader.steadily(|connection, stamp| {
             let Some(plan) = self.plan(stamp)? else { return Ok(None) };
             let key = key_cell(&plan.target.info, key);
             let (Some(sql), Some(key)) = (&plan.target.one, key) else { return Ok(None) };
-            let content = row_content(connection, sql, &key, &plan.target.columns, context)?;
-            statement_counts::count(u64::from(content.is_some()));
-            statement_counts::flush(&self.reader.shared.counters);
-            Ok(content)
-        })
+            row_content(connection, sql, &key, &plan.target.columns, context)
+        })?;
+        statement_counts::count(u64::from(content.is_some()));
+        statement_counts::flush(&self.reader.shared.counters);
+        Ok(content)
     }
 
     /// All rows, while nothing was written since the table was last looked at: no statement runs
@@ -340,6 +352,7 @@ impl SqliteTableState {
             Some(shape) => seen_by(&info, shape)?,
             None => (*info).clone(),
         };
+        info.refuse_key_value()?;
         let plan = Rc::new(TablePlan::new(info)?);
         *self.plan.borrow_mut() = Some((stamp.schema, plan.clone()));
         Ok(Some(plan))

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod conditions;
+pub(crate) mod key_values;
 
 use runnel_sql::{SqliteDatabase, SqliteOptions, SqliteTable};
 use runnel_store::{

@@ -5,6 +5,7 @@ mod conformance;
 mod connections;
 mod define;
 mod faults;
+mod key_values;
 mod queries;
 mod scheme;
 mod security;

@@ -6,6 +6,7 @@ mod conditions;
 mod conformance;
 mod defining;
 mod durability;
+mod key_values;
 mod queries;
 mod reading;
 mod transactions;

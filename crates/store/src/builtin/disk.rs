@@ -60,7 +60,8 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   `user.runnel` of the temporary file, so that content and attributes change in one step. What
 ///   does not fit, or finds no such attributes in the file system, is in a hidden file beside, of
 ///   at most 64 KiB. A read answers them if [`Context::attributes`] asks: another system call,
-///   which plain readers do not pay. Another program that changes the file takes them away.
+///   which plain readers do not pay. They get the media type that was put where the name tells none.
+///   Another program that changes the file takes the attributes away.
 /// - [`Store::annotate`] replaces them in place and leaves the entity tag. [`Store::relocate`] is a
 ///   rename within a file system.
 /// - A path that ends in a slash means a directory: a file is missing there.

@@ -33,6 +33,7 @@ pub const NAMED_MEMORIES: usize = 4096;
 /// - A merge sets the fields of a record (new fields go to the end) and replaces any other content.
 /// - A delete removes the content at the path but not below it, and so does a move.
 /// - New attributes ([`Store::annotate`]) leave the content and its entity tag as they are.
+/// - Listings answer the time of the last change, and reads that ask for attributes do.
 /// - A conditional write ([`Condition`]) is atomic for all threads.
 /// - A query runs over a list ([`run_query`]).
 /// - A watch reports every change, in order. References are paths without leading slashes. A lazy
@@ -212,7 +213,7 @@ impl Store for Memory {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let key = self.key(reference);
         self.storage.read(|table| {
-            if let Some(content) = table.get(&key, context.known.as_ref()) {
+            if let Some(content) = table.get(&key, context.known.as_ref(), context.attributes) {
                 return Answer::ok(Some(content));
             }
             let all = self.flavour == Flavour::Dictionary && key.is_empty();
@@ -305,7 +306,8 @@ impl Store for Memory {
     }
 
     fn query(&self, reference: &Reference, query: &Query, _: &Context) -> Answer<Content> {
-        let Some(content) = self.storage.read(|table| table.get(&self.key(reference), None)) else {
+        let Some(content) = self.storage.read(|table| table.get(&self.key(reference), None, false))
+        else {
             let missing = Error::new(Kind::NotFound, "there is nothing to query");
             return missing.on(Verb::Query, reference).into();
         };

@@ -2,10 +2,11 @@
 
 use crate::combine::definition::Combinator;
 
+pub(crate) mod choice;
 pub(crate) mod codec;
 pub(crate) mod compressed;
 pub(crate) mod json;
 
 /// The combinators of this room that programs can use.
 pub(super) const COMBINATORS: &[Combinator] =
-    &[json::COMBINATOR, codec::CSV, codec::TEXT, compressed::COMBINATOR];
+    &[json::COMBINATOR, codec::CSV, codec::TEXT, compressed::COMBINATOR, choice::COMBINATOR];

@@ -265,6 +265,13 @@ pub trait Layer: Sized + 'static {
         })
     }
 
+    /// [`Tables::key_value_store`].
+    fn layer_key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>> {
+        self.around(Verb::Define, reference, &Context::default(), |inner, on, _| {
+            inner.with_tables(Verb::Define, on, |tables| tables.key_value_store(on))
+        })
+    }
+
     /// [`Tables::begin`].
     fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
         self.around(Verb::Begin, reference, context, |inner, on, context| {
@@ -487,6 +494,10 @@ impl<L: Layer> Tables for L {
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         self.layer_define(reference, shape)
+    }
+
+    fn key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>> {
+        self.layer_key_value_store(reference)
     }
 
     fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {

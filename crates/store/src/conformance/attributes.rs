@@ -65,7 +65,7 @@ impl Subject {
     }
 }
 
-/// A store that cannot do it says so before it changes anything.
+/// A store that cannot do it refuses before it changes anything.
 async fn refusals(subject: &Subject) {
     subject.checking("what is not kept is refused");
     let path = "attributes/none";
@@ -174,7 +174,7 @@ async fn moved(subject: &Subject) {
         if subject.abilities.attributes {
             subject.check_attributes(to, &expected).await;
         }
-        // Once more, onto what is there.
+        // Once more, onto existing content.
         subject.put(from, subject.described("moved", expected.clone())).await;
     }
     let moved = subject.store.relocate(&at(to), &at(to), &Context::default()).await;

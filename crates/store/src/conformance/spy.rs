@@ -19,7 +19,7 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 20] = [
+pub(super) const METHODS: [&str; 21] = [
     "get",
     "put",
     "put if absent",
@@ -39,6 +39,7 @@ pub(super) const METHODS: [&str; 20] = [
     "run",
     "migrate",
     "define",
+    "key value store",
     "begin",
 ];
 
@@ -219,6 +220,12 @@ impl Tables for Spy {
         Answer::ok(Rc::new(Spy { answers, is_confined, book }))
     }
 
+    fn key_value_store(&self, _: &Reference) -> Answer<Rc<dyn Store>> {
+        self.called("key value store");
+        let (answers, is_confined, book) = (self.answers, self.is_confined, self.book.clone());
+        Answer::ok(Rc::new(Spy { answers, is_confined, book }))
+    }
+
     fn begin(&self, _: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
         self.called("begin");
         Answer::ok(Rc::new(Begun))
@@ -309,6 +316,7 @@ async fn call_tables(
         "run" => tables.run(on, "SELECT 1", Vec::new(), context).await.map(drop),
         "migrate" => tables.migrate(on, Vec::new(), context).await.map(drop),
         "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
+        "key value store" => tables.key_value_store(on).await.map(drop),
         _ => tables.begin(on, context).await.map(drop),
     }
 }

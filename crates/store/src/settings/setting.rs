@@ -114,6 +114,8 @@ pub struct SettingInfo {
     pub kind: SettingKind,
     /// The default as the manual writes it; `None` where the option's own reader decides.
     pub default: Option<String>,
+    /// Whether no message may show its value.
+    pub is_secret: bool,
 }
 
 /// A table of options whatever the struct is that they fill.
@@ -180,8 +182,8 @@ impl<T: Default> SettingList for SettingTable<T> {
                 }
                 Target::Custom(kind, _) | Target::Apart(kind) => (kind, None),
             };
-            let Setting { name, former, help, .. } = *setting;
-            SettingInfo { name, former, help, kind, default }
+            let Setting { name, former, help, is_secret, .. } = *setting;
+            SettingInfo { name, former, help, kind, default, is_secret }
         };
         self.0.iter().map(&mut info).collect()
     }

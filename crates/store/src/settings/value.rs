@@ -29,6 +29,8 @@ pub enum SettingKind {
     Text,
     /// An array of texts, or a single one.
     Texts,
+    /// A dictionary; `false` for none.
+    Record,
     /// A class, passed on by its name.
     Class,
     /// A store, passed on among the sources.
@@ -47,6 +49,7 @@ impl SettingKind {
             SettingKind::Duration => "seconds",
             SettingKind::Text => "text",
             SettingKind::Texts => "texts",
+            SettingKind::Record => "record",
             SettingKind::Class => "class",
             SettingKind::Store => "store",
             SettingKind::Any => "any",

@@ -20,6 +20,8 @@ pub struct Change {
     pub reference: Reference,
     /// The new content, where the store has it at hand; a get answers it otherwise.
     pub content: Option<Content>,
+    /// What caused it, where a server tells: `s3:ObjectCreated:Put`.
+    pub event: Option<&'static str>,
 }
 
 /// The kinds of change. Puts, posts and merges are the same to a watcher.
@@ -47,16 +49,16 @@ impl ChangeKind {
 impl Change {
     /// New content, which a get answers.
     pub fn changed(reference: Reference) -> Self {
-        Change { kind: ChangeKind::Changed, reference, content: None }
+        Change { kind: ChangeKind::Changed, reference, content: None, event: None }
     }
 
     /// Nothing any more.
     pub fn deleted(reference: Reference) -> Self {
-        Change { kind: ChangeKind::Deleted, reference, content: None }
+        Change { kind: ChangeKind::Deleted, reference, content: None, event: None }
     }
 
     /// Unreported changes at or below the reference.
     pub fn lost(reference: Reference) -> Self {
-        Change { kind: ChangeKind::Lost, reference, content: None }
+        Change { kind: ChangeKind::Lost, reference, content: None, event: None }
     }
 }

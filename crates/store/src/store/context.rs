@@ -1,9 +1,10 @@
 //! The context of a verb: conditions, deadline, transaction, and the HTTP exchange it is part of.
 
 use crate::{
-    Allowance, Condition, Conditions, Content, EntityTag, Error, Reference, Result, Text,
-    Transaction, Value, Verb,
+    Allowance, ByteStream, ChosenFormat, Condition, Conditions, Content, EntityTag, Error,
+    PartEvents, Reference, Result, Text, Transaction, Value, Verb,
 };
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -17,8 +18,12 @@ pub struct Context {
     /// refuse it; reads ignore it.
     pub only_if: Option<Condition>,
     /// Whether a read answers the attributes of content, where reading them costs a step of its own
-    /// ([`crate::Disk`]): its metadata, and the media type that was put.
+    /// ([`crate::Disk`]): its metadata, and the media type that was put; in memory the time of the
+    /// last change.
     pub attributes: bool,
+    /// Whether the caller ignores the entity tag of what it reads: a store that would have to compute one may
+    /// leave it out.
+    pub untagged: bool,
     /// When the caller stops waiting. Stores that wait for others should stop by then.
     pub deadline: Option<Instant>,
     /// The HTTP exchange of this call, for programs that read requests.
@@ -36,6 +41,8 @@ pub struct ClientContent {
     pub granted: Option<Rc<[String]>>,
     /// The text that the client sent, where it was read at once.
     pub text: Option<bytes::Bytes>,
+    /// The content while it arrives, in the hands of the program that takes it so.
+    pub stream: Option<Rc<dyn std::any::Any>>,
 }
 
 impl ClientContent {
@@ -104,6 +111,33 @@ pub trait Exchange {
     fn target(&self) -> &str;
     /// The address of the client.
     fn peer(&self) -> String;
+    /// The address of the client, also behind trusted proxies; `None` where it has none, as on a
+    /// Unix socket.
+    fn client(&self) -> Option<IpAddr> {
+        None
+    }
+    /// Whether the client's connection is encrypted, up to a trusted proxy at least.
+    fn is_secure(&self) -> bool {
+        false
+    }
+    /// The nonce that inline scripts and styles of the answer carry, where its policy has one.
+    fn nonce(&self) -> Option<String> {
+        None
+    }
+    /// Sets the nonce of the answer's content security policy.
+    fn set_nonce(&self, nonce: &str) {
+        let _ = nonce;
+    }
+    /// Whether the request has passed a gate, such as an access check or a rate limit. A server asks
+    /// a store twice for some requests: to list what a get did not find, to compare a tag.
+    fn has_passed(&self, gate: u64) -> bool {
+        let _ = gate;
+        false
+    }
+    /// Notes that the request has passed a gate. Of many gates the first few are noted.
+    fn pass(&self, gate: u64) {
+        let _ = gate;
+    }
     /// A parameter of the query, unescaped; the first when it stands twice.
     fn query(&self, name: &str) -> Option<String>;
     /// A header of the request; several fields of a name are joined by `, `.
@@ -123,6 +157,15 @@ pub trait Exchange {
     /// [`Kind::Invalid`](crate::Kind::Invalid) for a malformed form,
     /// [`Kind::TooLarge`](crate::Kind::TooLarge) for one above the limits of forms.
     fn form(&self, name: &str) -> Result<Option<Value>>;
+    /// The parts of a form whose body arrives as this stream.
+    ///
+    /// # Errors
+    /// [`Kind::Unsupported`](crate::Kind::Unsupported): the request is no form with parts;
+    /// [`Kind::Invalid`](crate::Kind::Invalid): its media type is malformed.
+    fn parts(&self, body: ByteStream) -> Result<PartEvents> {
+        drop(body);
+        Err(Error::new(crate::Kind::Unsupported, "the request is no multipart/form-data"))
+    }
     /// The unparsed body of the request.
     fn body(&self) -> Option<Text>;
     /// The name of the request that log lines of all servers share, where it has one.
@@ -147,6 +190,16 @@ pub trait Exchange {
         let _ = (method, target);
         None
     }
+    /// Answers in this format, whatever the client accepts.
+    fn choose_format(&self, format: ChosenFormat) {
+        let _ = format;
+    }
+    /// Whether the client prefers a page to data.
+    fn prefers_page(&self) -> bool {
+        false
+    }
+    /// Asks for an entity tag made from the answer, where the answer has none of its own.
+    fn tag_answer(&self) {}
     /// Sets the status of the answer.
     fn set_status(&self, status: u16);
     /// Sets a header of the answer; an invalid name or value is an error.

@@ -234,19 +234,32 @@ impl Error {
             _ if is_out_of_descriptors(&error) => (Kind::Unavailable, "no file descriptor is left"),
             Io::NotFound => (Kind::NotFound, "there is no such file or directory"),
             Io::PermissionDenied => (Kind::Denied, "permission denied"),
+            Io::ReadOnlyFilesystem => (Kind::Denied, "the file system can only be read"),
             Io::AlreadyExists => (Kind::Conflict, "something is there already"),
             Io::IsADirectory => (Kind::Conflict, "this is a directory"),
             Io::NotADirectory => (Kind::Conflict, "a part of the path is not a directory"),
             Io::DirectoryNotEmpty => (Kind::Conflict, "the directory is not empty"),
             Io::InvalidFilename | Io::InvalidInput => (Kind::Invalid, "the name is not valid"),
-            Io::StorageFull | Io::QuotaExceeded => (Kind::Unavailable, "the disk is full"),
+            Io::StorageFull | Io::QuotaExceeded => (Kind::Unavailable, DISK_FULL),
+            Io::FileTooLarge => (Kind::TooLarge, "the file would be larger than the system allows"),
             Io::TimedOut => (Kind::Timeout, "it took too long"),
             Io::ConnectionRefused => (Kind::Unavailable, "the connection was refused"),
             _ => (Kind::Failed, "reading or writing failed"),
         };
-        Error::new(kind, message).on(verb, reference).with_detail(error.to_string())
+        // Longer than the file system takes, say.
+        let of_reference = kind == Kind::Invalid;
+        let error = Error::new(kind, message).on(verb, reference).with_detail(error.to_string());
+        Error { of_reference, ..error }
+    }
+
+    /// Whether the store has no space left.
+    pub fn is_disk_full(&self) -> bool {
+        self.kind == Kind::Unavailable && self.message == DISK_FULL
     }
 }
+
+/// The message of [`Kind::Unavailable`] where a disk is full.
+pub const DISK_FULL: &str = "the disk is full";
 
 /// EMFILE or ENFILE, which have no kind of their own.
 fn is_out_of_descriptors(error: &std::io::Error) -> bool {

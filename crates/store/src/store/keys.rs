@@ -46,7 +46,8 @@ pub struct Key {
     /// The time of its last change, where the store knows it.
     pub modified: Option<SystemTime>,
     /// Its metadata ([`crate::Content::metadata`]), where the context asks for attributes and the
-    /// store knows them without a request for each key.
+    /// store knows them without a request for each key: empty where it has none, `None` where the
+    /// store does not say.
     pub metadata: Option<Rc<Metadata>>,
 }
 

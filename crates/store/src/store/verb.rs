@@ -60,7 +60,28 @@ impl Verbs {
 
     /// The set without a verb.
     pub const fn without(self, verb: Verb) -> Self {
-        Verbs(self.0 & !(1 << verb as u8))
+        Verbs(self.0 & !(1 << verb as u8) & !Verbs::stream_bit(verb))
+    }
+
+    /// The set with a writing verb that takes its content while it arrives.
+    pub const fn with_streamed(self, verb: Verb) -> Self {
+        Verbs(self.with(verb).0 | Verbs::stream_bit(verb))
+    }
+
+    /// Whether the verb takes its content while it arrives, whatever its size: a server calls it as soon as
+    /// the head of a request is there. Other verbs may get small content in one piece.
+    pub const fn streams(self, verb: Verb) -> bool {
+        self.0 & Verbs::stream_bit(verb) != 0
+    }
+
+    /// The bits behind those of the verbs, for the three that carry content.
+    const fn stream_bit(verb: Verb) -> u16 {
+        match verb {
+            Verb::Put => 1 << 10,
+            Verb::Post => 1 << 11,
+            Verb::Merge => 1 << 12,
+            _ => 0,
+        }
     }
 
     /// Whether the verb is in the set.

@@ -41,9 +41,16 @@ struct ChangeQueue {
     waiting: Mutex<WaitingChange>,
 }
 
+/// A change in a queue.
+struct QueuedChange {
+    kind: ChangeKind,
+    reference: Reference,
+    event: Option<&'static str>,
+}
+
 #[derive(Default)]
 struct WaitingChange {
-    changes: VecDeque<(ChangeKind, Reference)>,
+    changes: VecDeque<QueuedChange>,
     waker: Option<Waker>,
     ended: bool,
     /// The error that ended the watch, reported once.
@@ -97,6 +104,15 @@ impl Watchers {
 
     /// Publishes a change of any kind.
     pub fn publish(&self, kind: ChangeKind, reference: &Reference) {
+        self.tell(kind, reference, None);
+    }
+
+    /// Publishes a change with what caused it. Such changes are not merged.
+    pub fn publish_event(&self, kind: ChangeKind, reference: &Reference, event: &'static str) {
+        self.tell(kind, reference, Some(event));
+    }
+
+    fn tell(&self, kind: ChangeKind, reference: &Reference, event: Option<&'static str>) {
         if !self.is_watched() {
             return;
         }
@@ -105,12 +121,12 @@ impl Watchers {
         let queues = locked(&self.shared.queues);
         for above in at_and_above(&path) {
             for queue in queues.get(above).into_iter().flatten() {
-                wakers.extend(queue.push(kind, reference));
+                wakers.extend(queue.push(kind, reference, event));
             }
         }
         if kind == ChangeKind::Lost {
             for queue in below(&queues, &path) {
-                wakers.extend(queue.push(kind, &queue.reference));
+                wakers.extend(queue.push(kind, &queue.reference, None));
             }
         }
         drop(queues);
@@ -147,19 +163,32 @@ impl Drop for WatcherList {
 
 impl ChangeQueue {
     /// Queues a change and returns the watcher's waker.
-    fn push(&self, kind: ChangeKind, reference: &Reference) -> Option<Waker> {
+    fn push(
+        &self,
+        kind: ChangeKind,
+        reference: &Reference,
+        event: Option<&'static str>,
+    ) -> Option<Waker> {
         let mut waiting = locked(&self.waiting);
         let full = waiting.changes.len() == WAITING_CHANGES;
+        // A queued loss absorbs further losses; a change after a loss is queued.
+        let is_same = |last: &QueuedChange| {
+            last.reference == *reference
+                && (last.kind != ChangeKind::Lost || kind == last.kind)
+                && last.event.is_none()
+                && event.is_none()
+        };
         match waiting.changes.back_mut() {
-            // A queued loss absorbs further losses; a change after a loss is queued.
-            Some((last, on)) if on == reference && (*last != ChangeKind::Lost || kind == *last) => {
-                *last = kind;
-            }
+            Some(last) if is_same(last) => last.kind = kind,
             _ if full => {
                 waiting.changes.clear();
-                waiting.changes.push_back((ChangeKind::Lost, self.reference.clone()));
+                let (kind, reference) = (ChangeKind::Lost, self.reference.clone());
+                waiting.changes.push_back(QueuedChange { kind, reference, event: None });
             }
-            _ => waiting.changes.push_back((kind, reference.clone())),
+            _ => {
+                let reference = reference.clone();
+                waiting.changes.push_back(QueuedChange { kind, reference, event });
+            }
         }
         waiting.waker.take()
     }
@@ -177,8 +206,8 @@ impl Stream for ChangeWatcher {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut waiting = locked(&self.queue.waiting);
-        if let Some((kind, reference)) = waiting.changes.pop_front() {
-            return Poll::Ready(Some(Ok(Change { kind, reference, content: None })));
+        if let Some(QueuedChange { kind, reference, event }) = waiting.changes.pop_front() {
+            return Poll::Ready(Some(Ok(Change { kind, reference, content: None, event })));
         }
         if let Some((kind, message)) = waiting.fault.take() {
             let error = Error::new(kind, message).on(crate::Verb::Watch, &self.queue.reference);
@@ -315,6 +344,24 @@ mod tests {
         watchers.lost(&at("a"));
         watchers.changed(&at("a"));
         assert_eq!(waiting(&mut changes), ["lost a", "changed a"]);
+    }
+
+    #[test]
+    fn events_wait_each_for_itself_up_to_the_bound() {
+        let watchers = Watchers::new();
+        let mut changes = watchers.watch(&at(""));
+        watchers.publish_event(ChangeKind::Changed, &at("a"), "put");
+        watchers.publish_event(ChangeKind::Changed, &at("a"), "put");
+        watchers.changed(&at("a"));
+        let mut events = Vec::new();
+        while let Some(Some(change)) = changes.next().now_or_never() {
+            events.push(change.unwrap().event);
+        }
+        assert_eq!(events, [Some("put"), Some("put"), None]);
+        for _ in 0..=WAITING_CHANGES {
+            watchers.publish_event(ChangeKind::Changed, &at("a"), "put");
+        }
+        assert_eq!(waiting(&mut changes), ["lost "]);
     }
 
     #[test]

@@ -174,6 +174,14 @@ macro_rules! without {
             $crate::Error::not_allowed($crate::Verb::Define, reference).into()
         }
     };
+    (@key_value_store) => {
+        fn key_value_store(
+            &self,
+            reference: &$crate::Reference,
+        ) -> $crate::Answer<std::rc::Rc<dyn $crate::Store>> {
+            $crate::Error::not_allowed($crate::Verb::Define, reference).into()
+        }
+    };
     (@begin) => {
         fn begin(
             &self,

@@ -6,6 +6,7 @@ mod field_type;
 mod form;
 mod kind;
 mod read;
+mod texts;
 
 pub use field_type::FieldType;
 pub use form::{TextForm, TextPattern};

@@ -208,3 +208,25 @@ fn copies_keep_them() {
     });
     assert_eq!(site.attributes("back/a"), attributes(LONG));
 }
+
+#[test]
+fn a_name_that_tells_no_type_has_the_one_that_was_put() {
+    let site = Site::new();
+    for name in ["avatar", "text.txt"] {
+        site.put(name, "text", attributes(SHORT));
+        // The second read may come from memory.
+        for _ in 0..2 {
+            let read = run(site.disk.get(&at(name), &Context::default())).unwrap().unwrap();
+            let expected = if name == "avatar" { "image/x-test" } else { "text/plain" };
+            assert_eq!(read.media_type.as_deref(), Some(expected), "{name}");
+            assert_eq!(read.metadata, None, "a plain reader did not ask");
+        }
+        let known = run(site.disk.get(&at(name), &Context::default())).unwrap().unwrap().entity_tag;
+        let context = Context { known, ..Context::default() };
+        let short = run(site.disk.get(&at(name), &context)).unwrap().unwrap();
+        assert_eq!(short.media_type.as_deref() == Some("image/x-test"), name == "avatar");
+    }
+    fs::write(site.path("avatar"), "changed").unwrap();
+    let read = run(site.disk.get(&at("avatar"), &Context::default())).unwrap().unwrap();
+    assert_eq!(read.media_type, None);
+}

@@ -2,10 +2,12 @@
 
 use runnel_store::conformance::check_layer;
 use runnel_store::{
-    Answer, Below, Cache, Compressed, Confinement, Content, Context, Csv, Ensure, Extension, Json,
-    Layer, Limit, LimitOptions, Links, Log, Map, Memory, Merge, Outcome, Polling, ReadOnly,
-    Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, StaticFiles,
-    StaticOptions, Store, TextCodec, Timeout, Verb, WriteBack, WriteBackOptions,
+    Answer, Below, Cache, CircuitBreaker, CircuitBreakerOptions, Compressed, Confinement, Content,
+    Context, Csv, Ensure, Extension, Guard, GuardOptions, Headers, HeadersOptions, Json, Layer,
+    Limit, LimitOptions, Links, Log, Map, Memory, Merge, Outcome, Polling, RateLimit,
+    RateLimitOptions, ReadOnly, Redirects, RedirectsOptions, Reference, Relative, Rename, Result,
+    Retry, RetryOptions, Route, SecurityHeaders, SecurityOptions, Sequence, StaticFiles,
+    StaticOptions, Store, TextCodec, Timeout, Value, Verb, WriteBack, WriteBackOptions,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -49,6 +51,38 @@ fn limit() {
     check_all(|source| Limit::new(source, LimitOptions::default()));
     let options = LimitOptions { max_concurrent: Some(1), ..LimitOptions::default() };
     check_all(|source| Limit::new(source, options));
+}
+
+#[test]
+fn circuit_breaker() {
+    check_all(|source| CircuitBreaker::new(source, CircuitBreakerOptions::default()));
+}
+
+#[test]
+fn access() {
+    check_all(|source| Headers::new(source, HeadersOptions::default()));
+    check_all(|source| SecurityHeaders::new(source, SecurityOptions::default()));
+    check_all(|source| Redirects::new(source, RedirectsOptions::default()).unwrap());
+    let options = RateLimitOptions { requests: Some(1), ..RateLimitOptions::default() };
+    check_all(|source| RateLimit::new(source, options.clone()).unwrap());
+    // A guard lets in whom its block knows.
+    let block = || Some(Rc::new(Known) as Rc<dyn Store>);
+    check_all(|source| Guard::new(source, GuardOptions::default(), block()).unwrap());
+}
+
+/// Knows everybody.
+struct Known;
+
+impl Store for Known {
+    fn get(&self, _: &Reference, _: &Context) -> Answer<Option<Content>> {
+        Answer::ok(Some(Content::value(Value::Bool(true))))
+    }
+
+    runnel_store::without!(links);
+
+    fn describe(&self) -> String {
+        "everybody".to_string()
+    }
 }
 
 #[test]

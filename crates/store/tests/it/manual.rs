@@ -3,12 +3,13 @@
 use runnel_store::combinators;
 use std::path::Path;
 
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "stores/combinators.md",
     "stores/caching.md",
     "stores/retry-and-limits.md",
     "stores/changes.md",
     "server/files.md",
+    "server/guards.md",
 ];
 
 /// Units of numbers in tables.

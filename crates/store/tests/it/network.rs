@@ -2,8 +2,9 @@
 
 use futures_util::future::join_all;
 use runnel_store::{
-    Answer, Content, Context, Error, Kind, Limit, LimitOptions, Memory, Outcome, Reference, Retry,
-    RetryOptions, Store, Timeout, Value, WriteBack, WriteBackOptions, flush_all,
+    Answer, CircuitBreaker, CircuitBreakerOptions, Content, Context, Error, Kind, Limit,
+    LimitOptions, Memory, Outcome, Reference, Retry, RetryOptions, Store, Timeout, Value,
+    WriteBack, WriteBackOptions, flush_all,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -219,6 +220,69 @@ async fn so_many_a_second() {
     let context = Context { deadline, ..Context::default() };
     let error = store.get(&at("a"), &context).await.map(|_| ()).unwrap_err();
     assert_eq!((error.kind, far.calls.get()), (Kind::Timeout, 13));
+}
+
+fn breaking(far: &Rc<Far>) -> CircuitBreaker {
+    let options = CircuitBreakerOptions { max_failures: 3, reset_timeout: Duration::from_secs(5) };
+    CircuitBreaker::new(Rc::new(Line(far.clone())), options)
+}
+
+/// What a get says: `None` where it succeeds.
+async fn refusal(store: &dyn Store) -> Option<Kind> {
+    store.get(&at("a"), &Context::default()).await.err().map(|error| error.kind)
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_source_that_keeps_failing_is_left_alone() {
+    let far = Far::new(4, Kind::Failed, Duration::from_millis(10));
+    let store = breaking(&far);
+    for _ in 0..3 {
+        assert_eq!(refusal(&store).await, Some(Kind::Failed));
+    }
+    for _ in 0..3 {
+        assert_eq!(refusal(&store).await, Some(Kind::Unavailable));
+    }
+    assert_eq!(far.calls.get(), 3);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    // The trial fails, and others are refused meanwhile and afterwards.
+    assert_eq!(
+        join_all([refusal(&store), refusal(&store)]).await,
+        [Some(Kind::Failed), Some(Kind::Unavailable)]
+    );
+    assert_eq!(refusal(&store).await, Some(Kind::Unavailable));
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(refusal(&store).await, None);
+    assert_eq!(refusal(&store).await, None);
+    assert_eq!(far.calls.get(), 6);
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn only_failures_in_a_row_of_the_source_open_a_circuit() {
+    // What a caller did wrong shows that the source is there.
+    let far = Far::new(10, Kind::Invalid, Duration::ZERO);
+    let store = breaking(&far);
+    for _ in 0..10 {
+        assert_eq!(refusal(&store).await, Some(Kind::Invalid));
+    }
+    // A success begins a new row.
+    let far = Far::new(0, Kind::Failed, Duration::ZERO);
+    let store = breaking(&far);
+    for _ in 0..3 {
+        assert_eq!(refusal(&store).await, None);
+        far.fails.set(2);
+        assert_eq!(refusal(&store).await, Some(Kind::Failed));
+        assert_eq!(refusal(&store).await, Some(Kind::Failed));
+    }
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_cancelled_trial_leaves_the_trial_to_the_next_call() {
+    let far = Far::new(3, Kind::Unavailable, Duration::from_millis(10));
+    let store = breaking(&far);
+    join_all([refusal(&store), refusal(&store), refusal(&store)]).await;
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    drop(store.get(&at("a"), &Context::default()));
+    assert_eq!(refusal(&store).await, None);
 }
 
 fn write_back(far: &Rc<Far>, options: WriteBackOptions) -> WriteBack {

@@ -2,11 +2,11 @@
 
 use futures_util::stream;
 use runnel_store::{
-    Answer, Cache, Changes, Compressed, Condition, Conditions, Content, Context, Csv, Ensure,
-    Error, Extension, Json, Kind, Limit, LimitOptions, Log, Map, Memory, Merge, Outcome, Polling,
-    ReadOnly, Records, Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence,
-    Shape, Store, Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack,
-    WriteBackOptions,
+    Answer, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed, Condition,
+    Conditions, Content, Context, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions,
+    Log, Map, Memory, Merge, Outcome, Polling, ReadOnly, Records, Reference, Relative, Rename,
+    Result, Retry, RetryOptions, Route, Sequence, Shape, Store, Tables, TextCodec, Timeout,
+    Transaction, Value, Verb, WriteBack, WriteBackOptions,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -87,6 +87,10 @@ impl Tables for Probe {
         self.arrived("define", on);
         Answer::ok(Rc::new(Memory::site()))
     }
+    fn key_value_store(&self, on: &Reference) -> Answer<Rc<dyn Store>> {
+        self.arrived("key value store", on);
+        Answer::ok(Rc::new(Memory::site()))
+    }
     fn begin(&self, on: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
         self.arrived("begin", on);
         Answer::ok(Rc::new(Nothing))
@@ -108,7 +112,8 @@ fn shape() -> Shape {
     Shape::new("Task", Vec::new())
 }
 
-const VERBS: [&str; 7] = ["put if", "insert", "run", "migrate", "define", "watch", "begin"];
+const VERBS: [&str; 8] =
+    ["put if", "insert", "run", "migrate", "define", "key value store", "watch", "begin"];
 
 async fn call(store: &dyn Store, verb: &str) -> Result<()> {
     let (on, context) = (Reference::from_path("a/b"), Context::default());
@@ -122,6 +127,7 @@ async fn call(store: &dyn Store, verb: &str) -> Result<()> {
         "run" => tables.run(&on, "SELECT 1", Vec::new(), &context).await.map(drop),
         "migrate" => tables.migrate(&on, Vec::new(), &context).await.map(drop),
         "define" => tables.define(&on, &shape()).await.map(drop),
+        "key value store" => tables.key_value_store(&on).await.map(drop),
         "watch" => store.watch(&on, &context).await.map(drop),
         _ => tables.begin(&on, &context).await.map(drop),
     }
@@ -143,7 +149,7 @@ const fn row(
     Row { name, make, below, refuses: &[] }
 }
 
-const ROWS: [Row; 23] = [
+const ROWS: [Row; 24] = [
     row("relative", "base/a/b", |source| {
         Rc::new(Relative::new(source, Reference::from_path("base")))
     }),
@@ -198,6 +204,9 @@ const ROWS: [Row; 23] = [
     row("timeout", "a/b", |source| Rc::new(Timeout::new(source, Duration::from_secs(60)))),
     row("retry", "a/b", |source| Rc::new(Retry::new(source, RetryOptions::default()))),
     row("limit", "a/b", |source| Rc::new(Limit::new(source, LimitOptions::default()))),
+    row("circuit breaker", "a/b", |source| {
+        Rc::new(CircuitBreaker::new(source, CircuitBreakerOptions::default()))
+    }),
     row("polling", "a/b", |source| Rc::new(Polling::new(source, Duration::from_secs(60)))),
     Row {
         refuses: &[
@@ -206,6 +215,7 @@ const ROWS: [Row; 23] = [
             ("run", "a statement may write"),
             ("migrate", "does not define"),
             ("define", "does not define"),
+            ("key value store", "does not define"),
             ("begin", "nothing could be committed"),
         ],
         ..row("read only", "a/b", |source| Rc::new(ReadOnly::new(source)))
@@ -213,7 +223,7 @@ const ROWS: [Row; 23] = [
 ];
 
 /// These are about whole collections and ask for them by their own names.
-const WITHOUT_EXTENSION: [&str; 2] = ["define", "begin"];
+const WITHOUT_EXTENSION: [&str; 3] = ["define", "key value store", "begin"];
 
 #[test]
 fn every_verb_has_its_place() {
@@ -300,7 +310,8 @@ fn what_is_inserted_and_run_is_told() {
         for verb in VERBS {
             call(&log, verb).await.unwrap();
         }
-        let expected = ["put a/b", "post a/b", "query a/b", "define a/b", "define a/b"];
+        let expected =
+            ["put a/b", "post a/b", "query a/b", "define a/b", "define a/b", "define a/b"];
         assert_eq!(told.take(), expected);
     });
 }

@@ -4,9 +4,7 @@ use super::builder::Builder;
 use super::document::Doc;
 use super::expression::Bracketed;
 use super::list::ListLayout;
-use crate::ast::{
-    Class, ClassKeyword, Member, MemberKind, Method, PropertyPath, Rule, Selector, Signature,
-};
+use crate::ast::{Class, ClassKeyword, Member, MemberKind, Method, Rule, Selector, Signature};
 
 impl Builder<'_> {
     pub(super) fn signature(&mut self, signature: &Signature) -> Doc {
@@ -43,14 +41,17 @@ impl Builder<'_> {
             return self.text(format!("{head}{{}}"));
         }
         let first = class.members.first().map_or(end, |member| member.span.start);
-        let forced =
-            list.must_break(self) || class.members.len() > 1 || self.begins_on_new_line(first);
+        // Variables alone may stand on one line, as in a record.
+        let variables =
+            class.members.iter().all(|one| matches!(one.kind, MemberKind::Variables(_)));
+        let several = class.members.len() > 1 && !variables;
+        let forced = list.must_break(self) || several || self.begins_on_new_line(first);
         let inner = list.bracketed(self, open, "}");
         self.bracket(Bracketed { inner, forced })
     }
 
     /// Behind the opening brace that follows the head of a definition.
-    fn brace_after(&self, head: u32) -> u32 {
+    pub(super) fn brace_after(&self, head: u32) -> u32 {
         let rest = &self.source[head as usize..];
         head + rest.find('{').map_or(0, |at| at as u32 + 1)
     }
@@ -65,6 +66,8 @@ impl Builder<'_> {
             MemberKind::Rule(rule) => self.rule(rule),
             MemberKind::Method(method) => self.method(method),
             MemberKind::PropertyPath(path) => self.property_path(path, member.span.end),
+            MemberKind::Clause(clause) => self.path_clause(clause),
+            MemberKind::Parameter(parameter) => self.request_parameter(parameter),
             MemberKind::FilterBody(body) => {
                 let bar = self.text("|");
                 let body = self.body(body);
@@ -107,30 +110,6 @@ impl Builder<'_> {
             }
             None => self.text(format!("{head}.")),
         }
-    }
-
-    fn property_path(&mut self, path: &PropertyPath, end: u32) -> Doc {
-        let open = self.text(format!("{} {{", path.pattern.text));
-        let end = end.saturating_sub(1);
-        let opened = self.brace_after(path.pattern.span.end);
-        let mut list = ListLayout::new(self, Some(opened), end);
-        for (at, (_, word, body)) in path.verbs.iter().enumerate() {
-            list.comments(self, word.span.start);
-            let head = self.text(format!("{} ", word.text));
-            let block = self.body(body);
-            let doc = self.concat(vec![head, block]);
-            let next = path.verbs.get(at + 1).map_or(end, |(_, word, _)| word.span.start);
-            list.item(self, doc, (word.span.start, body.span.end), next);
-        }
-        list.comments(self, end);
-        if list.is_empty() {
-            return self.text(format!("{} {{}}", path.pattern.text));
-        }
-        let first = path.verbs.first().map_or(end, |(_, word, _)| word.span.start);
-        let forced =
-            list.must_break(self) || path.verbs.len() > 1 || self.begins_on_new_line(first);
-        let inner = list.bracketed(self, open, "}");
-        self.bracket(Bracketed { inner, forced })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Classes and the other definitions with members: their variables, with values, and the rules of
 //! both.
 
-mod declared;
+pub(super) mod declared;
 
 use super::Parser;
 use crate::ast::{Class, ClassKeyword, Expression, ExpressionKind, Member, MemberKind, Rule, Word};
@@ -115,6 +115,15 @@ impl Parser<'_> {
                 self.end_of_declaration();
                 kind
             }
+            _ if self.at_clause() => match self.path_clause() {
+                Some(clause) => MemberKind::Clause(clause),
+                None => MemberKind::Error,
+            },
+            _ if self.at_request_parameter() => {
+                let parameter = self.request_parameter();
+                self.end_of_declaration();
+                parameter.map_or(MemberKind::Error, MemberKind::Parameter)
+            }
             _ => {
                 self.error(
                     Diagnostic::error(self.next.span, "this is no member of a class", "here")
@@ -161,6 +170,7 @@ impl Parser<'_> {
                 _ if self.at(TokenKind::Name) => {
                     self.word() == "var"
                         || self.at_rule()
+                        || self.at_clause()
                         || self.definition_at(&self.next).is_some()
                 }
                 _ => false,

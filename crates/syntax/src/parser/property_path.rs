@@ -1,124 +1,116 @@
-//! Property paths: `/path/:parameter { get { … } put { … } }`.
+//! Property paths: `/path/:parameter { get { … } put { … } /below { … } }`.
+
+mod address;
+mod clause;
+mod handler;
 
 use super::Parser;
-use crate::ast::{Block, MemberKind, Parameter, PathVerb, PropertyPath, Segment, Word};
-use crate::lexer::name_length;
+use crate::ast::{MemberKind, PathMember, PathMemberKind, PathVerb, PropertyPath};
+use crate::lexer::begins_line;
 use crate::{Diagnostic, Span, TokenKind};
+use address::read_address;
 
 impl Parser<'_> {
     /// A property path; the next token begins with its slash.
     pub(super) fn property_path(&mut self) -> MemberKind {
+        match self.path_with_members() {
+            Some(path) => MemberKind::PropertyPath(path),
+            None => MemberKind::Error,
+        }
+    }
+
+    fn path_with_members(&mut self) -> Option<PropertyPath> {
         let start = self.next.span.start;
-        let rest = self.rest(start);
-        let length = rest.find(|c: char| c.is_whitespace() || c == '{').unwrap_or(rest.len());
-        let pattern = self.take_until(start + length as u32, TokenKind::Path);
-        let segments = self.segments(pattern);
-        let pattern = self.word_at(pattern);
+        let address = read_address(self.source(), start);
+        self.take_until(address.whole.end, TokenKind::Path);
+        address.faults.into_iter().for_each(|fault| self.note(fault));
+        let pattern = self.word_at(address.pattern);
         if !self.at(TokenKind::OpenBrace) {
             self.error(
                 Diagnostic::error(self.next.span, "the property path has no body", "expected `{`")
                     .also(pattern.span, "this path")
                     .hint("write what it answers: `/path { get { … } }`"),
             );
-            return MemberKind::Error;
+            return None;
         }
         self.open();
-        let verbs = self.within(super::Mode::STATEMENTS, Self::verbs);
+        let members = self.within(super::Mode::STATEMENTS, |parser| parser.path_members(start));
         self.close();
-        MemberKind::PropertyPath(PropertyPath { segments, pattern, verbs })
+        let address_word = self.word_at(address.whole);
+        Some(PropertyPath {
+            segments: address.segments,
+            pattern,
+            address: address_word,
+            parameters: address.parameters,
+            members,
+        })
     }
 
-    fn segments(&mut self, pattern: Span) -> Vec<Segment> {
-        let mut segments = Vec::new();
-        let mut at = pattern.start + 1;
-        let text = self.text(pattern);
-        let text = text[1..].strip_suffix('/').unwrap_or(&text[1..]);
-        if text.is_empty() || text == "." {
-            return segments;
-        }
-        for piece in text.split('/') {
-            let span = Span::new(at, at + piece.len() as u32);
-            at = span.end + 1;
-            match self.segment(span) {
-                Ok(segment) => segments.push(segment),
-                Err((title, hint)) => {
-                    self.note(Diagnostic::error(span, title, "here").hint(hint));
-                }
-            }
-        }
-        if let Some(at) = segments.iter().position(|segment| matches!(segment, Segment::Rest(_)))
-            && at + 1 < segments.len()
-        {
-            self.note(
-                Diagnostic::error(
-                    pattern,
-                    "`*` stands for everything that follows",
-                    "more follows",
-                )
-                .hint("let the path end with `*`, or name single segments with `:name`"),
-            );
-        }
-        segments
-    }
-
-    fn segment(&self, span: Span) -> Result<Segment, (&'static str, &'static str)> {
-        const NAMED: &str = "a parameter is written `:name` or `:<type>name`";
-        let text = self.text(span);
-        let word = |from: usize| self.word_at(Span::new(span.start + from as u32, span.end));
-        let is_name = |text: &str| name_length(text) == text.len() && !text.is_empty();
-        if text.is_empty() {
-            return Err(("a segment of the path is empty", "remove one of the slashes"));
-        }
-        if let Some(rest) = text.strip_prefix('*') {
-            return match rest.strip_prefix(':') {
-                Some(name) if is_name(name) => Ok(Segment::Rest(Some(word(2)))),
-                None if rest.is_empty() => Ok(Segment::Rest(None)),
-                _ => Err(("this is no segment of a path", "write `*` or `*:name`")),
-            };
-        }
-        let Some(parameter) = text.strip_prefix(':') else {
-            return Ok(Segment::Literal(word(0)));
-        };
-        let (kind, name) = match parameter.strip_prefix('<').and_then(|p| p.split_once('>')) {
-            Some((kind, name)) => (Some(kind), name),
-            None => (None, parameter),
-        };
-        if !is_name(name) || kind.is_some_and(|kind| !is_name(kind)) {
-            return Err(("this is no parameter of a path", NAMED));
-        }
-        let kind = kind.map(|kind| {
-            let start = span.start + 2;
-            self.word_at(Span::new(start, start + kind.len() as u32))
-        });
-        Ok(Segment::Parameter(Parameter { kind, name: word(text.len() - name.len()) }))
-    }
-
-    fn verbs(&mut self) -> Vec<(PathVerb, Word, Block)> {
-        let mut verbs = Vec::new();
+    /// The members in the braces of the path that begins at a place.
+    fn path_members(&mut self, outer: u32) -> Vec<PathMember> {
+        let mut members = Vec::new();
         loop {
             match self.kind() {
                 TokenKind::Period => {
                     self.bump();
+                    continue;
                 }
-                TokenKind::Quote => self.member_comment(),
-                TokenKind::End => return verbs,
-                kind if kind.closes() => return verbs,
-                _ if self.begins_member(&self.next) => return verbs,
-                _ => {
-                    let Some(verb) = path_verb(self.word()) else {
-                        self.unknown_verb();
-                        return verbs;
-                    };
-                    let word = self.bump_as(TokenKind::Definition);
-                    let word = self.word_at(word);
-                    let body = self.expected_block("verb");
-                    verbs.push((verb, word, body));
-                    if self.recovering {
-                        return verbs;
-                    }
+                TokenKind::Quote => {
+                    self.member_comment();
+                    continue;
                 }
+                TokenKind::End => return members,
+                kind if kind.closes() => return members,
+                _ => {}
+            }
+            let start = self.next.span.start;
+            let Some(kind) = self.path_member(outer) else { return members };
+            members.push(PathMember { kind, span: Span::new(start, self.at.max(start)) });
+            if self.recovering {
+                return members;
             }
         }
+    }
+
+    fn path_member(&mut self, outer: u32) -> Option<PathMemberKind> {
+        if self.at_path_below(outer) {
+            if !self.enter() {
+                return None;
+            }
+            let path = self.path_with_members();
+            self.leave();
+            return path.map(PathMemberKind::Path);
+        }
+        if self.begins_member(&self.next) {
+            return None;
+        }
+        if self.at_clause() {
+            return self.path_clause().map(PathMemberKind::Clause);
+        }
+        if self.at_request_parameter() {
+            return self.request_parameter().map(PathMemberKind::Parameter);
+        }
+        let Some(verb) = path_verb(self.word()) else {
+            self.unknown_verb();
+            return None;
+        };
+        Some(PathMemberKind::Handler(Box::new(self.path_handler(verb))))
+    }
+
+    /// Whether a path begins here that lies below the outer one: on a line of its own it stands
+    /// further to the right, as otherwise the brace of the outer one is missing.
+    fn at_path_below(&self, outer: u32) -> bool {
+        let start = self.next.span.start;
+        let source = self.source();
+        if !self.rest(start).starts_with('/') {
+            return false;
+        }
+        let column = |at: u32| {
+            let before = &source[..at as usize];
+            before.len() - before.rfind('\n').map_or(0, |end| end + 1)
+        };
+        let alone = begins_line(source, start as usize) && begins_line(source, outer as usize);
+        !alone || column(start) > column(outer)
     }
 
     fn unknown_verb(&mut self) {

@@ -189,7 +189,8 @@ impl Parser<'_> {
     pub(super) fn is_declaration(&self) -> bool {
         let after = self.peek(self.next.span.end);
         let typed = self.is_type_at(after.span.start);
-        !after.newline && (after.kind == TokenKind::Name || typed)
+        // A type on the next line is one, too: put on one line, the two would be a declaration.
+        typed || (!after.newline && after.kind == TokenKind::Name)
     }
 
     /// `<type mark …> a, b`, behind `var`.

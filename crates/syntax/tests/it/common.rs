@@ -7,4 +7,5 @@ pub(crate) const SAMPLES: &[(&str, &str)] = &[
     ("references", include_str!("samples/references.st")),
     ("blocks", include_str!("samples/blocks.st")),
     ("definitions", include_str!("samples/definitions.st")),
+    ("paths", include_str!("samples/paths.st")),
 ];

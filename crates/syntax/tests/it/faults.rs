@@ -123,6 +123,22 @@ fn faults_in_definitions() {
         &[("1:12", "`*` stands for everything that follows")],
     );
     check("scheme S { /a/:1x { get { 1 } } }", &[("1:15", "this is no parameter of a path")]);
+    check("scheme S { /a?limit { get { 1 } } }", &[("1:15", "this is no parameter of a path")]);
+    check(
+        "scheme S { /a?:limit= { get { 1 } } }",
+        &[("1:22", "the value of the parameter is missing")],
+    );
+    check(
+        "scheme S { /a?:<int required>n { get { 1 } } }",
+        &[("1:21", "a parameter has no marks")],
+    );
+    check("scheme S { /a { get → { 1 } } }", &[("1:23", "the answer is missing")]);
+    check(
+        "scheme S { with { 1 } }",
+        &[("1:12", "`with` gives handlers a value and has no name for it")],
+    );
+    check("scheme S { before x { 1 } }", &[("1:19", "`before` gives no value")]);
+    check("scheme S { /a { header <int>. get { 1 } } }", &[("1:29", "the parameter has no name")]);
     check("{ :x :y x + y }", &[("1:9", "`|` is missing after the parameters of the block")]);
     check("object T : 3. a", &[("1:13", "the template has no object")]);
 }

@@ -141,11 +141,7 @@ fn definitions() {
     );
     check(
         "class A{var <string  1..20  required>a. var <[ 'x'  'y'? ]  ..3>b ←  3}",
-        "class A {
-    var <string 1..20 required> a.
-    var <['x' 'y'?] ..3> b ← 3.
-}
-",
+        "class A { var <string 1..20 required> a. var <['x' 'y'?] ..3> b ← 3. }\n",
     );
     check(
         "class A{refuse{ a>b }message: 'x'at: #b. check: #a{a}message: 'y'}",

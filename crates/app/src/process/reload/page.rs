@@ -34,12 +34,16 @@ pub(crate) struct Watched(Rc<dyn Store>);
 impl Watched {
     /// The store itself, where the program is not watched.
     pub(crate) fn of(store: Rc<dyn Store>) -> Rc<dyn Store> {
-        match std::env::var_os(super::fault::VARIABLE).is_some()
-            && crate::process::handover::is_supervised()
-        {
+        match Watched::is_program_watched() {
             true => Rc::new(Watched(store)),
             false => store,
         }
+    }
+
+    /// Whether this process runs a version of a program that is developed under `--watch`.
+    pub(crate) fn is_program_watched() -> bool {
+        std::env::var_os(super::fault::VARIABLE).is_some()
+            && crate::process::handover::is_supervised()
     }
 }
 

@@ -189,8 +189,8 @@ impl Door {
             let workers: Vec<_> = {
                 let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
                 if workers.values().any(|worker| !worker.is_gone()) {
-                    // A worker that leaves has got all that was accepted for it: the end of its
-                    // channel says so.
+                    // A worker that leaves has got all that was accepted for it, as the end of
+                    // its channel shows.
                     workers.retain(|_, worker| !worker.is_gone());
                 }
                 let staying = workers.values().filter(|worker| !worker.is_gone());

@@ -3,7 +3,7 @@
 use super::http::send;
 use super::{Folder, Process, free_port};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The key of an element's identifier in WebDriver's answers (W3C WebDriver, section 12.1).
@@ -95,6 +95,17 @@ impl Browser {
         self.all(selector).into_iter().map(label).map(text).collect()
     }
 
+    /// The visible texts of the elements of a CSS selector; none for those of a page that is being left.
+    pub(crate) fn texts(&self, selector: &str) -> Vec<String> {
+        let text = |element: String| {
+            let target = format!("{}/element/{element}/text", self.session);
+            let reply = send(self.port, "GET", &target, &[], b"").ok()?;
+            let text = (reply.status == 200).then(|| reply.json()["value"].clone())?;
+            Some(text.as_str()?.to_string())
+        };
+        self.all(selector).into_iter().filter_map(text).collect()
+    }
+
     /// A command of the browser's own protocol.
     pub(crate) fn tell(&self, command: &str, parameters: Value) {
         self.post("/goog/cdp/execute", &json!({ "cmd": command, "params": parameters }));
@@ -136,6 +147,28 @@ impl Browser {
     /// What a piece of JavaScript answers.
     pub(crate) fn script(&self, source: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": source, "args": [] }))
+    }
+
+    /// The serious problems that axe-core finds on the page; none where it is not installed.
+    pub(crate) fn problems(&self) -> Option<Value> {
+        self.violations("serious|critical")
+    }
+
+    /// The problems of some impacts (a regular expression) that axe-core finds on the page.
+    pub(crate) fn violations(&self, impacts: &str) -> Option<Value> {
+        let home = std::env::var_os("HOME")?;
+        let file = Path::new(&home).join(".cache/runnel/node/node_modules/axe-core/axe.min.js");
+        let axe = std::fs::read_to_string(file).ok()?;
+        self.script(&axe);
+        let found = self.post(
+            "/execute/async",
+            &json!({ "args": [impacts], "script":
+                "const [impacts, done] = arguments;
+                 axe.run().then(({ violations }) => done(violations
+                   .filter(({ impact }) => new RegExp(impacts).test(impact))
+                   .map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])));" }),
+        );
+        Some(found)
     }
 
     /// What the page complained about, without what has one of these words.

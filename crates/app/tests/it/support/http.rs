@@ -153,6 +153,11 @@ fn bad(message: &str) -> Error {
     Error::new(ErrorKind::InvalidData, message.to_string())
 }
 
+/// The answer to a GET that was sent over a stream.
+pub(crate) fn read_reply(stream: TcpStream) -> Result<Reply> {
+    Connection { stream: BufReader::new(stream) }.answer("GET")
+}
+
 /// One request on a connection of its own.
 pub(crate) fn send(
     port: u16,

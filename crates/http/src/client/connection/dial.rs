@@ -2,6 +2,7 @@
 
 use crate::client::connection::line::ClientConnection;
 use crate::client::failure::RoundTripFailure;
+use crate::network::multicast_dns::resolve::lookup;
 use crate::network::wire::NetworkStream;
 use hyper::Uri;
 use runnel_store::Counters;
@@ -48,9 +49,8 @@ impl Connector {
             Some(path) => self.socket(path).await.map_err(RoundTripFailure::Connect)?,
             None => {
                 let port = target.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
-                let found =
-                    tokio::net::lookup_host((host, port)).await.map_err(RoundTripFailure::Name)?;
-                self.first_of(found.collect()).await.map_err(RoundTripFailure::Connect)?
+                let found = lookup(host, port).await.map_err(RoundTripFailure::Name)?;
+                self.first_of(found).await.map_err(RoundTripFailure::Connect)?
             }
         };
         if !is_secure {

@@ -1,21 +1,23 @@
 //! The exchange of one request with a program: the request as the program reads it, and its
 //! overrides of the response.
 
-use crate::protocol::multipart::FormPart;
-use crate::protocol::{form, live};
+use crate::network::unix_socket::UNIX_PEER;
+use crate::protocol::multipart::{self, FormPart};
+use crate::protocol::{form, live, negotiation};
 use crate::server::observer::{self, ObservedRequest};
 use crate::server::request::forwarded::DisplayedPeer;
+use crate::server::request::parts::ArrivingParts;
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{
-    Allowance, Calling, Error, Exchange, FieldProblem, Kind, LiveTransport, Result, Text, Value,
-    json,
+    Allowance, ByteStream, Calling, ChosenFormat, Error, Exchange, FieldProblem, Kind,
+    LiveTransport, PartEvents, Result, Text, Value, json,
 };
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 /// One active request.
@@ -26,12 +28,14 @@ pub(crate) struct HttpExchange {
     pub(crate) headers: HeaderMap,
     /// The client, also behind trusted proxies.
     pub(crate) peer: SocketAddr,
+    /// Whether the client's connection is encrypted, up to a trusted proxy at least.
+    pub(crate) is_secure: bool,
     /// The body, if small enough to be collected.
     pub(crate) body: Option<Bytes>,
     /// The memory that this request holds of the budget of all requests.
     pub(crate) allowance: Allowance,
-    /// The body is too large to be collected: the store reads it.
-    pub(crate) is_streamed: bool,
+    /// Who reads the body, where it was not collected.
+    pub(crate) streamed: Option<StreamedBody>,
     /// The fields of the form, parsed on first use.
     form: OnceCell<Result<Vec<FormPart>>>,
     pub(crate) overrides: ResponseOverrides,
@@ -39,11 +43,26 @@ pub(crate) struct HttpExchange {
     pub(crate) observed: Option<Rc<ObservedRequest>>,
 }
 
+/// Why a body is a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamedBody {
+    /// It is too large to be collected.
+    Large,
+    /// The handler takes it while it arrives.
+    Wanted,
+}
+
 /// Status and headers that a program sets on the response.
 #[derive(Default)]
 pub(crate) struct ResponseOverrides {
     status: Cell<Option<u16>>,
     headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
+    is_tagged: Cell<bool>,
+    format: Cell<Option<ChosenFormat>>,
+    /// The nonce of the content security policy. It stays when the rest is discarded.
+    nonce: OnceCell<Box<str>>,
+    /// The gates that the request has passed, which stay as well; 0 is none.
+    gates: Cell<[u64; MOST_GATES]>,
 }
 
 impl ResponseOverrides {
@@ -64,21 +83,59 @@ impl ResponseOverrides {
         self.headers.borrow().iter().any(|(known, _)| known == name)
     }
 
+    /// The format that the address names.
+    pub(crate) fn format(&self) -> Option<ChosenFormat> {
+        self.format.get()
+    }
+
+    /// Whether the response gets an entity tag made from its content.
+    pub(crate) fn is_tagged(&self) -> bool {
+        self.is_tagged.get()
+    }
+
     /// The error status that was set; an error response keeps it.
     pub(crate) fn error_status(&self) -> Option<StatusCode> {
         let number = self.status.get().filter(|number| (400..600).contains(number))?;
         StatusCode::from_u16(number).ok()
     }
 
-    /// Discards everything: it did not belong to this response.
+    /// The nonce of the content security policy.
+    pub(crate) fn nonce(&self) -> Option<&str> {
+        self.nonce.get().map(|nonce| &**nonce)
+    }
+
+    /// Discards what is about this response: it did not belong to it.
     pub(crate) fn clear(&self) {
         self.status.set(None);
         self.headers.borrow_mut().clear();
+        self.is_tagged.set(false);
+        self.format.set(None);
     }
 
     /// Takes the headers that were set.
     pub(crate) fn take_headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         self.headers.take()
+    }
+}
+
+/// Adds the headers that the program set to a response.
+pub(crate) fn add_wished(
+    wished: Vec<(HeaderName, HeaderValue)>,
+    status: StatusCode,
+    headers: &mut HeaderMap,
+) {
+    let mut cookies = 0;
+    for (name, value) in wished {
+        if status == StatusCode::NOT_MODIFIED && name == header::CONTENT_SECURITY_POLICY {
+            // The page that the client has carries the nonce of the policy that it has.
+            continue;
+        }
+        if name == header::SET_COOKIE && cookies > 0 {
+            headers.append(name, value);
+        } else {
+            cookies += usize::from(name == header::SET_COOKIE);
+            headers.insert(name, value);
+        }
     }
 }
 
@@ -97,9 +154,10 @@ impl HttpExchange {
             version,
             headers,
             peer,
+            is_secure: false,
             body: None,
             allowance: Allowance::default(),
-            is_streamed: false,
+            streamed: None,
             form: OnceCell::new(),
             overrides: ResponseOverrides::default(),
             observed: None,
@@ -144,11 +202,17 @@ impl HttpExchange {
         let Some(media_type) = self.form_type() else { return Ok(&[]) };
         let fields = self.form.get_or_init(|| match &self.body {
             Some(body) => form::fields(body, media_type),
-            None if self.is_streamed => {
-                let most = form::size_limit(media_type).unwrap_or_default();
-                Err(Error::new(Kind::TooLarge, format!("a form has at most {most} bytes")))
-            }
-            None => Ok(Vec::new()),
+            None => match self.streamed {
+                None => Ok(Vec::new()),
+                Some(StreamedBody::Large) => {
+                    let most = form::size_limit(media_type).unwrap_or_default();
+                    Err(Error::new(Kind::TooLarge, format!("a form has at most {most} bytes")))
+                }
+                Some(StreamedBody::Wanted) => Err(Error::new(
+                    Kind::Failed,
+                    "the form of a `streamed` handler has not arrived: read it by `parts:stream`",
+                )),
+            },
         });
         fields.as_deref().map_err(Clone::clone)
     }
@@ -175,6 +239,37 @@ impl Exchange for HttpExchange {
 
     fn peer(&self) -> String {
         DisplayedPeer(self.peer).to_string()
+    }
+
+    fn client(&self) -> Option<IpAddr> {
+        (self.peer != UNIX_PEER).then(|| self.peer.ip().to_canonical())
+    }
+
+    fn is_secure(&self) -> bool {
+        self.is_secure
+    }
+
+    fn nonce(&self) -> Option<String> {
+        self.overrides.nonce().map(str::to_string)
+    }
+
+    fn set_nonce(&self, nonce: &str) {
+        // The first one stays: parts of the response may have it already.
+        let _ = self.overrides.nonce.set(nonce.into());
+    }
+
+    fn has_passed(&self, gate: u64) -> bool {
+        self.overrides.gates.get().contains(&gate)
+    }
+
+    fn pass(&self, gate: u64) {
+        let mut gates = self.overrides.gates.get();
+        if !gates.contains(&gate)
+            && let Some(free) = gates.iter_mut().find(|known| **known == 0)
+        {
+            *free = gate;
+            self.overrides.gates.set(gates);
+        }
     }
 
     fn query(&self, name: &str) -> Option<String> {
@@ -224,6 +319,15 @@ impl Exchange for HttpExchange {
         Ok(fields.iter().find(|field| field.name == name).map(|field| field.value.clone()))
     }
 
+    fn parts(&self, body: ByteStream) -> Result<PartEvents> {
+        let media_type = self.headers.get(header::CONTENT_TYPE).and_then(|one| one.to_str().ok());
+        let Some(boundary) = media_type.and_then(multipart::boundary) else {
+            let message = "the request is no multipart/form-data";
+            return Err(Error::new(Kind::Unsupported, message));
+        };
+        Ok(Box::pin(ArrivingParts::new(body, &boundary?)))
+    }
+
     fn body(&self) -> Option<Text> {
         self.body.clone().and_then(|body| Text::from_utf8(body).ok())
     }
@@ -244,6 +348,21 @@ impl Exchange for HttpExchange {
 
     fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
         observer::calling(self.observed.as_ref()?, method, target)
+    }
+
+    fn choose_format(&self, format: ChosenFormat) {
+        self.overrides.format.set(Some(format));
+    }
+
+    fn prefers_page(&self) -> bool {
+        match self.overrides.format.get() {
+            Some(format) => format == ChosenFormat::Page,
+            None => negotiation::prefers_page(&self.headers),
+        }
+    }
+
+    fn tag_answer(&self) {
+        self.overrides.is_tagged.set(true);
     }
 
     fn set_status(&self, status: u16) {
@@ -304,6 +423,8 @@ pub(crate) fn is_framing(name: &HeaderName) -> bool {
 
 /// The most headers that a program can set.
 const MOST_HEADERS: usize = 100;
+/// The most gates that a request notes; it has to pass others each time.
+const MOST_GATES: usize = 4;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

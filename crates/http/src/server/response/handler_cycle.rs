@@ -74,7 +74,7 @@ impl HandlerCycle {
         PendingResponse::InTime(TimedResponse::new(patience, state, answer))
     }
 
-    /// The body as a stream, with the progress of one that is still to come.
+    /// The body as a stream, with the progress of a body that is still to come.
     fn take_body(
         &self,
         body: RequestBody,

@@ -1,11 +1,16 @@
 //! A collection as an HTML page of links.
 
-use super::page_template::{PageTemplate, TemplateValue};
+use super::page_template::{NONCE, PageTemplate, TemplateValue};
 use crate::protocol::target::{escape_name, escape_path};
 use runnel_store::Entry;
 
 /// The HTML page of a collection, with a link to each child.
-pub(crate) fn page(template: &PageTemplate, path: &str, entries: &[Entry]) -> String {
+pub(crate) fn page(
+    template: &PageTemplate,
+    path: &str,
+    entries: &[Entry],
+    nonce: Option<&str>,
+) -> String {
     let base = path.trim_end_matches('/');
     let title = if base.is_empty() { "/" } else { base };
     let parent = base.rsplit_once('/').map(|(parent, _)| format!("{}/", escape_path(parent)));
@@ -25,6 +30,7 @@ pub(crate) fn page(template: &PageTemplate, path: &str, entries: &[Entry]) -> St
     };
     let empty = if entries.is_empty() { "empty" } else { "" };
     template.fill(&vec![
+        (NONCE, TemplateValue::Text(nonce.unwrap_or_default().into())),
         ("title", TemplateValue::Text(title.into())),
         ("parent", TemplateValue::Text(parent.unwrap_or_default().into())),
         ("entries", TemplateValue::Rows(&row)),
@@ -43,7 +49,7 @@ mod tests {
             Entry { name: "a & <b>.txt".into(), collection: false },
             Entry { name: "dir".into(), collection: true },
         ];
-        let page = page(&server_pages().listing, "/x y/", &entries);
+        let page = page(&server_pages().listing, "/x y/", &entries, None);
         assert!(page.contains("<title>/x y</title>"));
         assert!(
             page.contains("<a href=\"/x%20y/a%20&amp;%20%3Cb%3E.txt\">a &amp; &lt;b&gt;.txt</a>")
@@ -54,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_root_has_no_parent() {
-        let page = page(&server_pages().listing, "/", &[]);
+        let page = page(&server_pages().listing, "/", &[], None);
         assert!(page.contains("<h1>/</h1>"));
         assert!(!page.contains("Parent"));
     }

@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 /// The characters around the name of a slot, from the private use area: no page has them otherwise.
 const OPEN: char = '\u{e000}';
 const CLOSE: char = '\u{e001}';
+/// The slot of the nonce of a content security policy.
+pub(crate) const NONCE: &str = "nonce";
 
 /// A page with slots. `OPEN name CLOSE` stands for a value, `OPEN +name CLOSE … OPEN -name CLOSE` for
 /// a section, which is repeated for each row and left out where there is no value.
@@ -36,8 +38,17 @@ pub enum TemplateValue<'a> {
 pub type Fields<'a> = Vec<(&'static str, TemplateValue<'a>)>;
 
 impl PageTemplate {
-    /// The template in a text. A section without an end reaches to the end of the text.
+    /// The template in a text. A section without an end reaches to the end of the text. Its inline
+    /// styles and scripts carry the nonce of a response that has one.
     pub fn parse(text: &str) -> PageTemplate {
+        let mut text = text.to_string();
+        for tag in ["<style", "<script"] {
+            let plain = format!("{tag}>");
+            let nonce = format!(
+                "{tag}{OPEN}+{NONCE}{CLOSE} nonce=\"{OPEN}{NONCE}{CLOSE}\"{OPEN}-{NONCE}{CLOSE}>"
+            );
+            text = text.replace(&plain, &nonce);
+        }
         parse(&mut text.split(OPEN), "")
     }
 
@@ -175,6 +186,16 @@ mod tests {
         );
         assert_eq!(filled("plain"), "plain");
         assert_eq!(filled(""), "");
+    }
+
+    #[test]
+    fn inline_styles_carry_the_nonce_of_the_response() {
+        let template = PageTemplate::parse("<style>a { }</style><script src=\"x\"></script>");
+        let with = |nonce: &'static str| vec![(NONCE, TemplateValue::Text(nonce.into()))];
+        let rest = " { }</style><script src=\"x\"></script>";
+        assert_eq!(template.fill(&with("a1")), format!("<style nonce=\"a1\">a{rest}"));
+        assert_eq!(template.fill(&with("")), format!("<style>a{rest}"));
+        assert_eq!(template.fill(&Vec::new()), format!("<style>a{rest}"));
     }
 
     #[test]

@@ -36,6 +36,8 @@ struct ProblemMore {
     form: ProblemForm,
     /// The id of the request.
     instance: Option<String>,
+    /// The nonce of the content security policy.
+    nonce: Option<String>,
     /// The form depends on `Accept`.
     is_negotiated: bool,
     /// The program set the status with the error itself.
@@ -137,10 +139,11 @@ impl Problem {
         headers.retain(|(name, _)| !OF_CONTENT.contains(name));
         let id = exchange.observed.as_ref().and_then(|observed| observed.id());
         let instance = id.map(str::to_string);
+        let nonce = exchange.overrides.nonce().map(str::to_string);
         let form = ProblemForm::of(&exchange.headers);
         let more = self.more();
         headers.append(&mut more.headers);
-        (more.headers, more.instance) = (headers, instance);
+        (more.headers, more.instance, more.nonce) = (headers, instance, nonce);
         (more.form, more.is_negotiated) = (form, true);
         self
     }
@@ -162,6 +165,7 @@ impl Problem {
         }
         for (name, value) in more.headers {
             match name {
+                header::VARY if headers.get(header::VARY) == Some(&value) => {}
                 header::SET_COOKIE | header::WWW_AUTHENTICATE | header::VARY => {
                     headers.append(name, value);
                 }
@@ -184,6 +188,7 @@ impl Problem {
             detail: self.message.as_deref(),
             instance: more.instance.as_deref(),
             fields: &more.fields,
+            nonce: more.nonce.as_deref(),
         });
         let mut response = Response::new(ResponseBody::whole(text.into(), state));
         *response.status_mut() = self.status;
@@ -197,13 +202,13 @@ thread_local! {
     static OVERLOAD: LogRate = const { LogRate::new() };
 }
 
-/// Whether a failed request is logged, with the number of suppressed lines. Clients can cause 503
-/// and 504 at will, so one line a second is.
-pub(crate) fn log_permit(status: StatusCode) -> Option<u64> {
+/// Whether a failed request is logged, with the number of suppressed lines. Clients can cause 503,
+/// 504 and 507 at will, so one line a second is.
+pub fn log_permit(status: StatusCode) -> Option<u64> {
     match status {
-        StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-            OVERLOAD.with(LogRate::allow)
-        }
+        StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::GATEWAY_TIMEOUT
+        | StatusCode::INSUFFICIENT_STORAGE => OVERLOAD.with(LogRate::allow),
         _ => Some(0),
     }
 }

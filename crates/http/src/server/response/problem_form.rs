@@ -2,7 +2,7 @@
 //! `Accept`.
 
 use crate::protocol::negotiation::{Quality, accepted};
-use crate::server::response::page_template::{TemplateValue, server_pages};
+use crate::server::response::page_template::{NONCE, TemplateValue, server_pages};
 use hyper::header::{HeaderMap, HeaderValue};
 use runnel_store::{FieldProblem, Value, json};
 use std::fmt::Write;
@@ -30,6 +30,8 @@ pub(crate) struct ProblemText<'a> {
     /// The id of the request.
     pub(crate) instance: Option<&'a str>,
     pub(crate) fields: &'a [FieldProblem],
+    /// The nonce of the content security policy.
+    pub(crate) nonce: Option<&'a str>,
 }
 
 impl ProblemForm {
@@ -135,6 +137,7 @@ impl ProblemText<'_> {
             ])
         };
         server_pages().error.fill(&vec![
+            (NONCE, TemplateValue::Text(self.nonce.unwrap_or_default().into())),
             ("code", TemplateValue::Text(self.code.to_string().into())),
             ("title", TemplateValue::Text(self.title.into())),
             ("detail", TemplateValue::Text(self.detail.unwrap_or_default().into())),
@@ -185,6 +188,7 @@ mod tests {
             detail: Some("<script>alert(1)</script>"),
             instance: Some("7&8"),
             fields: &fields,
+            nonce: None,
         };
         let write = |form: ProblemForm| String::from_utf8(form.write(&problem)).unwrap();
         let page = write(ProblemForm::Page);

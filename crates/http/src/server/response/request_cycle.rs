@@ -5,7 +5,7 @@ use crate::protocol::media_type;
 use crate::protocol::negotiation;
 use crate::server::connection_state::ConnectionState;
 use crate::server::options::Limits;
-use crate::server::request::exchange::HttpExchange;
+use crate::server::request::exchange::{HttpExchange, add_wished};
 use crate::server::request::head::Head;
 use crate::server::request::upload::UploadProgress;
 use crate::server::response::body::ResponseBody;
@@ -22,8 +22,8 @@ use futures_util::{StreamExt, stream};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Body, ByteStream, ClientContent, Content, Context, EntityTag, Entry, Error, Exchange, Form,
-    Kind, Lazy, PortContent, Reference, Result, Store, Value, Verbs,
+    Body, ByteStream, ChosenFormat, ClientContent, Content, Context, EntityTag, Entry, Error,
+    Exchange, Form, Kind, Lazy, PortContent, Reference, Result, Store, Value, Verb, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -127,41 +127,81 @@ impl RequestCycle {
     fn list_result(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
         match result {
             Ok(Some(entries)) => {
-                let page = listing::page(&server_pages().listing, self.reference.path(), &entries);
+                let nonce = self.exchange.overrides.nonce();
+                let template = &server_pages().listing;
+                let page = listing::page(template, self.reference.path(), &entries, nonce);
                 let body = ResponseBody::whole(page.into(), &self.state);
                 self.respond(StatusCode::OK, Some(media_type::HTML), ResponseFacts::default(), body)
             }
-            Ok(None) => self.problem(Problem::new(StatusCode::NOT_FOUND)),
-            Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
-                self.problem(Problem::new(StatusCode::NOT_FOUND))
-            }
+            Ok(None) => self.missing(),
+            Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => self.missing(),
             Err(error) => self.error_response(error),
+        }
+    }
+
+    /// Nothing to read: 405 where other methods are supported, and 404 otherwise.
+    fn missing(self) -> Response<ResponseBody> {
+        let verbs = self.verbs();
+        match verbs.has(Verb::Get) || verbs.has(Verb::List) {
+            true => self.problem(Problem::new(StatusCode::NOT_FOUND)),
+            false => self.problem(Problem::not_allowed(verbs)),
         }
     }
 
     /// Responds with the content of a verb.
     pub(crate) fn respond_with(
         self,
-        content: Content,
+        mut content: Content,
         status: StatusCode,
         location: Option<HeaderValue>,
     ) -> PendingResponse {
-        let validators = Validators { tag: content.entity_tag, modified: content.modified };
+        let validators = Validators { tag: content.entity_tag.take(), modified: content.modified };
         let facts = ResponseFacts { validators, location, ..ResponseFacts::default() };
+        let (cycle, facts) = match self.if_changed(content.media_type.as_deref(), facts, None) {
+            Ok(parts) => parts,
+            Err(response) => return response.into(),
+        };
+        cycle.respond_with_changed(content, status, facts)
+    }
+
+    /// Continues, or responds with 304 or 412 to a read. `bytes` is the encoded content; without
+    /// it, an answer whose tag is made from its content waits for them.
+    fn if_changed(
+        self,
+        kind: Option<&str>,
+        mut facts: ResponseFacts,
+        bytes: Option<&Bytes>,
+    ) -> std::result::Result<(RequestCycle, ResponseFacts), Response<ResponseBody>> {
+        let overrides = &self.exchange.overrides;
         let reads = matches!(self.exchange.method, Method::GET | Method::HEAD);
         // The program's status is about this response and no content of its own.
-        let usual = matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
-        if reads && usual && self.head.conditional {
-            match conditions::evaluate(&self.exchange.headers, Some(&facts.validators), true) {
-                Verdict::Proceed => {}
-                Verdict::Unchanged => {
-                    return self.not_modified(content.media_type.as_deref(), facts).into();
-                }
-                Verdict::Failed => {
-                    return self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)).into();
-                }
-            }
+        if !reads || !matches!(overrides.status(), Ok(None | Some(StatusCode::OK))) {
+            return Ok((self, facts));
         }
+        let tagged = overrides.is_tagged() && facts.validators.tag.is_none();
+        match bytes {
+            Some(bytes) if tagged => facts.validators.tag = Some(conditions::tag_of_bytes(bytes)),
+            Some(_) => return Ok((self, facts)),
+            None if tagged => return Ok((self, facts)),
+            None => {}
+        }
+        if !self.head.conditional {
+            return Ok((self, facts));
+        }
+        match conditions::evaluate(&self.exchange.headers, Some(&facts.validators), true) {
+            Verdict::Proceed => Ok((self, facts)),
+            Verdict::Unchanged => Err(self.not_modified(kind, facts)),
+            Verdict::Failed => Err(self.problem(Problem::new(StatusCode::PRECONDITION_FAILED))),
+        }
+    }
+
+    /// Responds with content that the client does not have.
+    fn respond_with_changed(
+        self,
+        content: Content,
+        status: StatusCode,
+        facts: ResponseFacts,
+    ) -> PendingResponse {
         let given = content.media_type;
         let (kind, outgoing) = match content.body {
             Body::Empty => {
@@ -211,6 +251,26 @@ impl RequestCycle {
 
     /// Sends content, or the requested range of it.
     fn send(
+        self,
+        status: StatusCode,
+        kind: HeaderValue,
+        facts: ResponseFacts,
+        outgoing: ResponseContent,
+    ) -> PendingResponse {
+        let (cycle, facts) = match &outgoing {
+            ResponseContent::Bytes(bytes) => {
+                match self.if_changed(kind.to_str().ok(), facts, Some(bytes)) {
+                    Ok(parts) => parts,
+                    Err(response) => return response.into(),
+                }
+            }
+            _ => (self, facts),
+        };
+        cycle.send_changed(status, kind, facts, outgoing)
+    }
+
+    /// Sends content that the client does not have.
+    fn send_changed(
         self,
         status: StatusCode,
         kind: HeaderValue,
@@ -305,12 +365,37 @@ impl RequestCycle {
         facts: ResponseFacts,
     ) -> Response<ResponseBody> {
         match content {
-            Ok(bytes) => {
-                let body = ResponseBody::whole(bytes, &self.state);
-                self.respond(status, Some(kind), facts, body)
-            }
+            Ok(bytes) => match self.if_changed(kind.to_str().ok(), facts, Some(&bytes)) {
+                Ok((cycle, facts)) => {
+                    let body = ResponseBody::whole(bytes, &cycle.state);
+                    cycle.respond(status, Some(kind), facts, body)
+                }
+                Err(response) => response,
+            },
             Err(error) => self.error_response(error),
         }
+    }
+
+    /// The tag that a response with the content would have.
+    pub(crate) async fn tag_of(&self, content: Content) -> Option<EntityTag> {
+        if content.entity_tag.is_some() || !self.exchange.overrides.is_tagged() {
+            return content.entity_tag;
+        }
+        let bytes = match content.body {
+            Body::Bytes(bytes) => bytes,
+            Body::Text(text) => text.into_bytes(),
+            Body::Value(value) if !value.is_large() => media_type::of_value(value).1,
+            Body::Value(value) => Content::value(value).encode(Form::Json).await.ok()?,
+            Body::Lazy(lazy) => {
+                let form = self.preferred_form().unwrap_or(Form::Json);
+                if lazy.stream(form).is_some() {
+                    return None;
+                }
+                lazy.encode(form).await.ok()?
+            }
+            Body::Empty | Body::Stream(..) => return None,
+        };
+        Some(conditions::tag_of_bytes(&bytes))
     }
 
     /// Sends a stream; for events it disables caching and buffering.
@@ -337,8 +422,8 @@ impl RequestCycle {
     /// The form of lazy content; `None` when the client accepts none. Content with a single media
     /// type needs no choice, and neither does the response to a write, which is done.
     fn form(&self, lazy: &dyn Lazy, has_type: bool) -> Option<Form> {
-        let form = negotiation::form(&self.exchange.headers);
         let overrides = &self.exchange.overrides;
+        let form = self.preferred_form();
         let has_choice = !has_type
             && matches!(self.exchange.method, Method::GET | Method::HEAD)
             && matches!(overrides.status(), Ok(None | Some(StatusCode::OK)))
@@ -346,6 +431,15 @@ impl RequestCycle {
         match form {
             None if !has_choice || lazy.media_type(Form::Json).is_some() => Some(Form::Json),
             form => form,
+        }
+    }
+
+    /// The form that the address names, or else `Accept`.
+    fn preferred_form(&self) -> Option<Form> {
+        match self.exchange.overrides.format() {
+            Some(ChosenFormat::Data(form)) => Some(form),
+            Some(ChosenFormat::Page) => None,
+            None => negotiation::form(&self.exchange.headers),
         }
     }
 
@@ -420,15 +514,7 @@ impl RequestCycle {
         if facts.negotiated {
             headers.insert(header::VARY, HeaderValue::from_static("accept"));
         }
-        let mut cookies = 0;
-        for (name, value) in wished {
-            if name == header::SET_COOKIE && cookies > 0 {
-                headers.append(name, value);
-            } else {
-                cookies += usize::from(name == header::SET_COOKIE);
-                headers.insert(name, value);
-            }
-        }
+        add_wished(wished, status, &mut headers);
         add_challenge(status, &mut headers);
         compression::apply(packing, &mut headers, &mut body);
         let mut response = Response::new(body);

@@ -6,7 +6,9 @@ use crate::protocol::live;
 use crate::protocol::media_type;
 use crate::protocol::target::escape_path;
 use crate::server::request::body::RequestBody;
-use crate::server::request::upload::{self, Upload, UploadProgress};
+use crate::server::request::exchange::StreamedBody;
+use crate::server::request::path_locks;
+use crate::server::request::upload::{self, Upload, UploadProgress, UploadReader};
 use crate::server::response::body::ResponseBody;
 use crate::server::response::panics::guard;
 use crate::server::response::problem::{Problem, allow};
@@ -18,6 +20,7 @@ use hyper::{Response, StatusCode};
 use runnel_store::{Body, ClientContent, Condition, Content, Context, Error, Kind, Outcome, Verb};
 use std::borrow::Cow;
 use std::rc::Rc;
+use tokio::sync::OwnedMutexGuard;
 
 /// Smaller bodies are not charged to the memory of requests.
 const COUNTED: usize = 4 << 10;
@@ -42,6 +45,9 @@ impl RequestCycle {
             response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
             return response.into();
         }
+        if verbs.streams(verb) && !self.is_live_message() {
+            return self.write_arriving(verb, body);
+        }
         match body {
             RequestBody::Whole(bytes) if bytes.len() as u64 > self.limits.body => {
                 self.problem(upload::too_large()).into()
@@ -64,6 +70,12 @@ impl RequestCycle {
     fn may_be_event(&self) -> bool {
         let given = self.exchange.headers.get(header::CONTENT_TYPE);
         given.and_then(|one| one.to_str().ok()).is_some_and(live::is_event_type)
+    }
+
+    /// Whether it is a message of the client of a live page, and no form.
+    fn is_live_message(&self) -> bool {
+        let media_type = self.media_type();
+        self.may_be_event() && media_type.is_some_and(|one| form::size_limit(&one).is_none())
     }
 
     /// Whether the body has a content coding (RFC 9110 section 8.4).
@@ -99,19 +111,45 @@ impl RequestCycle {
                 Ok(taken) => taken,
                 Err(problem) => return self.problem(problem),
             };
-        let (stream, length) = match upload {
+        match upload {
             Upload::Whole(bytes) => {
                 self.state.tick();
-                return self.write_whole(verb, bytes, media_type).await;
+                self.write_whole(verb, bytes, media_type).await
             }
-            Upload::Stream(stream, length) => (stream, length),
-        };
-        if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
-            exchange.is_streamed = true;
+            Upload::Stream(stream, length) => {
+                if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
+                    exchange.streamed = Some(StreamedBody::Large);
+                }
+                self.write_stream(verb, Body::Stream(stream, length), progress).await
+            }
         }
+    }
+
+    /// Writes a body while it arrives: the store is called before any of it is read.
+    fn write_arriving(mut self, verb: Verb, body: RequestBody) -> PendingResponse {
+        let length = body.length();
+        if length.is_some_and(|length| length > self.limits.body) {
+            return self.problem(upload::too_large()).into();
+        }
+        if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
+            exchange.streamed = Some(StreamedBody::Wanted);
+        }
+        let reader = UploadReader::new(body, &self.limits, self.limits.body);
+        let progress = reader.progress().clone();
+        let body = Body::Stream(Box::pin(reader), length);
+        PendingResponse::later(self.write_stream(verb, body, progress))
+    }
+
+    /// Writes a stream. Its client may take as long as it sends fast enough.
+    async fn write_stream(
+        self,
+        verb: Verb,
+        body: Body,
+        progress: Rc<UploadProgress>,
+    ) -> Response<ResponseBody> {
+        let media_type = self.media_type();
         let Context { exchange, from_client, .. } = self.context();
         let context = Context { exchange, from_client, ..Context::default() };
-        let body = Body::Stream(stream, length);
         let content = Content { body, media_type, ..Content::default() };
         let state = self.state.clone();
         let patience = self.patience(Some(progress.clone()));
@@ -149,8 +187,11 @@ impl RequestCycle {
         mut context: Context,
     ) -> Response<ResponseBody> {
         context.only_if = self.store_condition(verb);
-        // A stream takes its time: a write that must fail is better refused before.
-        let looks = context.only_if.is_none() || matches!(content.body, Body::Stream(..));
+        // A stream takes its time: a write that must fail is better refused before, and others do not
+        // wait for it.
+        let is_stream = matches!(content.body, Body::Stream(..));
+        let looks = context.only_if.is_none() || is_stream;
+        let _turn = self.turn(context.only_if.is_none() && !is_stream).await;
         let cycle = match self.if_conditions_hold(looks).await {
             Ok(cycle) => cycle,
             Err(response) => return response,
@@ -203,6 +244,7 @@ impl RequestCycle {
         let (patience, state) = (self.patience(None), self.state.clone());
         PendingResponse::InTime(TimedResponse::new(patience, state, async move {
             let only_if = self.store_condition(Verb::Delete);
+            let _turn = self.turn(only_if.is_none()).await;
             let cycle = match self.if_conditions_hold(only_if.is_none()).await {
                 Ok(cycle) => cycle,
                 Err(response) => return response,
@@ -231,6 +273,15 @@ impl RequestCycle {
         self.respond(StatusCode::NO_CONTENT, None, ResponseFacts::default(), body)
     }
 
+    /// Waits for other conditional writes of the reference whose condition the store cannot check:
+    /// what holds before the write still holds when it begins.
+    async fn turn(&self, compares: bool) -> Option<OwnedMutexGuard<()>> {
+        match compares && self.head.conditional {
+            true => Some(path_locks::lock(self.reference.path()).await),
+            false => None,
+        }
+    }
+
     /// Continues, or responds with 412. Reads the current content only for conditional requests.
     async fn if_conditions_hold(self, looks: bool) -> Result<RequestCycle, Response<ResponseBody>> {
         match looks && self.head.conditional {
@@ -244,14 +295,19 @@ impl RequestCycle {
         let context = Context { known: None, ..self.context() };
         let present = guard(|| self.root.get(&self.reference, &context)).await;
         drop(context);
+        let present = match present {
+            Ok(Some(content)) => {
+                let modified = content.modified;
+                Some(Validators { tag: self.tag_of(content).await, modified })
+            }
+            Ok(None) | Err(Error { kind: Kind::NotFound | Kind::NotAllowed, .. }) => None,
+            Err(error) => {
+                self.exchange.overrides.clear();
+                return Err(self.error_response(error));
+            }
+        };
         // Overrides of the program during this read do not count.
         self.exchange.overrides.clear();
-        let present = match present {
-            Ok(content) => content
-                .map(|content| Validators { tag: content.entity_tag, modified: content.modified }),
-            Err(Error { kind: Kind::NotFound | Kind::NotAllowed, .. }) => None,
-            Err(error) => return Err(self.error_response(error)),
-        };
         match conditions::evaluate(&self.exchange.headers, present.as_ref(), false) {
             Verdict::Proceed => Ok(self),
             Verdict::Unchanged | Verdict::Failed => {

@@ -44,10 +44,21 @@ if parseJSON then
   end
   function K.native.parseJSON(text) return settleParsed(parseJSON(text)) end
 end
+-- What reads content while it arrives: its errors are the client's, but for a program that reads it twice.
+local function settleArriving(state, value)
+  if state == nil then state, value = yield(WAITS) end
+  if state then return value end
+  if type(value) == "table" and value._side == nil and value.i_kind ~= "failed" then value._side = "request" end
+  K.raise(value)
+end
+for _, name in ipairs { "streamStart", "streamRead", "streamPiece", "requestParts", "nextPart" } do
+  local raw = K.rawNative[name]
+  if raw then K.native[name] = function(...) return settleArriving(raw(...)) end end
+end
 for _, name in ipairs {
-  "get", "getAnswer", "put", "post", "merge", "delete", "list", "entityTag", "putIf", "deleteIf", "lazyValue", "lazyText",
+  "get", "getAnswer", "put", "post", "postForm", "merge", "delete", "list", "entityTag", "putIf", "deleteIf", "lazyValue", "lazyText",
   "query", "queryAnswer", "run", "define", "begin", "commit", "rollBack", "copy", "watch", "database",
-  "insertBegin", "insertFields", "insertBatch", "insertCells", "insertEnd", "insertColumns", "postFrom", "postRows",
+  "updateAll", "getAll", "insertBegin", "insertFields", "insertBatch", "insertCells", "insertEnd", "insertColumns", "postFrom", "postRows",
 } do
   local raw = K.rawNative[name]
   if raw then K.native[name] = function(...) return settleStore(raw(...)) end end

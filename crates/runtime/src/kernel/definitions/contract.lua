@@ -180,23 +180,25 @@ end
 -- For the border ----------------------------------------------------------------------------------
 
 -- One variable as plain data.
-local function describeField(class, name, placeOf)
+local function describeField(class, name, placeOf, strict)
   local marks = class._marks[name] or {}
   local default = NULL
   if marks.default and marks.constant then
     default = defaultValue(class, { key = K.ivarKey(name), marks = marks }, nil)
   end
+  -- The table numbers its rows.
+  local numbered = strict and name == "id" and marks.type and marks.type.kind == "int"
   return K.recordOf {
     "name", name, "type", K.describeType(marks.type or { kind = "any" }, placeOf),
-    "required", marks.required or NULL, "readonly", marks.readonly or NULL, "unique", marks.unique or NULL,
+    "required", marks.required or NULL, "readonly", (marks.readonly or numbered) or NULL, "unique", marks.unique or NULL,
     "default", default, "computed", marks.default and not marks.constant and true or NULL,
     "about", marks.doc or NULL,
   }
 end
 
--- What a border wants of content, as plain data: of a class, or of a type (`K.typeOf`). Options:
--- `strict` (each variable must come that is not optional and has no value), `dropUnknown`.
-function K.contractOf(what, options)
+-- Classes described together: a function that answers the position of a class, and a function that answers
+-- the descriptions of all that were asked for, and of those that they refer to.
+function K.describedClasses(strict)
   local places, list = {}, {}
   local function placeOf(class)
     if not places[class] then
@@ -205,18 +207,27 @@ function K.contractOf(what, options)
     end
     return places[class]
   end
+  return placeOf, function()
+    local described, at = {}, 1
+    while list[at] do
+      local one, fields = list[at], {}
+      for i, name in ipairs(one._ivars) do fields[i] = describeField(one, name, placeOf, strict) end
+      described[at] = K.recordOf { "name", one._name, "fields", K.array(fields) }
+      at = at + 1
+    end
+    return K.array(described)
+  end
+end
+
+-- What a border wants of content, as plain data: of a class, or of a type (`K.typeOf`). Options:
+-- `strict` (each variable must come that is not optional and has no value), `dropUnknown`.
+function K.contractOf(what, options)
+  local placeOf, described = K.describedClasses(options and options.strict)
   local root = NULL
   if K.isClass(what) then placeOf(what) else root = K.describeType(what, placeOf, true) end
-  local described, at = {}, 1
-  while list[at] do
-    local one, fields = list[at], {}
-    for i, name in ipairs(one._ivars) do fields[i] = describeField(one, name, placeOf) end
-    described[at] = K.recordOf { "name", one._name, "fields", K.array(fields) }
-    at = at + 1
-  end
   options = options or {}
   return K.recordOf {
-    "classes", K.array(described), "strict", options.strict or NULL, "dropUnknown", options.dropUnknown or NULL,
+    "classes", described(), "strict", options.strict or NULL, "dropUnknown", options.dropUnknown or NULL,
     "root", root,
   }
 end

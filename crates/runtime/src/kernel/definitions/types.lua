@@ -2,7 +2,7 @@
 -- values of it. Paths, documents and forms read the same tables.
 --
 -- A type is `{ kind, name, min, max, pattern, values, element, options, optional }`. `kind` is any, int,
--- float, decimal, bool, string, date, time, moment, uuid, email, url, bytes, file, enum, list, oneOf, or
+-- float, decimal, bool, string, date, time, moment, uuid, email, url, bytes, file, image, enum, list, oneOf, or
 -- class, whose `name` is looked up when a value comes: the class may be defined further down.
 local K = ...
 local type, floor, gsub, unpack = type, math.floor, string.gsub, unpack
@@ -16,7 +16,7 @@ local plainKinds = {
   string = "string", text = "string", nsstring = "string",
   date = "date", datetime = "date", nsdate = "date", moment = "moment", time = "time",
   uuid = "uuid", email = "email", url = "url",
-  bytes = "bytes", data = "bytes", nsdata = "bytes", file = "file", any = "any", id = "any", object = "any",
+  bytes = "bytes", data = "bytes", nsdata = "bytes", file = "file", image = "image", any = "any", id = "any", object = "any",
 }
 
 -- The table of a declaration: a name, or a table as the compiler writes it.
@@ -75,10 +75,10 @@ local words = {
   moment = "a moment, or text such as '2026-11-21T05:30:00Z'",
   time = "a time of day such as '17:45:30'", email = "an e-mail address such as 'ada@example.org'",
   uuid = "a UUID such as 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6'", url = "a URL such as 'https://example.org/'",
-  file = "a file", any = "any value", list = "an array",
+  file = "a file", image = "an image such as a PNG or JPEG file", any = "any value", list = "an array",
 }
 local units = { string = " characters", email = " characters", url = " characters", bytes = " bytes", file = " bytes",
-  list = " elements", class = " elements" }
+  image = " bytes", list = " elements", class = " elements" }
 
 local function range(declared)
   local min, max, unit = declared.min, declared.max, units[declared.kind] or ""
@@ -112,6 +112,28 @@ function K.typeWords(declared)
   local pattern = declared.pattern and " that matches /" .. declared.pattern .. "/" or ""
   local each = declared.element and ", each " .. K.typeWords(declared.element) or ""
   return base .. limits .. pattern .. each
+end
+
+-- A type as a program writes it between `<` and `>`.
+function K.typeText(declared)
+  local kind, text = declared.kind, nil
+  if kind == "enum" then
+    text = "'" .. concat(declared.values, "' '") .. "'"
+  elseif kind == "oneOf" then
+    local options = {}
+    for i, option in ipairs(declared.options) do options[i] = K.typeText(option) end
+    text = concat(options, " | ")
+  elseif kind == "list" and declared.element then
+    text = "[" .. K.typeText(declared.element) .. "]"
+  else
+    text = declared.name or kind
+  end
+  local min, max = declared.min, declared.max
+  if min ~= nil or max ~= nil then
+    text = text .. " " .. (min ~= nil and K.str(min) or "") .. ".." .. (max ~= nil and K.str(max) or "")
+  end
+  if declared.pattern then text = text .. " /" .. gsub(declared.pattern, "/", "\\/") .. "/" end
+  return declared.optional and text .. "?" or text
 end
 
 -- What fits ---------------------------------------------------------------------------------------
@@ -167,12 +189,20 @@ local admits = {
   time = ofForm("time"), uuid = ofForm("uuid"), email = ofForm("email"), url = ofForm("url"),
   -- What a form or a store calls a file: anything but a plain value.
   file = function(value) return type(value) == "table" and not value._isBig and value or nil end,
+  image = function(value)
+    if type(value) ~= "table" then return nil end
+    local data = value
+    if value._isDictionary then data = value._map.data elseif not value._isData then data = value.i_data end
+    return type(data) == "table" and data._isData and data:imageType() and value or nil
+  end,
 }
 
+-- Characters of a text in UTF-8.
 local function characters(text)
   local _, continued = gsub(text, "[\128-\191]", "")
   return #text - continued
 end
+K.characters = characters
 
 -- Whether a number or a length is within the range of a type: a function, or nil without a range.
 local function within(declared)
@@ -195,7 +225,7 @@ local function within(declared)
     return function(value) return #value._bytes >= least and #value._bytes <= most end
   elseif kind == "list" or kind == "class" then
     return function(value) return #value >= least and #value <= most end
-  elseif kind == "file" then
+  elseif kind == "file" or kind == "image" then
     return function() return true end
   end
   return function(value)
@@ -345,6 +375,11 @@ function K.dataReader(declared, make)
   if kind == "date" or kind == "moment" then
     return function(value)
       if type(value) == "string" then return K.parseDate(value) or value end
+      return value
+    end
+  elseif kind == "file" or kind == "image" then
+    return function(value)
+      if isData(value) then return K.formFile(value, kind == "image") end
       return value
     end
   elseif kind == "class" then

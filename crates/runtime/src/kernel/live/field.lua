@@ -143,7 +143,7 @@ local function openForm(buffer)
   page.form = true
   if page.submit then
     K.beginRange(buffer, page)
-    put(buffer, '<input type="hidden" name="_event" value="' .. page.submit .. '">')
+    put(buffer, '<input type="hidden" name="_event" value="' .. page.submit .. '">' .. live.tokenField())
     K.endRange(buffer, page)
     page.submit = nil
   end

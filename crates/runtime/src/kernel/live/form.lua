@@ -16,7 +16,7 @@ end
 local function fieldsOf(form)
   local keys, map, n = {}, {}, 0
   form:keysAndValuesDo_(function(key, value)
-    if find(key, "^_in%.") or key == "_event" then return end
+    if find(key, "^_in%.") or key == "_event" or key == K.formTokenField then return end
     n = n + 1
     keys[n], map[key] = key, value
   end)

@@ -1,7 +1,7 @@
 -- The session of a view: frames to a client, events from it.
 --
 -- A page's own address, opened as a WebSocket with the protocol `live.runnel`, runs its `get` again.
--- The element that it answers becomes a view, unless the client comes back to one that still waits.
+-- The element that it answers becomes a view, unless the client comes back to a view that still waits.
 -- Where no WebSocket comes through, frames are server-sent events, and events are posted.
 --
 -- A transport has `offer`, which does not wait and answers whether the frame was taken, and `send`, which waits for room.

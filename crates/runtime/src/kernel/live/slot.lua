@@ -14,7 +14,7 @@
 --   `form`    the place is in a form with an event
 --   `address` what stands before the numbers of the present scope in an address, such as `3.7.`
 local K = ...
-local type = type
+local type, find = type, string.find
 local put, lengthOf, live = K.put, K.markupLength, K.live
 
 -- Slots of one page.
@@ -92,6 +92,25 @@ local function contentSlot(buffer, isLive, slot, fill)
 end
 K.contentSlot = contentSlot
 
+-- Nonces ----------------------------------------------------------------------------------------------
+
+-- Writes the nonce of the answer's content security policy into the tag of inline code. The session of a
+-- live page has none: the fingerprint leaves it out.
+local function writeNonce(buffer)
+  local nonce = K.native.exchange("nonce", "")
+  if nonce and not find(nonce, "[^%w+/=_-]") then nonce = ' nonce="' .. nonce .. '"' else nonce = "" end
+  if not buffer.page then return put(buffer, nonce) end
+  local page = pageOf(buffer)
+  beginRange(buffer, page)
+  put(buffer, nonce)
+  endRange(buffer, page)
+end
+
+function live.nonce(buffer)
+  if buffer.live then return writeNonce(buffer) end
+  K.laterMarkup(buffer, writeNonce)
+end
+
 -- References -----------------------------------------------------------------------------------------
 
 -- A plain value has no slots in it: it is written between its marks. Answers whether it was one.
@@ -144,7 +163,10 @@ end
 -- The end of a page ------------------------------------------------------------------------------------
 
 local SCRIPT = '<script src="/.runnel/live.js" data-f="'
-local FORM = '" defer></script><form id="_live" method="post" hidden></form>'
+local FORM, FORM_END = '" defer></script><form id="_live" method="post" hidden>', "</form>"
+
+-- The hidden field of forms that tells whose session they are of (accounts/visitor.lua).
+function live.tokenField() return "" end
 
 local function fingerprint(buffer)
   local page = pageOf(buffer)
@@ -160,7 +182,7 @@ K.fingerprint = fingerprint
 local function loadClient(buffer)
   local page = buffer.page
   if not page or page == true or page.fingerprint then return end
-  if page.live and not page.scope then put(buffer, SCRIPT .. fingerprint(buffer) .. FORM) end
+  if page.live and not page.scope then put(buffer, SCRIPT .. fingerprint(buffer) .. FORM .. live.tokenField() .. FORM_END) end
   fingerprint(buffer)
 end
 live.endPage = loadClient

@@ -117,7 +117,7 @@ function Slot:unfollow()
   for one in pairs(following or {}) do one:leave(self) end
 end
 
--- Follows these references, and the one that the slot shows, instead of those before.
+-- Follows these references, and the reference that the slot shows, instead of those before.
 function Slot:follow(references)
   -- A view without a connection lives for one form only: it follows nothing.
   if not self.view.session then return end

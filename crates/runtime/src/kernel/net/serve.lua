@@ -19,37 +19,40 @@ local function tellPattern(object, verb, path)
   native.answeredBy(pattern)
 end
 
-local function putInto(object, path, value)
-  if object._isStore then return object:at_put_(K.pathReference(path), value) end
+local function putInto(object, path, written, value)
+  if object._isStore then return object:at_put_(K.pathReference(written), value) end
   return K.walkPut(object, path, value)
 end
 
--- Verbs for objects without a property path for them.
+-- Verbs for objects without a property path for them. `written` is the path as references have it, where a question
+-- mark begins the query.
 local otherwise = {
-  get = function(object, path)
+  get = function(object, path, written)
     if type(object) == "function" then return object(path) end
-    if object._isStore then return K.storeGet(object, path, nil, true) end
+    if object._isStore then return K.storeGet(object, written, nil, true) end
     if object._isReference then return object:value() end
     local inner = string.gsub(path, "^/+", "")
     if inner == "" then return object end
     if object._isWidget then return nil end
     return K.walk(object, inner)
   end,
-  put = function(object, path, value) putInto(object, string.gsub(path, "^/+", ""), value) end,
-  post = function(object, path, value)
-    if object._isStore then return object:at_post_(K.pathReference(path), value) end
+  put = function(object, path, written, value)
+    local inner, below = string.gsub(path, "^/+", ""), string.gsub(written, "^/+", "")
+    putInto(object, inner, below, value)
+  end,
+  post = function(object, path, written, value)
+    if object._isStore then return object:at_post_(K.pathReference(written), value) end
     K.refuseVerb("post", path)
   end,
-  merge = function(object, path, value)
-    if object._isStore then return object:merge_at_(value, K.pathReference(path)) end
+  merge = function(object, path, written, value)
+    if object._isStore then return object:merge_at_(value, K.pathReference(written)) end
     K.refuseVerb("merge", path)
   end,
-  delete = function(object, path)
-    if object._isStore then return object:deleteAt_(K.pathReference(path)) end
-    K.refuseVerb("delete", path)
+  delete = function(object, _, written)
+    if object._isStore then return object:deleteAt_(K.pathReference(written)) end
   end,
-  list = function(object, path)
-    if object._isStore then return object:childrenOfReference_(K.pathReference(path)) end
+  list = function(object, _, written)
+    if object._isStore then return object:childrenOfReference_(K.pathReference(written)) end
     return nil
   end,
 }
@@ -86,8 +89,9 @@ function K.serve(object, verb, path, query, value, live)
   if isObserved then tellPattern(object, verb, path) end
   if verb == "post" and isEvent(object, path, query, reference, value) then return nil end
   if type(value) == "table" and not K.isClass(value) then K.admitSent(value) end
-  local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get" and not live)
-  if not found then answer = otherwise[verb](object, path, value) end
+  local ask = not live and K.isForBrowser(verb) and K.tryPathForBrowser or K.tryPath
+  local found, answer = ask(object, verb, path, value, reference, verb == "get" and not live)
+  if not found then answer = otherwise[verb](object, path, written, value) end
   if verb == "delete" then
     K.tellWatchers(object, "deleted", path)
   elseif verb ~= "get" and verb ~= "list" then
@@ -100,6 +104,7 @@ function K.serve(object, verb, path, query, value, live)
   if answer._isWidget and verb == "get" then answer = answer:_page() end
   -- An error that a handler answers is an error, also where `signal` was forgotten.
   if answer._isError then K.raise(answer) end
+  if answer._isTable then answer = K.allRows(answer) end
   if answer._isRows then return K.answerOf(answer) end
   if answer._kind == K.kinds.element then
     if live and not rawget(answer, "_media") then return K.openLive(answer, live) end

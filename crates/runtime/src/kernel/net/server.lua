@@ -37,7 +37,7 @@ K.rootOfServer = rootOf
 local function whereOf(self)
   if self.i_socket ~= nil then return "unix:" .. K.str(self.i_socket) end
   local scheme = self.i_certificate ~= nil and "https" or "http"
-  local address = K.str(self.i_address or "127.0.0.1")
+  local address = native.serverHost(self._server) or K.str(self.i_address or "127.0.0.1")
   if string.find(address, ":", 1, true) then address = "[" .. address .. "]" end
   return string.format("%s://%s:%d/", scheme, address, native.serverPort(self._server))
 end
@@ -86,6 +86,18 @@ rawset(S3Server._methods, "_options", function(self)
   all:at_put_("s3", optionsOf(self, K.s3ServerOptions))
   return all
 end)
+-- What clients put, copy and delete from then on. The values are read from the store behind the server.
+K.methods(S3Server, {
+  ["changes"] = function(self)
+    if not rawget(self, "_server") then
+      K.throw("unavailable", "this server does not run, so it tells of no changes",
+        { i_hint = "start it first: `server start`" })
+    end
+    local reference = K.pathReference("")
+    reference._store = self.i_scheme
+    return K.changesFrom(reference, native.serverChanges(self._server))
+  end,
+})
 
 K.methods(Server, {
   ["setScheme:"] = function(self, store)

@@ -130,7 +130,13 @@ local function textOf(entry, value)
       { i_hint = "write `#Raw[ … ]` where that is meant" })
   end
   local text
-  if kind == STYLE then text = declarations(value) else text = words(value, " ") end
+  if kind == STYLE then
+    text = declarations(value)
+  elseif kind == ADDRESS and type(value) == "table" and not K.isClass(value) and value._isReference then
+    text = K.webAddress(value)
+  else
+    text = words(value, " ")
+  end
   if kind == ADDRESS and text ~= nil and isDangerous(text) then
     throw("invalid", "`" .. name .. "` must not be an address that runs code",
       { i_hint = "write `#Raw[ … ]` where that is meant" })

@@ -286,18 +286,10 @@ end
 
 local function trimmed(reference) return (string.gsub(K.pathOf(reference), "^/+", "")) end
 
--- A file of a form (`multipart/form-data`).
-local FormFile = K.newClass("FormFile", K.classes.Object)
-for _, name in ipairs { "name", "mediaType", "data" } do K.ivar(FormFile, name) end
-K.methods(FormFile, {
-  ["size"] = function(self) return self.i_data:length() end,
-  ["description"] = function(self) return self.i_name end,
-})
 local function formValue(value)
   if type(value) ~= "table" then return value end
   if value._isArray then return value:collect_(formValue) end
-  local map = value._map
-  return setmetatable({ i_name = map.name, i_mediaType = map.mediaType, i_data = map.data }, FormFile._methods)
+  return K.formFile(value)
 end
 -- `form:photo`, `form:photo/data`, and `form:` for all fields.
 scheme("form", {
@@ -317,12 +309,25 @@ for _, what in ipairs { "query", "header", "cookie" } do
 end
 scheme("body", {
   ["at:"] = function(_, reference)
-    local text = native.exchange("body", "")
     local path = trimmed(reference)
+    if path == "stream" then return K.requestStream() end
+    local text = native.exchange("body", "")
+    if text == nil and K.hasRequestStream() then
+      K.throw("typeError", "the body of a `streamed` handler has not arrived", { i_hint = "read it by `body:stream`" })
+    end
     if text == nil or path == "" or path == "text" then return text end
     local value = native.parseJSON(text)
     if path == "json" then return value end
     return K.walk(value, (string.gsub(path, "^json/", "")))
+  end,
+})
+-- `parts:stream`: the parts of a form, one after another.
+scheme("parts", {
+  ["at:"] = function(_, reference)
+    if trimmed(reference) ~= "stream" then
+      K.throw("invalid", "the parts of a form are `parts:stream`", { i_hint = "`form:name` is a field of a form" })
+    end
+    return K.requestParts()
   end,
 })
 scheme("request", { ["at:"] = function(_, reference) return native.exchange(trimmed(reference), "") end })

@@ -3,14 +3,14 @@ local K = ...
 local type, rawget, setmetatable = type, rawget, setmetatable
 local native, throw = K.native, K.throw
 
-for _, key in ipairs { "_watch", "_fiber", "_watched", "_of", "_isSocket", "_unobserve" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_watch", "_fiber", "_watched", "_of", "_isSocket", "_unobserve", "_event" } do K.nilKeys[key] = true end
 
 local function isVariable(reference)
   local named = reference._scheme == "var" or reference._scheme == "default" and not K.defaultStore
   return rawget(reference, "_get") ~= nil or named and rawget(reference, "_store") == nil
 end
 
--- A change: its kind (`changed`, `deleted`, `lost`), its path, and the present content.
+-- A change: its kind (`changed`, `deleted`, `lost`), its path, the present content.
 local Change = K.newClass("Change", K.classes.Object)
 K.ivar(Change, "kind")
 K.ivar(Change, "path")
@@ -28,6 +28,8 @@ K.methods(Change, {
     if self.i_kind == "deleted" then return nil end
     return self:reference():value()
   end,
+  -- What caused it, where a server tells (`s3:ObjectCreated:Put`).
+  ["event"] = function(self) return self._event end,
   ["isDeletion"] = function(self) return self.i_kind == "deleted" end,
   ["isLost"] = function(self) return self.i_kind == "lost" end,
   ["description"] = function(self) return self.i_kind .. " " .. self.i_path end,
@@ -72,7 +74,8 @@ end
 local function nextOf(self)
   local told = native.nextChange(self._watch)
   if told == nil then return nil end
-  local change = setmetatable({ i_kind = told[1], i_path = told[2], _of = self._watched }, Change._methods)
+  local change = setmetatable({ i_kind = told[1], i_path = told[2], _event = told[4], _of = self._watched },
+    Change._methods)
   change._value = native.changeContent(self._watch)
   return change
 end
@@ -123,12 +126,14 @@ K.methods(Changes, {
   ["description"] = function(self) return "changes of " .. self._watched:stringValue() end,
 })
 
-local function changesOf(reference)
+-- The changes of a reference from a watch.
+function K.changesFrom(reference, watch, unobserve)
   local source = Changes:new()
-  source._watched = reference
-  source._watch, source._unobserve = open(reference)
+  source._watched, source._watch, source._unobserve = reference, watch, unobserve
   return source
 end
+
+local function changesOf(reference) return K.changesFrom(reference, open(reference)) end
 
 K.methods(K.classes.Reference, { ["changes"] = changesOf })
 K.methods(K.classes.Store, {

@@ -207,12 +207,18 @@ K.classMethod(Mapping, "_literal", function(class, keys, values, n)
       })
     end
   end
+  local check = object._combines.check
+  if check then check(object) end
   return K.connected(object)
 end)
 
 -- Kinds of options: each answers what native code is given, or says what is wrong ---------------------
 
 local function wrong(self, name, what, value)
+  local secret = self._combines.secret
+  if secret and secret[name] then
+    throw("typeError", string.format("`%s` of %s must be %s", name, K.nameOf(self), what))
+  end
   throw("typeError", string.format("`%s` of %s must be %s, not %s", name, K.nameOf(self), what, K.nameOf(value)))
 end
 
@@ -276,6 +282,7 @@ local function plainValue(kind, value)
   if luaType == "number" or luaType == "string" or luaType == "boolean" then return value end
   if luaType == "table" and value._isText then return K.str(value) end
   if kind == "texts" and luaType == "table" and value._isArray then return value end
+  if kind == "record" and luaType == "table" and not K.isClass(value) and value._isDictionary then return value end
   return NOTHING
 end
 
@@ -294,7 +301,8 @@ end
 --   name, aliases: what programs call it
 --   kind: what native code calls it
 --   options: name → reader of the option, or the name of the kind of its values
---   former: old name → name of the option
+--   former: old name → name of the option; secret: name → whether no message shows the value
+--   check(self): refuses options that do not belong together, once a literal has set them
 --   parts(self): its sources, and their names, where they are not just `source`
 function K.nativeCombinator(definition)
   local class = K.newClass(definition.name, definition.super or Mapping)

@@ -3,20 +3,40 @@
 -- Literal segments win over parameters, and parameters over a rest; whatever their order in the
 -- text. A class inherits the paths of its superclass; its own come first among equals.
 local K = ...
-local type, rawget, tonumber = type, rawget, tonumber
+local type, rawget = type, rawget
 local throw = K.throw
 
+-- Handlers that take their content while it arrives.
+local streamed = setmetatable({}, { __mode = "k" })
+
 -- A class's paths: `_paths` holds its own, in order; `_routes` is made when first asked.
-function K.path(class, pattern, segments, verbs)
+-- `declared` says what its handlers take and answer (net/handler.lua).
+function K.path(class, pattern, segments, verbs, declared)
   class._paths = rawget(class, "_paths") or {}
-  local entry = { pattern = pattern, segments = segments, verbs = verbs, class = class }
+  local entry = { pattern = pattern, segments = segments, verbs = verbs, class = class, declared = declared or {} }
   for i = 1, #segments do
-    if type(segments[i]) == "table" and segments[i].rest then entry.rest = i end
+    local segment = segments[i]
+    if type(segment) == "table" and segment.rest then entry.rest = i end
+    if type(segment) == "table" and segment[2] then
+      segment.type = K.typeOf(segment[2])
+      -- Any text is one of these.
+      local plain = segment.type.kind == "string" and segment.type.min == nil and segment.type.max == nil
+        and not segment.type.pattern
+      if not plain then segment.read = K.textReader(segment.type) end
+    end
+  end
+  for verb, body in pairs(verbs) do
+    if entry.declared[verb] and entry.declared[verb].streamed then streamed[body] = true end
   end
   -- Defined again (at the prompt): the new one takes the place of the old.
   for i, existing in ipairs(class._paths) do
     if existing.pattern == pattern then
-      for verb, body in pairs(existing.verbs) do verbs[verb] = verbs[verb] or body end
+      for verb, body in pairs(existing.verbs) do
+        if not verbs[verb] then
+          verbs[verb] = body
+          entry.declared[verb] = existing.declared[verb]
+        end
+      end
       table.remove(class._paths, i)
       break
     end
@@ -45,10 +65,59 @@ local function before(a, b)
   return a.order < b.order
 end
 
+-- The guards of classes, for what their paths do not answer, and for paths of other classes in a line
+-- of inheritance: those of a class's own paths are compiled into its handlers.
+local guards = {}
+function K.guardedBy(class, guard)
+  guards[class] = guard
+  K.forgetRoutes(class)
+end
+
+-- A handler of one class behind the guards of others.
+local function guarded(body, others)
+  if #others == 0 then return body end
+  local function whole(self, reference, ...)
+    for i = 1, #others do others[i](self, reference) end
+    return body(self, reference, ...)
+  end
+  streamed[whole] = streamed[body]
+  return whole
+end
+
+local function handlersOf(entry, all)
+  local others = {}
+  for i = 1, #all do
+    if all[i].class ~= entry.class then others[#others + 1] = all[i].guard end
+  end
+  if #others == 0 then return entry.verbs end
+  local verbs = {}
+  for verb, body in pairs(entry.verbs) do verbs[verb] = guarded(body, others) end
+  return verbs
+end
+
+-- The guards in a line of inheritance, from the root down.
+local function guardsOf(class)
+  local all = {}
+  while class do
+    if guards[class] then table.insert(all, 1, { class = class, guard = guards[class] }) end
+    class = class._super
+  end
+  return all
+end
+
+-- Whether a path of a line of inheritance is behind a guard that stands outside of its class.
+function K.isGuardedElsewhere(class, entry)
+  for _, one in ipairs(guardsOf(class)) do
+    if one.class ~= entry.class then return true end
+  end
+  return false
+end
+
 local function routes(class)
   local known = rawget(class, "_routes")
   if known then return known end
   local exact, patterns, order = {}, {}, 0
+  local all = guardsOf(class)
   local at = class
   while at do
     for _, entry in ipairs(rawget(at, "_paths") or {}) do
@@ -58,42 +127,24 @@ local function routes(class)
       if literal then
         local key = table.concat(entry.segments, "/")
         local verbs = exact[key] or {}
-        for verb, body in pairs(entry.verbs) do verbs[verb] = verbs[verb] or body end
+        for verb, body in pairs(handlersOf(entry, all)) do verbs[verb] = verbs[verb] or body end
         -- As requests write it, too: then nothing has to be cut off.
         exact[key], exact["/" .. key] = verbs, verbs
       else
         patterns[#patterns + 1] = {
-          pattern = entry.pattern, segments = entry.segments, verbs = entry.verbs, rest = entry.rest, order = order,
+          pattern = entry.pattern, segments = entry.segments, verbs = handlersOf(entry, all), rest = entry.rest,
+          order = order,
         }
       end
     end
     at = at._super
   end
   table.sort(patterns, before)
-  known = { exact = exact, patterns = patterns, empty = order == 0 }
+  known = { exact = exact, patterns = patterns, empty = order == 0 and #all == 0, guards = #all > 0 and all or nil }
   class._routes = known
   return known
 end
 K.routesOf = routes
-
--- A parameter in its type; nil when it does not convert.
-local function convert(text, kind)
-  if kind == nil or kind == "string" or kind == "NSString" or kind == "text" then return text end
-  if kind == "int" or kind == "integer" then
-    if not string.find(text, "^[+-]?%d+$") then return nil end
-    return K.integerFromText((string.gsub(text, "^%+", "")))
-  end
-  if kind == "float" or kind == "double" or kind == "number" then
-    if not string.find(text, "^[+-]?%d*%.?%d+[eE]?[+-]?%d*$") then return nil end
-    return tonumber(text)
-  end
-  if kind == "bool" then
-    if text == "true" or text == "1" then return true end
-    if text == "false" or text == "0" then return false end
-    return nil
-  end
-  return text
-end
 
 local function matches(entry, parts, count, path)
   local segments = entry.segments
@@ -114,7 +165,8 @@ local function matches(entry, parts, count, path)
       n = n + 1
       values[n] = from and string.sub(path, from) or ""
     else
-      local value = convert(K.decodeSegment(parts[i]), segment[2])
+      local value = K.decodeSegment(parts[i])
+      if segment.read then value = segment.read(value) end
       if value == nil then return nil end
       n = n + 1
       values[n] = value
@@ -184,19 +236,26 @@ function K.tryPath(object, verb, path, value, reference, client)
   local class = K.classOf(object)
   if not class or not class._subs then return false end
   local body, values, n = resolve(class, verb, path)
-  if not body then return false, nil, values end
   reference = reference or K.pathReference(path)
+  if not body then
+    local all = routes(class).guards
+    for i = 1, all and #all or 0 do all[i].guard(object, reference) end
+    return false, nil, values
+  end
   if not values then return true, body(object, reference, value, client) end
   if n == 1 then return true, body(object, reference, value, values[1], client) end
   values[n + 1] = client
   return true, body(object, reference, value, unpack(values, 1, n + 1))
 end
 
--- The verbs that a path understands, as words; for 405 and OPTIONS.
+-- The verbs that a path understands, as words; for 405 and OPTIONS. With `post` there is `post:streamed` where
+-- its handler takes content while it arrives.
 function K.pathVerbs(class, path)
   local verbs = {}
   for _, verb in ipairs { "get", "put", "post", "merge", "delete", "list" } do
-    if resolve(class, verb, path) then verbs[#verbs + 1] = verb end
+    local body = resolve(class, verb, path)
+    if body then verbs[#verbs + 1] = verb end
+    if body and streamed[body] then verbs[#verbs + 1] = verb .. ":streamed" end
   end
   return verbs
 end

@@ -5,6 +5,19 @@ local throw = K.throw
 local find = string.find
 local Object = K.classes.Object
 
+-- The address of a reference for browsers: `ref:/tasks/7` is a path of the server, others are as they are.
+-- A segment of a reference may have any character; a hash sign, a blank or a quote would end the path of an
+-- address (RFC 3986, section 3.3).
+local NO_PATH = "[^%w%-%._~!$&'()*+,;=:@/%%?]"
+local function percent(char) return string.format("%%%02X", string.byte(char)) end
+function K.webAddress(reference)
+  local path, scheme = reference._path, reference._scheme
+  if (scheme == nil or scheme == "var" or scheme == "default") and find(path, "^/") then
+    return (string.gsub(path, NO_PATH, percent))
+  end
+  return reference:stringValue()
+end
+
 local Reference = K.classes.Reference
 local methods = Reference._methods
 

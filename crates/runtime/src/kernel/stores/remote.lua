@@ -24,6 +24,7 @@ K.nativeCombinator {
   options = {
     base = take.text, headers = take.texts, token = take.text, user = take.text, password = take.text,
     timeout = take.seconds, socket = take.text, maxConnections = take.count, poolTimeout = take.seconds,
+    maxRedirects = take.count,
   },
 }
 
@@ -35,3 +36,15 @@ K.nativeCombinator {
     token = take.text, pathStyle = take.flag,
   },
 }
+
+-- A mail server: what is written to an address is sent. A literal says at once what is wrong with it.
+local MailServer = K.nativeCombinator {
+  name = "MailServer", kind = "remote:mail", super = K.classes.MappingStore, parts = none,
+  options = { url = take.text, from = take.text },
+}
+local literal = MailServer._meta._literal
+K.classMethod(MailServer, "_literal", function(class, keys, values, n)
+  local server = literal(class, keys, values, n)
+  K.innerStore(server)
+  return server
+end)

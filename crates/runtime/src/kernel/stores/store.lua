@@ -220,9 +220,8 @@ K.methods(K.classes.Dictionary, {
 
 -- Seen from outside --------------------------------------------------------------------------------
 
--- The verbs of a path, in words: for 405 and OPTIONS.
-function K.serveVerbs(object, path)
-  local class = K.classOf(object)
+-- The verbs of a path, in words.
+local function verbsOf(object, class, path)
   local verbs = class and class._subs and K.pathVerbs(class, path) or {}
   local has = {}
   for _, verb in ipairs(verbs) do has[verb] = true end
@@ -245,6 +244,34 @@ function K.serveVerbs(object, path)
     if type(object) == "table" and not K.isClass(object) then verbs[#verbs + 1] = "put" end
   end
   return table.concat(verbs, " ")
+end
+
+-- The verbs of the paths that stores of each class were last asked for: each write asks.
+local KNOWN_VERBS, LONGEST_PATH = 256, 200
+local knownVerbs, knownCount = {}, 0
+local function forgetVerbs() knownVerbs, knownCount = {}, 0 end
+K.followsClasses(forgetVerbs, forgetVerbs)
+
+-- The same for 405 and OPTIONS.
+function K.serveVerbs(object, path)
+  local class = K.classOf(object)
+  if type(object) ~= "table" or not class or K.isClass(object) or #path > LONGEST_PATH then
+    return verbsOf(object, class, path)
+  end
+  local ofClass = knownVerbs[class]
+  local known = ofClass and ofClass[path]
+  if known then return known end
+  if knownCount >= KNOWN_VERBS then
+    forgetVerbs()
+    ofClass = nil
+  end
+  if not ofClass then
+    ofClass = {}
+    knownVerbs[class] = ofClass
+  end
+  known, knownCount = verbsOf(object, class, path), knownCount + 1
+  ofClass[path] = known
+  return known
 end
 
 -- The stores in an object's instance variables, by name: a plain list of name, store, name, …

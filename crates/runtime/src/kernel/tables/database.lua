@@ -107,7 +107,25 @@ end
 
 -- Messages ----------------------------------------------------------------------------------------
 
+-- The store of a name in the database, made when it does not exist.
+local function keyValueStore(self, name)
+  local store, path, scheme = place(self)
+  name = K.expectText(name, "keyValueStore:")
+  return native.keyValueStore(store, path == "" and name or path .. "/" .. name, scheme)
+end
+
+-- A store of that name in the database of a table of a class.
+function K.storeBesideTable(table, name)
+  local place = table._place
+  if not place then
+    throw("invalid", "a table of records does not say where its database is", { i_hint = "name the store: `store: …`" })
+  end
+  local database, path, scheme = place[1], place[2], place[3]
+  return native.keyValueStore(database, path == "" and name or path .. "/" .. name, scheme)
+end
+
 local messages = {
+  ["keyValueStore:"] = keyValueStore,
   ["run:"] = run, ["run:with:"] = run,
   ["transaction:"] = transaction,
   ["migrate:"] = migrate,
@@ -120,13 +138,13 @@ local messages = {
 K.methods(K.classes.NativeStore, messages)
 K.methods(K.classes.NativeStore, {
   ["table:"] = function(self, class) return K.tableOf(self, "", nil, class) end,
-  ["table:named:"] = function(self, class, name) return K.tableOf(self, K.expectText(name, "table:named:"), nil, class) end,
+  ["table:named:"] = function(self, class, name) return K.tableOf(self, K.expectText(name, "table:named:"), nil, class, "") end,
 })
 
 -- A table belongs to its database: what is said to it is said to that.
 K.methods(K.classes.Table, {
   ["database"] = function(self) return self.i_db end,
-  ["transaction:"] = function(self, block) return transaction(self.i_db, block) end,
+  ["transaction:"] = transaction,
 })
 
 K.methods(K.classes.Reference, messages)
@@ -137,7 +155,7 @@ K.methods(K.classes.Reference, {
   end,
   ["table:named:"] = function(self, class, name)
     local store, path, scheme = place(self)
-    return K.tableOf(store, path .. "/" .. K.expectText(name, "table:named:"), scheme, class)
+    return K.tableOf(store, path .. "/" .. K.expectText(name, "table:named:"), scheme, class, path)
   end,
   -- The rows at a reference such as `sqlite:tasks.db/tasks` as a table of records.
   ["table"] = function(self)

@@ -48,6 +48,20 @@ function instance(class, record)
   return object
 end
 
+-- For Rust (values/instances.rs): how a record becomes an instance without `new`, as a list of the methods and
+-- of name, key and reader of each field; nil where `new` or `init` do anything of their own.
+function K.instancePlan(name)
+  local class, object = K.classes[name], K.classes.Object
+  if not class or class._meta.new ~= object._meta.new or class._methods.init ~= object._methods.init then return nil end
+  local plan = planOf(class)
+  local list = { class._methods }
+  for _, ivar in ipairs(class._ivars) do
+    local n = #list
+    list[n + 1], list[n + 2], list[n + 3] = ivar, plan.keys[ivar], plan.readers[ivar] or false
+  end
+  return list
+end
+
 -- A record that was read for a class becomes an instance of it. Fields that the class does not
 -- have are an error; they would be lost otherwise.
 function K.instantiate(record, name)

@@ -50,10 +50,14 @@ end
 local function loaded(self)
   local list = rawget(self, "_loaded")
   if list then return list end
-  local inner = content(self)
-  list = rawget(self, "_loaded") or native.lazyValue(inner)
-  local class = self._of
-  if class and list and not self._query.fields then list = K.instantiate(list, class._name) end
+  local inner, class = content(self), self._of
+  if class and self._query.fields then class = nil end
+  list = rawget(self, "_loaded")
+  if not list then
+    list = native.lazyValue(inner, class and class._name)
+  elseif class then
+    list = K.instantiate(list, class._name)
+  end
   self._loaded = list
   return list
 end

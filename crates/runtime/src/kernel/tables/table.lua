@@ -7,7 +7,7 @@ local Store = K.classes.Store
 local Table = K.newClass("Table", Store)
 K.alias("MPWSQLTable", Table)
 for _, name in ipairs { "db", "name", "class" } do K.ivar(Table, name) end
-K.nilKeys._keys, K.nilKeys._plan = true, true
+K.nilKeys._keys, K.nilKeys._plan, K.nilKeys._place = true, true, true
 K.method(Table, "_isTable", true)
 K.nilKeys._isTable = true
 
@@ -35,6 +35,18 @@ local function keyOf(value)
   return value
 end
 
+-- The fields of an object or a dictionary as a dictionary of its own.
+function K.fieldsRecord(object)
+  if object._isDictionary then return object:mutableCopy() end
+  local record = K.newDictionary()
+  for _, ivar in ipairs(K.classOf(object)._ivars) do
+    local value = rawget(object, K.ivarKey(ivar))
+    if value ~= nil then record:at_put_(ivar, value) end
+  end
+  record._sent = object._sent
+  return record
+end
+
 -- An object with its references as keys, for the store.
 local function stored(self, object)
   local names = self._keys
@@ -50,13 +62,7 @@ local function stored(self, object)
     end
     return copy
   end
-  local record = K.newDictionary()
-  record._sent = object._sent
-  for _, ivar in ipairs(K.classOf(object)._ivars) do
-    local value = rawget(object, K.ivarKey(ivar))
-    if value ~= nil then record:at_put_(ivar, value) end
-  end
-  return stored(self, record)
+  return stored(self, K.fieldsRecord(object))
 end
 
 -- The elements of an array so; the array itself where there is nothing to do.
@@ -103,14 +109,15 @@ local function shapeOf(class)
   return K.array(fields), K.array(indexes)
 end
 
--- The table of a class at a place, made if it is not there.
-function K.tableOf(database, path, scheme, class)
+-- The table of a class at a place, made if it is not there; `base` is the path of its database.
+function K.tableOf(database, path, scheme, class, base)
   if not K.isClass(class) then
     throw("typeError", "table: expects a class, got " .. K.nameOf(class), { i_hint = "records: gives a table by its name" })
   end
   local fields, indexes = shapeOf(class)
   local inner = native.define(database, path, scheme, class._name, fields, indexes, K.contractOf(class))
-  return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class) },
+  local place = { database, base or path, scheme }
+  return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class), _place = place },
     Table._methods)
 end
 
@@ -123,12 +130,16 @@ end
 -- Messages ----------------------------------------------------------------------------------------
 
 local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}) end
+K.allRows = rows
 
 local function path(id)
+  if type(id) == "number" then return K.str(id) end
   if type(id) == "table" then id = keyOf(id) end
   if type(id) == "table" and id._isReference then return id._path end
   return K.encodeSegment(K.str(id))
 end
+
+K.rowPath = path
 
 local function dated(self, row)
   if row ~= nil and type(row) == "table" and row._isDictionary and self.i_class then
@@ -186,18 +197,6 @@ local function insert(self, object)
   return inserted(self, stored(self, object), made)
 end
 
--- The fields of a record as a dictionary of its own.
-local function fieldsOf(object)
-  if object._isDictionary then return object:mutableCopy() end
-  local record = K.newDictionary()
-  for _, ivar in ipairs(K.classOf(object)._ivars) do
-    local value = rawget(object, K.ivarKey(ivar))
-    if value ~= nil then record:at_put_(ivar, value) end
-  end
-  record._sent = object._sent
-  return record
-end
-
 -- `insert: newValue with: #{ author: user }`: the program sets these fields, whatever the other
 -- record says of them.
 local function insertWith(self, object, more)
@@ -207,7 +206,7 @@ local function insertWith(self, object, more)
     throw("typeError", "insert:with: expects a dictionary of fields, got " .. K.nameOf(more))
   end
   local sent = object._sent and maker(self, object) == nil
-  local record, names = fieldsOf(object), {}
+  local record, names = K.fieldsRecord(object), {}
   local keys = K.keysOf(more)
   for i = 1, more._n do
     names[i] = K.str(keys[i])

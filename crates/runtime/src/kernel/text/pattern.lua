@@ -137,7 +137,7 @@ end
 -- Replacing and splitting -----------------------------------------------------------------------
 
 -- The parts of a replacement: texts, and numbers of groups for `$1`, `$name` and `${name}`. `$$` is a
--- dollar sign, and so is one that no group follows.
+-- dollar sign, and so is `$` without a group.
 local function template(pattern, text)
   local parts, at = {}, 1
   while true do

@@ -136,7 +136,7 @@ local function dayPlus(self, other, sign, name)
   K.operandError(name, self, other)
 end
 
--- The moment at a time of day, which may be its text.
+-- The moment of a time of day, which may be its text.
 local function at(self, time, zone)
   if type(time) == "string" then
     time = time:asTime() or throw("invalid", "'" .. time .. "' is not a time as in 09:30")

@@ -57,6 +57,8 @@ local function fromText(text)
   return decimal(units, scale)
 end
 
+K.decimalFromText = fromText
+
 -- What an operand counts as; nil when it is no number. A fraction counts as the digits it prints.
 local function decimalOf(value)
   if type(value) == "number" then
@@ -101,7 +103,7 @@ local function zeroDivisor(a, what)
   throw("divisionByZero", K.str(a) .. what)
 end
 
--- Without zeros at the end of the fraction, but with at least so many digits.
+-- Without zeros at the end of the fraction, but with at least `least` digits.
 local function shortened(units, scale, least)
   while scale > least do
     local tenth = units:div_(10)
@@ -191,7 +193,7 @@ local function rounder(selector, toEven)
   end
 end
 
--- The Decimal with so many digits after the point.
+-- The Decimal with `scale` digits after the point.
 local function atScale(self, scale)
   if scale >= self._scale then return decimal(unitsAt(self, scale), scale) end
   return decimal(nearest(self._units, tenTo(self._scale - scale)), scale)

@@ -40,7 +40,7 @@ local function monthLength(year, month)
 end
 K.monthLength = monthLength
 
--- The day that is some months after another; one that its month lacks becomes the last of it.
+-- The day that is some months after another; a day that its month lacks becomes the last of it.
 function K.monthsAfter(days, months)
   local year, month, day = civil(days)
   local count = year * 12 + month - 1 + months

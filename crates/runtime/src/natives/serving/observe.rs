@@ -4,12 +4,15 @@ use super::servers::server;
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::any_store;
+use crate::natives::watch::held;
 
-pub(crate) const NATIVES: [(&str, Native); 4] = [
+pub(crate) const NATIVES: [(&str, Native); 6] = [
     ("answeredBy", answered_by),
     ("serverObserved", is_observed),
     ("serverAdminPort", admin_port),
     ("serverCheck", check),
+    ("serverHost", host),
+    ("serverChanges", changes),
 ];
 
 /// `(pattern)`: it answers the request that this fiber is about.
@@ -28,6 +31,18 @@ fn is_observed(_: &Isolate, arguments: Arguments) -> Reply {
 fn admin_port(_: &Isolate, arguments: Arguments) -> Reply {
     let server = attempt!(server(arguments));
     Reply::Now(server.admin_port().map_or(Given::Nil, |port| Given::Number(port.into())))
+}
+
+/// `(server)`: its name on the local network, or nil.
+fn host(_: &Isolate, arguments: Arguments) -> Reply {
+    let server = attempt!(server(arguments));
+    Reply::Now(server.announced_host().map_or(Given::Nil, Given::Text))
+}
+
+/// `(server)`: a watch of what its clients change, from now on.
+fn changes(_: &Isolate, arguments: Arguments) -> Reply {
+    let server = attempt!(server(arguments));
+    Reply::answer(server.changes(), held)
 }
 
 /// `(server, name, store)`

@@ -6,8 +6,12 @@ use crate::natives::stores::{any_store, reference_at};
 use runnel_store::{Contract, Error, Field, FieldType, Index, Kind, Shape, Value, Verb};
 use std::sync::Arc;
 
-pub(crate) const NATIVES: [(&str, Native); 3] =
-    [("define", define), ("migrate", migrate), ("fieldType", field_type)];
+pub(crate) const NATIVES: [(&str, Native); 4] = [
+    ("define", define),
+    ("keyValueStore", key_value_store),
+    ("migrate", migrate),
+    ("fieldType", field_type),
+];
 
 /// `(store, path, scheme or nil, class name, fields, indexes, contract)`: a field is a list of its name, its
 /// type, whether it is required, whether it is readonly, and the class that it refers to where it
@@ -55,6 +59,14 @@ fn text(value: Value) -> String {
         Value::Text(text) => text,
         _ => String::new(),
     }
+}
+
+/// `(store, path, scheme or nil)`: the key-value store of the name that ends the path.
+fn key_value_store(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let on = reference_at(arguments, 2, 3);
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).key_value_store(&on);
+    Reply::answer(answer, Given::Store)
 }
 
 /// `(store, path, scheme or nil, list of name and statements)`: the names of the steps that were

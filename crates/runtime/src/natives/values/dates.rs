@@ -61,7 +61,7 @@ fn moment(seconds: f64, nanos: f64) -> Result<Timestamp> {
         .map_err(|_| Error::new(Kind::Invalid, "a Date lies in the years 0 to 9999"))
 }
 
-/// The calendar time that is so many seconds after 1970 began, there where it is read.
+/// The calendar time in UTC of a number of seconds after 1970 began.
 fn civil(seconds: f64, nanos: f64) -> Result<DateTime> {
     Ok(Offset::UTC.to_datetime(moment(seconds, nanos)?))
 }

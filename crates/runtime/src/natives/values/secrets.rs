@@ -3,15 +3,16 @@
 
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
-use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
-use argon2::{Algorithm, Argon2, Params, Version};
 use hmac::{Hmac, KeyInit, Mac};
-use runnel_store::{AT_ONCE, DATA_POOL, Error, Kind, Pool};
+use runnel_store::{
+    AT_ONCE, DATA_POOL, Error, Kind, LONGEST_PASSWORD, Pool, fill_random, hash_password,
+    password_matches,
+};
 use sha2::{Digest, Sha256, Sha512};
+use std::sync::atomic::{AtomicU32, Ordering};
 use subtle::ConstantTimeEq;
 
-pub(crate) const NATIVES: [(&str, Native); 7] = [
+pub(crate) const NATIVES: [(&str, Native); 8] = [
     ("secureRandom", secure_random),
     ("uuid", uuid),
     ("digest", digest),
@@ -19,26 +20,22 @@ pub(crate) const NATIVES: [(&str, Native); 7] = [
     ("isSecret", is_secret),
     ("passwordHash", password_hash),
     ("matchesPasswordHash", matches_password_hash),
+    ("accountsRevision", accounts_revision),
 ];
 
 /// Random bytes that a program gets at once.
 const MOST_RANDOM: f64 = 65_536.0;
-/// Password hashes that wait for a thread: each takes 19 MiB while it is computed.
-const QUEUE: usize = 256;
-/// Bytes of a password.
-const LONGEST_PASSWORD: usize = 4096;
-/// Bytes of salt: the recommendation of RFC 9106 section 3.1.
-const SALT: usize = 16;
-/// Parameters that a hash to be verified may ask for: memory in KiB, passes, lanes. The first
-/// recommendation for memory-constrained systems of RFC 9106 (64 MiB, 3 passes, 4 lanes) fits.
-const MOST_MEMORY: u32 = 65_536;
-const MOST_PASSES: u32 = 10;
-const MOST_LANES: u32 = 16;
-/// Bytes of the text of a password hash.
-const LONGEST_HASH: usize = 512;
 
-/// The threads of password hashes, apart from those of large contents: neither waits for the other.
-static PASSWORD_POOL: Pool = Pool::new("password hashes", QUEUE);
+/// How often sessions ended or began in this process: what a worker remembers of one holds as long as this
+/// stays the same.
+static ACCOUNTS_REVISION: AtomicU32 = AtomicU32::new(0);
+
+/// `(whether to count another one)`: the revision of the sessions of this process.
+fn accounts_revision(_: &Isolate, arguments: Arguments) -> Reply {
+    let added = u32::from(arguments.boolean(1));
+    let before = ACCOUNTS_REVISION.fetch_add(added, Ordering::SeqCst);
+    Reply::Now(Given::Number(f64::from(before.wrapping_add(added))))
+}
 
 /// Computes on a thread of a pool; only the fiber waits. The work's error is a message.
 fn on_pool<T: Send + 'static>(
@@ -58,17 +55,11 @@ fn failed(message: &str) -> Error {
     Error::new(Kind::Failed, message)
 }
 
-/// Random bytes of the operating system.
-fn fill(bytes: &mut [u8]) -> Result<(), Error> {
-    getrandom::fill(bytes)
-        .map_err(|error| failed("the system gives no random bytes").with_detail(error.to_string()))
-}
-
 /// A number that seeds an engine's random numbers, which are for games and samples: 53 bits.
 pub(crate) fn seed() -> f64 {
     let mut bytes = [0; 8];
     // Without the system's source, a seed that differs between processes is still worth having.
-    if fill(&mut bytes).is_err() {
+    if fill_random(&mut bytes).is_err() {
         use std::hash::{BuildHasher, RandomState};
         bytes = RandomState::new().hash_one(0).to_le_bytes();
     }
@@ -83,7 +74,7 @@ fn secure_random(_: &Isolate, arguments: Arguments) -> Reply {
         return Reply::Failed(Error::new(Kind::Invalid, message));
     }
     let mut bytes = vec![0; count as usize];
-    attempt!(fill(&mut bytes));
+    attempt!(fill_random(&mut bytes));
     Reply::Now(Given::Bytes(bytes.into()))
 }
 
@@ -163,79 +154,24 @@ fn is_secret(_: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Boolean(!one.is_empty() && bool::from(one.ct_eq(other))))
 }
 
-/// A password as a client sent it.
-fn password(arguments: Arguments) -> Result<Vec<u8>, Error> {
-    match arguments.bytes(1) {
-        bytes if bytes.len() <= LONGEST_PASSWORD => Ok(bytes.to_vec()),
-        _ => {
-            let message = format!("a password has at most {LONGEST_PASSWORD} bytes");
-            Err(Error::new(Kind::Invalid, message))
-        }
-    }
-}
-
-/// Argon2id with the parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane.
-fn hasher() -> Argon2<'static> {
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::DEFAULT)
+/// A password as a client sent it. Of one that is too long, as much as shows that.
+fn password(arguments: Arguments) -> Vec<u8> {
+    let bytes = arguments.bytes(1);
+    bytes[..bytes.len().min(LONGEST_PASSWORD + 1)].to_vec()
 }
 
 /// `(password)`: its hash as a PHC string, with a salt of its own.
 fn password_hash(_: &Isolate, arguments: Arguments) -> Reply {
-    let password = attempt!(password(arguments));
-    if password.is_empty() {
-        return Reply::Failed(Error::new(Kind::Invalid, "the password is empty"));
-    }
-    let mut salt = [0; SALT];
-    attempt!(fill(&mut salt));
-    on_pool(&PASSWORD_POOL, Given::Text, move || {
-        let hash = hasher().hash_password_with_salt(&password, &salt);
-        hash.map(|hash| hash.to_string())
-            .map_err(|error| format!("the password cannot be hashed: {error}"))
-    })
+    let password = password(arguments);
+    Reply::later(async move { hash_password(password).await.map(Given::Text) })
 }
 
 /// `(password, hash)`: whether the hash was made of the password. Without a hash (no such user)
 /// it takes as long as with one, so that a client cannot measure which users exist.
 fn matches_password_hash(_: &Isolate, arguments: Arguments) -> Reply {
-    let password = attempt!(password(arguments));
-    if arguments.is_nil(2) || arguments.bytes(2).is_empty() {
-        return on_pool(&PASSWORD_POOL, Given::Boolean, move || {
-            let _ = hasher().hash_password_with_salt(&password, &[0; SALT]);
-            Ok(false)
-        });
-    }
-    if arguments.bytes(2).len() > LONGEST_HASH {
-        return Reply::Failed(unknown_hash("it is too long"));
-    }
-    let hash = attempt!(PasswordHash::new(&arguments.text(2)).map_err(|_| {
-        unknown_hash("it is not of the form $argon2id$v=19$m=…,t=…,p=…$salt$hash")
-    }));
-    attempt!(admit(&hash));
-    on_pool(&PASSWORD_POOL, Given::Boolean, move || {
-        let matches = hasher().verify_password(&password, &hash).is_ok();
-        Ok(matches && !password.is_empty())
-    })
-}
-
-/// Refuses a hash whose verification would cost more than the limits: a hash that an attacker wrote
-/// into the database must not take the server's memory.
-fn admit(hash: &PasswordHash) -> Result<(), Error> {
-    if !hash.algorithm.as_str().starts_with("argon2") {
-        return Err(unknown_hash("only argon2id, argon2i and argon2d are known"));
-    }
-    let params = Params::try_from(hash).map_err(|_| unknown_hash("its parameters are wrong"))?;
-    let costs = params.m_cost() <= MOST_MEMORY
-        && params.t_cost() <= MOST_PASSES
-        && params.p_cost() <= MOST_LANES;
-    if costs && hash.salt.is_some() && hash.hash.is_some() {
-        return Ok(());
-    }
-    Err(unknown_hash(&format!(
-        "it must have a salt and a hash, and at most m={MOST_MEMORY}, t={MOST_PASSES}, \
-         p={MOST_LANES}"
-    )))
-}
-
-fn unknown_hash(why: &str) -> Error {
-    failed(&format!("this password hash cannot be verified: {why}"))
+    let password = password(arguments);
+    let hash = (!arguments.is_nil(2)).then(|| arguments.text(2));
+    Reply::later(
+        async move { password_matches(password, hash.as_deref()).await.map(Given::Boolean) },
+    )
 }

@@ -4,7 +4,7 @@
 //! The order, for a bucket that exists:
 //! 1. A server without users, and a user who is admin: everything is allowed.
 //! 2. A statement of the policy that denies: refused. Only the owner still manages the policy, because
-//!    nobody could mend it otherwise.
+//!    no other user could mend it.
 //! 3. The owner; a user whose own rights cover the action; a statement that allows; a grant of the ACL.
 
 use crate::server::bucket::acl::Permission;
@@ -89,7 +89,7 @@ pub(crate) fn authorize_service(question: &AccessQuestion<'_>) -> S3Result<()> {
     if may { Ok(()) } else { Err(FaultCode::AccessDenied.into()) }
 }
 
-/// Refuses an operation that nobody may do without a signature, where its actions are asked for later.
+/// Refuses an operation that always needs a signature, where its actions are asked for later.
 pub(crate) fn check_operation(question: &AccessQuestion<'_>) -> S3Result<()> {
     match question.is_root() || question.user.is_some() {
         true => Ok(()),
@@ -108,7 +108,7 @@ pub(crate) fn may_bypass_governance(question: &AccessQuestion<'_>, bucket: &Buck
     }
 }
 
-/// Refuses what nobody may do without a signature, in the words that S3 has for it.
+/// Refuses what always needs a signature, in S3's words.
 fn check_anonymous(operation: &str) -> S3Result<()> {
     let words = match operation {
         "CreateBucket" | "PutBucketAcl" | "PutObjectAcl" | "SelectObjectContent" => {

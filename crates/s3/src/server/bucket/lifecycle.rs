@@ -54,7 +54,7 @@ impl Lifecycle {
         self.rules.iter().any(|rule| rule.expires(version, now))
     }
 
-    /// Whether an upload in parts that began at a time is aborted.
+    /// Whether an upload in parts that began then is aborted.
     pub(crate) fn aborts(&self, key: &str, initiated: SystemTime, now: SystemTime) -> bool {
         self.rules.iter().any(|rule| rule.aborts(key, initiated, now))
     }
@@ -71,7 +71,7 @@ impl Lifecycle {
         })
     }
 
-    /// When a current version expires first, and the rule that says so, for `x-amz-expiration`.
+    /// When a current version expires first, and its rule, for `x-amz-expiration`.
     pub(crate) fn expiry_of(&self, version: &LifecycleVersion<'_>) -> Option<(SystemTime, &str)> {
         let expiries = self.rules.iter().filter_map(|rule| {
             Some((rule.expiry_of(version)?, rule.id.as_deref().unwrap_or_default()))

@@ -95,7 +95,7 @@ impl BucketPolicy {
         &self.text
     }
 
-    /// What the policy says about an action of a user, or of somebody without a signature (`None`), on
+    /// What the policy says about an action of a user, or of a client without a signature (`None`), on
     /// a bucket (`photos`) or a key in it (`photos/cat.jpg`).
     pub(crate) fn decide(
         &self,

@@ -41,7 +41,7 @@ pub(crate) struct BucketRecord {
     pub(crate) object_lock: Option<ObjectLockConfiguration>,
     /// What expires.
     pub(crate) lifecycle: Option<Lifecycle>,
-    /// Where changes are told.
+    /// Where changes are announced.
     pub(crate) notification: Notification,
     /// What a newer version has written.
     unknown: Map<String, Value>,

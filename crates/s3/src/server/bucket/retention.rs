@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(crate) enum RetentionMode {
     /// Who has the permission `s3:BypassGovernanceRetention` can override it.
     Governance,
-    /// Nobody can shorten it.
+    /// No user can shorten it.
     Compliance,
 }
 

@@ -4,7 +4,9 @@
 //! others begin with `s3-` and are the server's own.
 
 use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm, ChecksumType};
-use runnel_store::{Content, EntityTag, Metadata};
+use runnel_store::{Content, EntityTag, Key, Metadata};
+use std::borrow::Cow;
+use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The entity tag that clients see, without quotes: the MD5 of the content, or that of the parts.
@@ -23,8 +25,6 @@ pub(crate) const PARTS: &str = "s3-parts";
 pub(crate) const OWNER: &str = "s3-owner";
 /// The upload that made the object.
 pub(crate) const UPLOAD: &str = "s3-upload";
-/// The media type, where the store keeps attributes as text.
-pub(crate) const MEDIA_TYPE: &str = "content-type";
 /// The redirection of web sites.
 pub(crate) const REDIRECT: &str = "x-amz-website-redirect-location";
 /// The prefix of attributes that clients choose.
@@ -50,9 +50,9 @@ pub(crate) struct ObjectInfo {
     /// The entity tag that clients see, without quotes.
     pub(crate) etag: String,
     /// The media type.
-    pub(crate) media_type: String,
+    pub(crate) media_type: Cow<'static, str>,
     /// The attributes as they are kept.
-    pub(crate) attributes: Metadata,
+    pub(crate) attributes: Rc<Metadata>,
     /// The validator of the store, for conditional writes.
     pub(crate) store_tag: Option<EntityTag>,
 }
@@ -76,33 +76,56 @@ pub(crate) struct ObjectPart {
 }
 
 impl ObjectInfo {
-    /// What is known of content of a length. Attributes of other content are those of a file that a
-    /// program changed: what they say of the content is left out.
+    /// What is known of content of a length.
     pub(crate) fn of(content: &Content, length: u64) -> Self {
-        let mut attributes = content.metadata.as_deref().cloned().unwrap_or_default();
+        let attributes = content.metadata.clone().unwrap_or_default();
+        let tag = content.entity_tag.as_ref();
+        let info = ObjectInfo::of_stored(attributes, length, content.modified, tag);
+        let media_type = content.media_type.clone().unwrap_or(info.media_type);
+        ObjectInfo { media_type, ..info }
+    }
+
+    /// What a listing says of an object, without its media type; `None` where it says too little.
+    pub(crate) fn of_listed(listed: &Key) -> Option<Self> {
+        let attributes = listed.metadata.clone()?;
+        if listed.modified.is_none() && !attributes.contains_key(MODIFIED) {
+            return None;
+        }
+        let (length, tag) = (listed.length?, listed.entity_tag.as_ref());
+        Some(ObjectInfo::of_stored(attributes, length, listed.modified, tag))
+    }
+
+    /// Attributes of other content are those of a file that a program changed: what they say of the
+    /// content is left out.
+    fn of_stored(
+        mut attributes: Rc<Metadata>,
+        length: u64,
+        changed: Option<SystemTime>,
+        tag: Option<&EntityTag>,
+    ) -> Self {
         let made = attributes.get(MODIFIED).and_then(|text| text.parse().ok());
         let made = made.map(|milliseconds| UNIX_EPOCH + Duration::from_millis(milliseconds));
-        let later = match (made, content.modified) {
-            (Some(made), Some(modified)) => modified > made + SLACK,
+        let later = match (made, changed) {
+            (Some(made), Some(changed)) => changed > made + SLACK,
             _ => false,
         };
         if later || attributes.get(SIZE).is_some_and(|size| size.parse() != Ok(length)) {
+            let attributes = Rc::make_mut(&mut attributes);
             for name in [ETAG, SIZE, MODIFIED, CHECKSUM, PARTS] {
                 attributes.remove(name);
             }
         }
         let modified = match attributes.contains_key(MODIFIED) {
-            true => made.or(content.modified),
-            false => content.modified.or(made),
+            true => made.or(changed),
+            false => changed.or(made),
         };
-        let own_tag = || computed_tag(content.entity_tag.as_ref(), length);
-        let media_type = content.media_type.as_deref().unwrap_or(UNKNOWN_TYPE);
+        let own_tag = || computed_tag(tag, length);
         ObjectInfo {
             length,
             modified: modified.unwrap_or(UNIX_EPOCH),
             etag: attributes.get(ETAG).cloned().unwrap_or_else(own_tag),
-            media_type: media_type.to_string(),
-            store_tag: content.entity_tag.clone(),
+            media_type: Cow::Borrowed(UNKNOWN_TYPE),
+            store_tag: tag.cloned(),
             attributes,
         }
     }
@@ -214,7 +237,6 @@ fn read_parts(text: &str) -> Option<Vec<ObjectPart>> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use std::rc::Rc;
 
     #[test]
     fn parts_are_kept_in_short() {

@@ -1,7 +1,7 @@
 //! Buckets: a record for each that was made, and a bucket for each folder that is there.
 
 use super::layout;
-use super::state::{ATTEMPTS, Catalog};
+use super::state::{ATTEMPTS, CachedBucket, Catalog, ReadMoment};
 use crate::server::bucket::record::BucketRecord;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use runnel_store::{
@@ -10,21 +10,30 @@ use runnel_store::{
 };
 use std::rc::Rc;
 
-/// Records that a worker remembers with their validators.
-const REMEMBERED: usize = 1_024;
-
 /// Collections in collections that are removed with a bucket.
 const DEPTH: usize = 512;
 
 impl Catalog {
     /// The record of a bucket, if there is one.
     pub(crate) async fn bucket(&self, name: &str) -> S3Result<Option<Rc<BucketRecord>>> {
-        if let Some(record) = self.read_record(name).await? {
+        let now = ReadMoment::now();
+        match self.buckets.trusted(name, now) {
+            Some(record) => Ok(Some(record)),
+            None => self.read_bucket(name, now).await,
+        }
+    }
+
+    async fn read_bucket(&self, name: &str, now: ReadMoment) -> S3Result<Option<Rc<BucketRecord>>> {
+        if let Some(record) = self.read_record(name, now).await? {
             return Ok(Some(record));
         }
         let entries = self.top_collections().await?;
-        let is_there = entries.iter().any(|entry| entry.name == name);
-        Ok(is_there.then(|| self.folder_record()))
+        if !entries.iter().any(|entry| entry.name == name) {
+            return Ok(None);
+        }
+        let record = self.folder_record();
+        self.buckets.put(name, None, &record, now);
+        Ok(Some(record))
     }
 
     /// The names of all buckets in order.
@@ -63,10 +72,10 @@ impl Catalog {
     ) -> S3Result<()> {
         for _ in 0..ATTEMPTS {
             let _alone = super::key_locks::lock("", name).await;
-            let Some(present) = self.bucket(name).await? else {
+            let Some(present) = self.read_bucket(name, ReadMoment::now()).await? else {
                 return Err(S3Fault::new(FaultCode::NoSuchBucket).with("BucketName", name));
             };
-            let tag = self.buckets.0.borrow().get(name).map(|(tag, _)| tag.clone());
+            let tag = self.buckets.get(name).and_then(|cached| cached.tag);
             let mut record = (*present).clone();
             change(&mut record)?;
             let only_if = tag.map(Condition::Tag);
@@ -79,45 +88,39 @@ impl Catalog {
     }
 
     /// Removes a bucket without objects, with the uploads that were not completed. The record goes
-    /// last: a kill before that leaves an empty bucket.
+    /// last: a kill before that leaves an empty bucket without uploads.
     pub(crate) async fn remove_bucket(&self, name: &str) -> S3Result<()> {
         for belonging in layout::belongings(name) {
             self.remove_tree(&belonging).await?;
         }
         self.remove_collections(&layout::plain_keys(name)).await?;
         self.contents.store.delete(&layout::bucket(name), &Context::default()).await?;
-        self.buckets.0.borrow_mut().remove(name);
+        self.buckets.changed();
         Ok(())
     }
 
-    async fn read_record(&self, name: &str) -> Result<Option<Rc<BucketRecord>>> {
-        let known = self.buckets.0.borrow().get(name).cloned();
-        let context =
-            Context { known: known.as_ref().map(|(tag, _)| tag.clone()), ..Context::default() };
+    async fn read_record(&self, name: &str, now: ReadMoment) -> Result<Option<Rc<BucketRecord>>> {
+        let cached = self.buckets.get(name);
+        let known = cached.as_ref().and_then(|cached| cached.tag.clone());
+        let context = Context { known, ..Context::default() };
+        // What cannot be read is not trusted, either.
+        self.buckets.forget(name);
         let found = self.contents.store.get(&layout::bucket(name), &context).await?;
-        let Some(content) = found else {
-            self.buckets.0.borrow_mut().remove(name);
-            return Ok(None);
-        };
-        if let Some((tag, record)) = known
-            && content.entity_tag.as_ref() == Some(&tag)
-        {
-            return Ok(Some(record));
-        }
+        let Some(content) = found else { return Ok(None) };
         let tag = content.entity_tag.clone();
-        let bytes = content.read(COLLECT_LIMIT).await?;
-        let record = BucketRecord::from_json(&bytes).map_err(|_| {
-            let message = format!("the record of the bucket {name} cannot be read");
-            Error::new(Kind::Failed, message)
-        })?;
-        let record = Rc::new(record);
-        if let Some(tag) = tag {
-            let mut remembered = self.buckets.0.borrow_mut();
-            if remembered.len() >= REMEMBERED {
-                remembered.clear();
+        let record = match cached {
+            Some(CachedBucket { tag: known, record, .. }) if known.is_some() && known == tag => {
+                record
             }
-            remembered.insert(name.to_string(), (tag, record.clone()));
-        }
+            _ => {
+                let bytes = content.read(COLLECT_LIMIT).await?;
+                Rc::new(BucketRecord::from_json(&bytes).map_err(|_| {
+                    let message = format!("the record of the bucket {name} cannot be read");
+                    Error::new(Kind::Failed, message)
+                })?)
+            }
+        };
+        self.buckets.put(name, tag, &record, now);
         Ok(Some(record))
     }
 
@@ -131,7 +134,9 @@ impl Catalog {
         let only_if = self.contents.admitted(&at, only_if);
         let context = Context { only_if, ..Context::default() };
         let content = Content::bytes(record.to_json());
-        self.contents.store.put(&at, content, &context).await.map(drop)
+        let put = self.contents.store.put(&at, content, &context).await.map(drop);
+        self.buckets.changed();
+        put
     }
 
     /// The record of a folder without one.
@@ -149,8 +154,16 @@ impl Catalog {
         Ok(entries.unwrap_or_default().into_iter().filter(is_bucket).collect())
     }
 
-    /// Removes everything below a reference.
+    /// Removes everything below a reference, with its attributes.
     pub(super) async fn remove_tree(&self, at: &Reference) -> Result<()> {
+        self.remove_all(at).await?;
+        match self.contents.store.keeps_metadata(at) {
+            true => Ok(()),
+            false => self.remove_all(&layout::attributes(at)).await,
+        }
+    }
+
+    async fn remove_all(&self, at: &Reference) -> Result<()> {
         loop {
             let context = Context::default();
             let range = KeyRange::default();

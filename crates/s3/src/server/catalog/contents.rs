@@ -7,7 +7,6 @@ use runnel_store::{
     Attributes, Body, COLLECT_LIMIT, Condition, Conditions, Content, Context, EntityTag, Error,
     Form, Kind, Metadata, Reference, Result, Store, Value, json,
 };
-use std::cell::Cell;
 use std::rc::Rc;
 
 /// Names in a record of attributes that are no attributes.
@@ -16,14 +15,12 @@ const BELONGS_TO: &str = "s3-content";
 
 /// A store of content with attributes.
 pub(crate) struct ContentStore {
-    pub(super) store: Rc<dyn Store>,
-    /// Whether the store moves content in one step; false after it refused to.
-    relocates: Cell<bool>,
+    pub(crate) store: Rc<dyn Store>,
 }
 
 impl ContentStore {
     pub(super) fn new(store: Rc<dyn Store>) -> Self {
-        ContentStore { store, relocates: Cell::new(true) }
+        ContentStore { store }
     }
 
     /// Reads content with its attributes. A collection is none, and neither is what lies below
@@ -99,11 +96,11 @@ impl ContentStore {
         only_if: Option<Condition>,
     ) -> Result<bool> {
         let only_if = self.admitted(to, only_if);
-        let keeps = self.store.keeps_metadata(from);
-        if self.relocates.get() && keeps {
+        if self.store.keeps_metadata(from) {
             let context = Context { only_if: only_if.clone(), ..Context::default() };
+            // Each answer is about these two places: others may be on one file system.
             match self.store.relocate(from, to, &context).await {
-                Err(error) if error.kind == Kind::NotAllowed => self.relocates.set(false),
+                Err(error) if error.kind == Kind::NotAllowed => {}
                 relocated => return relocated,
             }
         }

@@ -6,6 +6,7 @@ use runnel_store::{Error, Kind};
 impl From<Error> for S3Fault {
     fn from(error: Error) -> Self {
         let code = match error.kind {
+            _ if error.is_disk_full() => FaultCode::InsufficientStorage,
             Kind::NotFound | Kind::Gone => FaultCode::NoSuchKey,
             Kind::NotAllowed => FaultCode::MethodNotAllowed,
             Kind::Denied | Kind::Unauthorized | Kind::PaymentRequired | Kind::Legal => {
@@ -21,10 +22,19 @@ impl From<Error> for S3Fault {
                 FaultCode::InternalError
             }
         };
-        if matches!(code, FaultCode::InternalError | FaultCode::ServiceUnavailable) {
-            let detail = error.detail.as_deref().unwrap_or_default();
-            tracing::warn!("S3: {error}: {detail}");
-        }
-        S3Fault::new(code)
+        let cause = code.status().is_server_error().then(|| match &error.detail {
+            Some(detail) => format!("{error}: {detail}"),
+            None => error.to_string(),
+        });
+        S3Fault { cause, ..S3Fault::new(code) }
+    }
+}
+
+/// The fault of a body that did not arrive whole: its client is too slow, or gone.
+pub(crate) fn broken_body(error: Error) -> S3Fault {
+    match error.kind {
+        Kind::Timeout => FaultCode::RequestTimeout.into(),
+        Kind::Invalid => FaultCode::IncompleteBody.into(),
+        _ => error.into(),
     }
 }

@@ -8,17 +8,24 @@ use runnel_store::{Context, Key, KeyRange, LISTED_KEYS, Reference, Result, Store
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+/// Keys of the page after the first one, and of that after a common prefix: whether there is another
+/// key is all that most listings ask then. Each further page is larger.
+const NEXT_PAGE: usize = 16;
+
+/// By how much.
+const GROWTH: usize = 8;
+
 /// A key of a listing.
 pub(crate) struct ListedKey {
     pub(crate) key: String,
     /// The object in the place of the key, as the store lists it; its name is not that of the key.
-    pub(crate) present: Option<PresentKey>,
-    /// The versions that are not in that place, newest first, with where they are.
-    pub(crate) versions: Vec<(VersionName, Reference)>,
+    pub(crate) present: Option<ListedObject>,
+    /// The versions that are not in that place, newest first.
+    pub(crate) versions: Vec<(VersionName, ListedObject)>,
 }
 
-/// An object in the place of its key.
-pub(crate) struct PresentKey {
+/// An object of a listing, with where it is.
+pub(crate) struct ListedObject {
     pub(crate) at: Reference,
     pub(crate) listed: Key,
 }
@@ -43,6 +50,8 @@ struct KeySource {
     reference: Reference,
     naming: Naming,
     range: KeyRange,
+    /// The length of the page after the next one.
+    following: usize,
     /// Keys with what follows them in their name, and the entry.
     page: VecDeque<(String, String, Key)>,
     ended: bool,
@@ -64,6 +73,7 @@ impl Catalog {
                 reference,
                 naming,
                 range: KeyRange::default(),
+                following: NEXT_PAGE,
                 page: VecDeque::new(),
                 ended: false,
             };
@@ -92,11 +102,12 @@ impl KeyWalk {
         let Some(key) = next else { return Ok(None) };
         let plain = self.plain.take(&key).await?.pop();
         let odd = self.odd.take(&key).await?.pop();
-        let present = plain.or(odd).map(|(at, _, listed)| PresentKey { at, listed });
+        let present = plain.or(odd).map(|(at, _, listed)| ListedObject { at, listed });
         let mut versions = Vec::new();
         if let Some(source) = &mut self.versions {
-            for (at, rest, _) in source.take(&key).await? {
-                versions.extend(VersionName::read(&rest).map(|name| (name, at)));
+            for (at, rest, listed) in source.take(&key).await? {
+                let name = VersionName::read(&rest);
+                versions.extend(name.map(|name| (name, ListedObject { at, listed })));
             }
         }
         Ok(Some(ListedKey { key, present, versions }))
@@ -155,7 +166,8 @@ impl KeySource {
     }
 
     async fn read_page(&mut self) -> Result<()> {
-        let context = Context::default();
+        // The attributes come with the page: asking for those of each key costs more than the page.
+        let context = Context { attributes: true, ..Context::default() };
         let page = list_keys(&self.store, &self.reference, &self.range, &context).await?;
         self.ended = !page.more;
         match page.keys.last() {
@@ -172,8 +184,8 @@ impl KeySource {
             };
             self.page.push_back((key, rest, listed));
         }
-        // The first page is what was asked for; who reads on wants many.
-        self.range.limit = LISTED_KEYS;
+        self.range.limit = self.following;
+        self.following = (self.following * GROWTH).min(LISTED_KEYS);
         Ok(())
     }
 
@@ -192,5 +204,6 @@ impl KeySource {
         if self.range.after.as_ref().is_none_or(|after| *after < last) {
             self.range.after = Some(last);
         }
+        (self.range.limit, self.following) = (NEXT_PAGE, NEXT_PAGE * GROWTH);
     }
 }

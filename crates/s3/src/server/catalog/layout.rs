@@ -91,6 +91,26 @@ pub(crate) fn upload(bucket: &str, key: &str, id: &str) -> Reference {
     inner(&format!("uploads/{bucket}/{}/{id}", hex_path(key)))
 }
 
+/// The collection of the records of all parts, by bucket and upload.
+pub(crate) fn all_parts() -> Reference {
+    inner("parts")
+}
+
+/// The collection of the records of the parts of a bucket, by upload.
+pub(crate) fn bucket_parts(bucket: &str) -> Reference {
+    inner(&format!("parts/{bucket}"))
+}
+
+/// The collection of the contents of all parts, by bucket and upload.
+pub(crate) fn all_part_data() -> Reference {
+    inner("data")
+}
+
+/// The collection of the contents of the parts of a bucket, by upload.
+pub(crate) fn bucket_part_data(bucket: &str) -> Reference {
+    inner(&format!("data/{bucket}"))
+}
+
 /// The collection of the records of the parts of an upload.
 pub(crate) fn parts(bucket: &str, id: &str) -> Reference {
     inner(&format!("parts/{bucket}/{id}"))
@@ -124,10 +144,11 @@ pub(crate) fn attributes(of: &Reference) -> Reference {
     }
 }
 
-/// The collections that belong to a bucket beside its keys.
+/// The collections that belong to a bucket beside its keys, in the order in which they are removed:
+/// an upload goes before its parts, so that none is there without them.
 pub(crate) fn belongings(bucket: &str) -> [Reference; 6] {
     let of = |room: &str| inner(&format!("{room}/{bucket}"));
-    [of("odd"), of("versions"), of("data"), of("parts"), of("uploads"), of("attributes")]
+    [of("odd"), of("versions"), of("uploads"), of("parts"), of("data"), of("attributes")]
 }
 
 fn inner(path: &str) -> Reference {

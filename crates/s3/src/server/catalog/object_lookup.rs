@@ -5,12 +5,13 @@
 
 use super::attributes::ObjectInfo;
 use super::contents;
+use super::key_walk::ListedObject;
 use super::layout;
 use super::state::Catalog;
 use super::version_id::VersionId;
 use super::version_name::VersionName;
 use crate::server::fault::S3Result;
-use runnel_store::{Body, Content, Context, Error, Key, KeyRange, Reference, list_keys};
+use runnel_store::{Body, Content, Context, Error, KeyRange, Reference, list_keys};
 use std::time::SystemTime;
 
 /// An object with its content, which is read when it is wanted.
@@ -124,11 +125,13 @@ impl Catalog {
 
 impl Catalog {
     /// What is known of an object of a listing. `None` when it is gone.
-    pub(crate) async fn listed_info(
-        &self,
-        at: &Reference,
-        listed: &Key,
-    ) -> S3Result<Option<ObjectInfo>> {
+    pub(crate) async fn listed_info(&self, object: &ListedObject) -> S3Result<Option<ObjectInfo>> {
+        let ListedObject { at, listed } = object;
+        if self.contents.store.keeps_metadata(at)
+            && let Some(info) = ObjectInfo::of_listed(listed)
+        {
+            return Ok(Some(info));
+        }
         // The validator of the listing saves reading the content.
         let Some(content) = self.contents.read(at, listed.entity_tag.clone()).await? else {
             return Ok(None);
@@ -139,10 +142,5 @@ impl Catalog {
             _ => contents::length(&content.body),
         };
         Ok(Some(ObjectInfo::of(&content, length)))
-    }
-
-    /// What is known of the object at a reference.
-    pub(crate) async fn info_at(&self, at: &Reference) -> S3Result<Option<ObjectInfo>> {
-        Ok(self.found_at(at).await?.map(|found| found.info))
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn new_upload_id() -> String {
 }
 
 /// Whether a text can be the identifier of an upload.
-fn is_upload_id(id: &str) -> bool {
+pub(super) fn is_upload_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
@@ -136,9 +136,14 @@ impl Catalog {
         let at = layout::upload(bucket, key, id);
         self.contents.store.delete(&at, &Context::default()).await?;
         self.contents.prune(&at, 3).await;
+        Ok(self.remove_parts(bucket, id).await?)
+    }
+
+    /// Removes the parts of an upload that is no more. What a kill leaves of them is removed later
+    /// ([`Catalog::remove_orphaned_parts`]).
+    pub(super) async fn remove_parts(&self, bucket: &str, id: &str) -> Result<()> {
         self.remove_tree(&layout::parts(bucket, id)).await?;
-        self.remove_tree(&layout::part_data(bucket, id)).await?;
-        Ok(())
+        self.remove_tree(&layout::part_data(bucket, id)).await
     }
 
     /// A place for the content of a part.
@@ -153,7 +158,7 @@ impl Catalog {
         id: &str,
         part: &PartRecord,
     ) -> S3Result<()> {
-        let _alone = super::key_locks::lock(bucket, id).await;
+        let _alone = super::key_locks::lock_upload(bucket, id).await;
         let old = self.part(bucket, id, part.number).await?;
         let mut record = Metadata::new();
         let mut set = |name: &str, value: String| record.insert(name.to_string(), value);

@@ -1,10 +1,12 @@
-//! Removes what the lifecycle rules of buckets say is expired, in the background.
+//! Removes what the lifecycle rules of buckets say is expired, and what killed processes have left, in
+//! the background: with the first request, and each hour.
 //!
 //! A run is bounded: the next run continues where it ended. What object lock protects stays.
 
 use super::objects::fields::{TAGS, protection_of};
 use crate::server::bucket::lifecycle::Lifecycle;
 use crate::server::bucket::lifecycle::version::{LifecycleVersion, VersionState};
+use crate::server::bucket::object_event::ObjectEvent;
 use crate::server::bucket::record::BucketRecord;
 use crate::server::bucket::tagging::Tagging;
 use crate::server::call::ServerState;
@@ -52,6 +54,9 @@ async fn run(catalog: &Catalog, positions: &Positions, now: SystemTime) {
     if let Err(error) = catalog.remove_leftovers(now).await {
         tracing::warn!("content that was received and not put: {error}");
     }
+    if let Err(error) = catalog.remove_orphaned_parts().await {
+        tracing::warn!("parts of uploads that ended: {error}");
+    }
     let Ok(buckets) = catalog.bucket_names().await else { return };
     positions.borrow_mut().retain(|bucket, _| buckets.contains(bucket));
     for name in buckets {
@@ -59,7 +64,8 @@ async fn run(catalog: &Catalog, positions: &Positions, now: SystemTime) {
         let Some(rules) = record.lifecycle.clone() else { continue };
         let run = BucketRun { catalog, bucket: &name, record: &record, rules: &rules, now };
         if let Err(fault) = run.expire(positions).await {
-            tracing::warn!(bucket = %name, "lifecycle: {}", fault.message);
+            let cause = fault.cause.as_deref().unwrap_or(&fault.message);
+            tracing::warn!(bucket = %name, "lifecycle: {cause}");
         }
     }
 }
@@ -97,12 +103,12 @@ impl BucketRun<'_> {
         let mut newer_since = None;
         let mut noncurrent = 0;
         if let Some(present) = &listed.present
-            && let Some(info) = self.catalog.listed_info(&present.at, &present.listed).await?
+            && let Some(info) = self.catalog.listed_info(present).await?
         {
             newer_since = Some(info.modified);
             self.expire_object(&listed.key, &info, VersionState::Current).await?;
         }
-        for (name, at) in &listed.versions {
+        for (name, object) in &listed.versions {
             let state = match newer_since {
                 Some(since) => VersionState::Noncurrent { since, newer: noncurrent },
                 None if name.is_marker => {
@@ -112,7 +118,7 @@ impl BucketRun<'_> {
             };
             noncurrent += usize::from(newer_since.is_some());
             newer_since = Some(name.id.time());
-            match self.catalog.info_at(at).await? {
+            match self.catalog.listed_info(object).await? {
                 _ if name.is_marker => {
                     let tags = Tagging::default();
                     let modified = name.id.time();
@@ -160,8 +166,16 @@ impl BucketRun<'_> {
         let removed =
             self.catalog.remove_current(self.bucket, key, versioning, owner, &check).await;
         match removed {
-            Err(fault) if fault.code != FaultCode::PreconditionFailed => Err(fault),
-            _ => Ok(()),
+            Ok(removal) => {
+                let event = match removal.is_marker {
+                    true => ObjectEvent::ExpireMarker,
+                    false => ObjectEvent::Expire,
+                };
+                self.catalog.events.publish(self.bucket, key, event);
+                Ok(())
+            }
+            Err(fault) if fault.code == FaultCode::PreconditionFailed => Ok(()),
+            Err(fault) => Err(fault),
         }
     }
 
@@ -172,6 +186,10 @@ impl BucketRun<'_> {
         };
         let removed = self.catalog.remove_version(self.bucket, key, version, &check).await;
         match removed {
+            Ok(Some(_)) => {
+                self.catalog.events.publish(self.bucket, key, ObjectEvent::ExpireVersion);
+                Ok(())
+            }
             Err(fault) if fault.code != FaultCode::AccessDenied => Err(fault),
             _ => Ok(()),
         }
@@ -201,7 +219,9 @@ mod tests {
     use crate::server::catalog::object_commit::{Draft, DraftContent};
     use crate::server::catalog::object_lookup::Lookup;
     use bytes::Bytes;
-    use runnel_store::{Memory, Metadata};
+    use futures_util::{FutureExt, StreamExt};
+    use runnel_store::{ChangeKind, Memory, Metadata, Reference, Watchers};
+    use std::sync::Arc;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -243,6 +263,20 @@ mod tests {
         run(&catalog, &positions, SystemTime::now() + DAY * 3).await;
         assert!(!is_object(&catalog, "logs/old").await);
         assert!(is_object(&catalog, "kept").await);
+    }
+
+    #[tokio::test]
+    async fn what_expires_is_told() {
+        let catalog = catalog(Versioning::Off).await;
+        let watchers = Arc::new(Watchers::new());
+        catalog.events.publish_to(&watchers);
+        put(&catalog, "logs/old", Versioning::Off, &[]).await;
+        let mut changes = watchers.watch(&Reference::from_path("b"));
+        run(&catalog, &Positions::default(), SystemTime::now() + DAY * 3).await;
+        let change = changes.next().now_or_never().unwrap().unwrap().unwrap();
+        assert_eq!(change.event, Some("s3:LifecycleExpiration:Delete"));
+        assert_eq!((change.kind, change.reference.path()), (ChangeKind::Deleted, "b/logs/old"));
+        assert!(changes.next().now_or_never().is_none());
     }
 
     #[tokio::test]

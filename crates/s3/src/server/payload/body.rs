@@ -1,18 +1,20 @@
 //! The body of a request as content: decoded and checked while it is read.
 
+use crate::server::catalog::errors::broken_body;
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::payload::asked::AskedChecks;
 use crate::server::payload::checksum::{Checksum, ChecksumAlgorithm, ChecksumHasher};
 use crate::server::payload::chunked::ChunkDecoder;
 use crate::server::payload::form_file::FormFile;
+use crate::server::payload::hashes::{BodyDigests, BodyHashers, BodyHashes};
 use crate::server::payload::plan::{PayloadPlan, check_hash};
 use crate::signature::digest::hex;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
+use fast_md5::Md5;
 use futures_util::Stream;
 use http::HeaderMap;
-use md5::Md5;
 use runnel_store::{ByteStream, Error, Kind};
 use sha2::{Digest, Sha256};
 use std::cell::{Ref, RefCell};
@@ -30,11 +32,15 @@ pub(crate) struct BodyOptions {
     pub(crate) with_md5: bool,
     /// The checksum of a request that has none.
     pub(crate) usual_checksum: Option<ChecksumAlgorithm>,
+    /// Whether the client sends the body. Otherwise it is content of the store, whose failures are
+    /// the server's.
+    pub(crate) is_sent: bool,
 }
 
 impl Default for BodyOptions {
     fn default() -> Self {
-        BodyOptions { with_md5: true, usual_checksum: Some(ChecksumAlgorithm::Crc64Nvme) }
+        let usual_checksum = Some(ChecksumAlgorithm::Crc64Nvme);
+        BodyOptions { with_md5: true, usual_checksum, is_sent: true }
     }
 }
 
@@ -142,16 +148,21 @@ fn checked(input: BodyInput, options: BodyOptions) -> PayloadBody {
     let BodyInput { raw, decoder, hash, asked, length } = input;
     let checks = Rc::new(PayloadChecks::default());
     let algorithm = asked.algorithm().or(options.usual_checksum);
+    let hashes = BodyHashes::new(BodyHashers {
+        md5: (options.with_md5 || asked.md5.is_some()).then(Md5::new),
+        sha256: hash.is_some().then(Sha256::new),
+        checksum: algorithm.map(ChecksumHasher::new),
+    });
     let stream = CheckedStream {
         raw: Some(raw),
+        is_received: false,
         input: Bytes::new(),
         decoder,
-        sha256: hash.is_some().then(Sha256::new),
         hash,
-        md5: (options.with_md5 || asked.md5.is_some()).then(Md5::new),
-        checksum: algorithm.map(ChecksumHasher::new),
+        hashes,
         asked,
         length: 0,
+        is_sent: options.is_sent,
         checks: checks.clone(),
     };
     PayloadBody { stream: Box::pin(stream), length, checks }
@@ -180,16 +191,17 @@ fn too_large(length: u64) -> S3Fault {
 struct CheckedStream {
     /// What the client sends, until its end or a fault.
     raw: Option<ByteStream>,
+    /// Whether all of it has arrived.
+    is_received: bool,
     /// Input that is not decoded yet.
     input: Bytes,
     decoder: BodyDecoder,
     /// The SHA-256 that was signed, in hexadecimal digits.
     hash: Option<String>,
-    sha256: Option<Sha256>,
-    md5: Option<Md5>,
-    checksum: Option<ChecksumHasher>,
+    hashes: BodyHashes,
     asked: AskedChecks,
     length: u64,
+    is_sent: bool,
     checks: Rc<PayloadChecks>,
 }
 
@@ -208,20 +220,11 @@ impl CheckedStream {
         if self.length > LARGEST_BODY {
             return Err(too_large(self.length));
         }
-        if let Some(sha256) = &mut self.sha256 {
-            sha256.update(&piece);
-        }
-        if let Some(md5) = &mut self.md5 {
-            md5.update(&piece);
-        }
-        if let Some(checksum) = &mut self.checksum {
-            checksum.update(&piece);
-        }
         Ok(Some(piece))
     }
 
     /// Compares what was calculated with what was asked, at the end of the content.
-    fn finish(&mut self) -> S3Result<()> {
+    fn finish(&mut self, digests: BodyDigests) -> S3Result<()> {
         let following = match &mut self.decoder {
             BodyDecoder::Chunks(decoder) => decoder.finish()?,
             BodyDecoder::File(file) => {
@@ -230,10 +233,10 @@ impl CheckedStream {
             }
             BodyDecoder::Plain => None,
         };
-        if let (Some(hash), Some(sha256)) = (&self.hash, self.sha256.take()) {
-            check_hash(hash, &hex(&sha256.finalize()))?;
+        let BodyDigests { md5, sha256, checksum } = digests;
+        if let (Some(hash), Some(sha256)) = (&self.hash, sha256) {
+            check_hash(hash, &hex(&sha256))?;
         }
-        let md5: Option<[u8; 16]> = self.md5.take().map(|md5| md5.finalize().into());
         if let (Some(asked), Some(found)) = (self.asked.md5, md5)
             && asked != found
         {
@@ -241,7 +244,6 @@ impl CheckedStream {
                 .with("CalculatedDigest", BASE64_STANDARD.encode(found))
                 .with("ExpectedDigest", hex(&asked)));
         }
-        let checksum = self.checksum.take().map(ChecksumHasher::finish);
         let asked = following.as_ref().or(self.asked.checksum.as_ref());
         if let (Some(asked), Some(found)) = (asked, &checksum)
             && asked != found
@@ -257,8 +259,13 @@ impl CheckedStream {
     fn fail(&mut self, fault: S3Fault) -> Poll<Option<runnel_store::Result<Bytes>>> {
         let error = Error::new(Kind::Invalid, fault.message.clone().into_owned());
         self.checks.outcome.borrow_mut().fault = Some(fault);
+        self.end(Err(error))
+    }
+
+    /// Ends the stream.
+    fn end(&mut self, how: runnel_store::Result<()>) -> Poll<Option<runnel_store::Result<Bytes>>> {
         self.raw = None;
-        Poll::Ready(Some(Err(error)))
+        Poll::Ready(how.err().map(Err))
     }
 }
 
@@ -277,25 +284,34 @@ impl Stream for CheckedStream {
         loop {
             let Some(raw) = &mut this.raw else { return Poll::Ready(None) };
             if !this.input.is_empty() {
-                match this.next_piece() {
-                    Ok(Some(piece)) => return Poll::Ready(Some(Ok(piece))),
+                if let Err(error) = ready!(this.hashes.poll_room(context)) {
+                    return this.end(Err(error));
+                }
+                let piece = match this.next_piece() {
+                    Ok(Some(piece)) => piece,
                     Ok(None) => continue,
                     Err(fault) => return this.fail(fault),
-                }
+                };
+                return match this.hashes.add(piece.clone(), context) {
+                    Ok(()) => Poll::Ready(Some(Ok(piece))),
+                    Err(error) => this.end(Err(error)),
+                };
+            }
+            if this.is_received {
+                let digests = match ready!(this.hashes.poll_finish(context)) {
+                    Ok(digests) => digests,
+                    Err(error) => return this.end(Err(error)),
+                };
+                return match this.finish(digests) {
+                    Ok(()) => this.end(Ok(())),
+                    Err(fault) => this.fail(fault),
+                };
             }
             match ready!(raw.as_mut().poll_next(context)) {
                 Some(Ok(bytes)) => this.input = bytes,
-                Some(Err(error)) => {
-                    this.raw = None;
-                    return Poll::Ready(Some(Err(error)));
-                }
-                None => {
-                    if let Err(fault) = this.finish() {
-                        return this.fail(fault);
-                    }
-                    this.raw = None;
-                    return Poll::Ready(None);
-                }
+                Some(Err(error)) if this.is_sent => return this.fail(broken_body(error)),
+                Some(Err(error)) => return this.end(Err(error)),
+                None => this.is_received = true,
             }
         }
     }

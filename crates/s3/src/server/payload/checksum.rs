@@ -5,7 +5,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use crc_fast::CrcAlgorithm;
-use md5::Md5;
+use fast_md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use xxhash_rust::xxh3::Xxh3;
@@ -165,7 +165,7 @@ impl Checksum {
 /// A calculation of a checksum.
 pub(crate) enum ChecksumHasher {
     Crc(ChecksumAlgorithm, crc_fast::Digest),
-    Md5(Md5),
+    Md5(Box<Md5>),
     Sha1(Sha1),
     Sha256(Sha256),
     Sha512(Box<Sha512>),
@@ -181,7 +181,7 @@ impl ChecksumHasher {
             ChecksumAlgorithm::Crc32 | ChecksumAlgorithm::Crc32c | ChecksumAlgorithm::Crc64Nvme => {
                 ChecksumHasher::Crc(algorithm, crc_fast::Digest::new(crc_algorithm(algorithm)))
             }
-            ChecksumAlgorithm::Md5 => ChecksumHasher::Md5(Md5::new()),
+            ChecksumAlgorithm::Md5 => ChecksumHasher::Md5(Box::new(Md5::new())),
             ChecksumAlgorithm::Sha1 => ChecksumHasher::Sha1(Sha1::new()),
             ChecksumAlgorithm::Sha256 => ChecksumHasher::Sha256(Sha256::new()),
             ChecksumAlgorithm::Sha512 => ChecksumHasher::Sha512(Box::default()),

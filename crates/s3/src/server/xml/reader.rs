@@ -10,7 +10,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 
 /// The longest document that the service reads, in bytes: a list of 10,000 parts with checksums has
 /// 2.5 MB.
-pub(crate) const DOCUMENT_SIZE: usize = 4 << 20;
+const DOCUMENT_SIZE: usize = 4 << 20;
 
 /// The text of all elements and attributes together, in bytes: 1,000 keys of 1,024 bytes to delete,
 /// with their versions.

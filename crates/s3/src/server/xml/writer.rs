@@ -5,6 +5,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 /// The namespace of all documents of S3.
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 
+/// What documents begin with.
+pub(crate) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+
 /// Writes elements that are always closed, and escapes text.
 ///
 /// ```text
@@ -32,7 +35,7 @@ impl XmlWriter {
     }
 
     fn declared() -> XmlWriter {
-        XmlWriter { text: String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n") }
+        XmlWriter { text: String::from(DECLARATION) }
     }
 
     /// An element that holds others.

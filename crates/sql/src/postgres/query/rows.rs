@@ -16,6 +16,7 @@ use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
 use runnel_store::{
     Answer, Body, ByteStream, Content, Context, Count, EntityTag, Error, Form, Kind, Lazy, Value,
+    json,
 };
 use std::any::Any;
 use std::cell::RefCell;
@@ -153,13 +154,13 @@ pub(crate) async fn records(
 pub(crate) fn record(columns: &ResultColumns, row: &Row) -> SqlResult<Value> {
     let mut fields = Vec::with_capacity(columns.names.len());
     for (index, name) in columns.names.iter().enumerate() {
-        fields.push((name.clone(), cell(row, index)?.value()));
+        fields.push((name.clone(), columns.shown[index].value(cell(row, index)?.value())));
     }
-    Ok(Value::Record(fields))
+    Ok(columns.record(fields))
 }
 
 /// The columns of a statement; a type that cannot be shown is said before anything runs.
-pub(crate) fn columns(statement: &Statement) -> SqlResult<ResultColumns> {
+pub(crate) fn columns(statement: &Statement, own: bool) -> SqlResult<ResultColumns> {
     for column in statement.columns() {
         if !is_known(column.type_()) && column.type_().name() != "void" {
             let (name, kind) = (column.name(), column.type_().name());
@@ -167,9 +168,9 @@ pub(crate) fn columns(statement: &Statement) -> SqlResult<ResultColumns> {
             return Err(SqlFault::new(Kind::Unsupported, message));
         }
     }
-    Ok(ResultColumns::new(
-        statement.columns().iter().map(|column| (column.name().to_string(), ColumnDisplay::Plain)),
-    ))
+    let plain =
+        statement.columns().iter().map(|column| (column.name().to_string(), ColumnDisplay::Plain));
+    if own { ResultColumns::of_statement(plain) } else { Ok(ResultColumns::new(plain)) }
 }
 
 async fn open(
@@ -218,7 +219,7 @@ async fn begin(
     budget: usize,
 ) -> SqlResult<(ResultStart, Option<Pin<Box<RowStream>>>)> {
     let statement = connection.prepare(&select.sql).await?;
-    let columns = columns(&statement)?;
+    let columns = columns(&statement, select.own)?;
     let mut stream = Box::pin(connection.rows(&statement, &select.parameters).await?);
     connection.work();
     let (mut rows, mut size) = (Vec::new(), 0);
@@ -367,9 +368,16 @@ fn write(
     }
     for (index, key) in columns.keys.iter().enumerate() {
         key.append(out);
-        cell(row, index)?.write(out);
+        let value = cell(row, index)?;
+        match columns.shown[index] {
+            ColumnDisplay::Lines => json::write(&ColumnDisplay::Lines.value(value.value()), out),
+            _ => value.write(out),
+        }
     }
-    out.extend_from_slice(if columns.keys.is_empty() { b"{}" } else { b"}" });
+    match columns.keys.is_empty() {
+        true => out.extend_from_slice(b"{}"),
+        false => columns.end.append(out),
+    }
     Ok(())
 }
 

@@ -21,6 +21,8 @@ use std::fmt::Write;
 pub(crate) struct PostgresSelect {
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Parameter>,
+    /// Whether a program wrote it, so that the names of its columns shape the records.
+    pub(crate) own: bool,
 }
 
 /// The statement for the query of a reference.
@@ -72,7 +74,7 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> SqlResult<PostgresS
     if query.count && within {
         sql.push_str(") AS limited");
     }
-    Ok(PostgresSelect { sql, parameters })
+    Ok(PostgresSelect { sql, parameters, own: false })
 }
 
 /// Columns as they are read, with commas: what has no form of ours as PostgreSQL writes it.

@@ -1,6 +1,8 @@
 //! The description of a table: its columns with their types, its key and its order.
 
 use crate::database::description::{TableColumn, TableDescription};
+use crate::key_value::layout::{self, TableRole};
+use crate::postgres::fault::SqlResult;
 use runnel_store::{FieldType, Value};
 
 /// The lock under which tables are created, so that machines that start together take turns: the
@@ -112,6 +114,16 @@ impl TableInfo {
     /// The columns that a row shows when nothing else is said.
     pub(crate) fn shown(&self) -> Vec<&ColumnInfo> {
         self.columns.iter().filter(|column| !column.hidden).collect()
+    }
+
+    /// What it is to a key-value store.
+    pub(crate) fn key_value_role(&self) -> Option<TableRole> {
+        layout::role(&self.table, self.columns.iter().map(|column| column.name.as_str()))
+    }
+
+    /// Refuses a table of a key-value store, for verbs on rows.
+    pub(crate) fn refuse_key_value(&self) -> SqlResult<()> {
+        layout::refuse_rows(&self.table, self.columns.iter().map(|column| column.name.as_str()))
     }
 
     pub(crate) fn key(&self) -> Option<&ColumnInfo> {

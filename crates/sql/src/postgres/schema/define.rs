@@ -77,6 +77,7 @@ async fn lacking(
             sql
         }
         Some(table) => {
+            table.refuse_key_value()?;
             for field in table.missing(shape)? {
                 let column = declaration(field);
                 statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", table.sql));

@@ -1,5 +1,6 @@
 //! Descriptions of tables, read from the catalog of the database.
 
+use crate::key_value::layout::{self, TableRole};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};
@@ -102,8 +103,16 @@ impl TableInfo {
         }))
     }
 
-    /// The tables and views that a program may use, by name.
+    /// The tables and views of rows that a program may use, by name.
     pub(crate) async fn names(connection: &PostgresConnection) -> SqlResult<Vec<String>> {
-        connection.all(NAMES, &[]).await?.iter().map(|row| field(row, 0)).collect()
+        let rows = connection.all(NAMES, &[]).await?;
+        let names: Vec<String> = rows.iter().map(|row| field(row, 0)).collect::<SqlResult<_>>()?;
+        let mut stores = Vec::new();
+        for name in layout::candidates(&names) {
+            let info = TableInfo::read(connection, &name).await?;
+            let is_store = |info: &TableInfo| info.key_value_role() == Some(TableRole::Keys);
+            stores.extend(info.filter(is_store).map(|_| name));
+        }
+        Ok(layout::without_stores(names, &stores))
     }
 }

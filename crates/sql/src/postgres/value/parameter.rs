@@ -130,7 +130,7 @@ fn encode(holds: Holds, what: &str, value: Value) -> SqlResult<Parameter> {
         (Holds::Bool, Value::Int(number @ (0 | 1))) => text((number == 1).to_string()),
         (Holds::Int, Value::Bool(flag)) => Ok(Parameter::int(flag.into())),
         (Holds::Int | Holds::Decimal, Value::Int(number)) => Ok(Parameter::int(number)),
-        (Holds::Int, Value::Float(number)) => match exact_integer(number) {
+        (Holds::Int | Holds::Decimal, Value::Float(number)) => match exact_integer(number) {
             Some(number) => Ok(Parameter::int(number)),
             None => refuse(&Value::Float(number)),
         },

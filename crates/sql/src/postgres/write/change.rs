@@ -70,7 +70,7 @@ pub(crate) fn select_one(table: &TableInfo, key: Parameter) -> Option<PostgresSe
     let shown = table.shown();
     let condition = is_key(table.key()?, 1);
     let sql = format!("SELECT {} FROM {} WHERE {condition}", list(&shown), table.sql);
-    Some(PostgresSelect { sql, parameters: vec![key] })
+    Some(PostgresSelect { sql, parameters: vec![key], own: false })
 }
 
 /// Inserts a row; what it does not name gets the column's default.
@@ -89,7 +89,7 @@ pub(crate) async fn insert(
     // A rule or a trigger may leave the row out.
     let Some(found) = found.first() else { return Ok(InsertedRow { key: None, row: Value::Nil }) };
     let statement = connection.prepare(&sql).await?;
-    let mut columns = columns(&statement)?;
+    let mut columns = columns(&statement, false)?;
     columns.names.truncate(shown.len());
     let key = match table.key {
         Some(_) => field(found, shown.len())?,
@@ -190,22 +190,31 @@ pub(crate) async fn merge(
     key: &Parameter,
     value: &Value,
 ) -> SqlResult<bool> {
+    let (sql, values) = merge_statement(table, key, value)?;
+    Ok(connection.execute(&sql, &values).await? > 0)
+}
+
+/// The statement that changes the columns of a row that the record names, or that looks for the row where
+/// it names none; both count the row.
+pub(crate) fn merge_statement(
+    table: &TableInfo,
+    key: &Parameter,
+    value: &Value,
+) -> SqlResult<(String, Vec<Parameter>)> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
     let row = RowParameters::of_record(table, value)?.without_key(table, key)?;
-    if row.columns.is_empty() {
-        let condition = is_key(column, 1);
-        let sql = format!("SELECT 1 FROM {} WHERE {condition}", table.sql);
-        return Ok(!connection.all(&sql, std::slice::from_ref(key)).await?.is_empty());
-    }
     let set = |(index, at): (usize, &usize)| {
         format!("{} = ${}", quoted(&table.columns[*at].name), index + 1)
     };
     let sets: Vec<String> = row.columns.iter().enumerate().map(set).collect();
     let condition = is_key(column, sets.len() + 1);
-    let sql = format!("UPDATE {} SET {} WHERE {condition}", table.sql, sets.join(", "));
+    let sql = match sets.is_empty() {
+        true => format!("SELECT 1 FROM {} WHERE {condition}", table.sql),
+        false => format!("UPDATE {} SET {} WHERE {condition}", table.sql, sets.join(", ")),
+    };
     let mut values = row.values;
     values.push(key.clone());
-    Ok(connection.execute(&sql, &values).await? > 0)
+    Ok((sql, values))
 }
 
 /// Deletes the row of a key. Answers whether there was one.

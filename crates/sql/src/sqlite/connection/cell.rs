@@ -119,6 +119,10 @@ pub(crate) fn for_column<'a>(column: &ColumnInfo, value: &'a Value) -> SqlResult
         (FieldType::Decimal, Value::Big(digits)) => {
             Ok(ToSqlOutput::Owned(rusqlite::types::Value::Text(digits.to_string())))
         }
+        // JSON writes an integer with a fraction of zero, too.
+        (FieldType::Decimal, Value::Float(number)) if FieldType::Decimal.admits(value) => {
+            Ok(ToSqlOutput::Owned(rusqlite::types::Value::Text(format!("{number:.0}"))))
+        }
         (FieldType::Decimal, Value::Float(_)) => {
             Err(column.refuse("exact decimal numbers, given as text", &describe(value)))
         }
@@ -186,11 +190,8 @@ fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> SqlResult<ValueRef<'a>
 /// What a row holds, as plain data. Text that is not UTF-8 (other programs can write such) has its
 /// bad bytes replaced by U+FFFD.
 pub(crate) fn read(cell: ValueRef<'_>, shown: ColumnDisplay) -> Value {
-    match cell {
+    let value = match cell {
         ValueRef::Null => Value::Nil,
-        ValueRef::Integer(number @ (0 | 1)) if shown == ColumnDisplay::Boolean => {
-            Value::Bool(number == 1)
-        }
         ValueRef::Integer(number) => Value::Int(number),
         ValueRef::Real(number) => Value::Float(number),
         ValueRef::Text(text) => {
@@ -200,7 +201,8 @@ pub(crate) fn read(cell: ValueRef<'_>, shown: ColumnDisplay) -> Value {
             Value::Text(read)
         }
         ValueRef::Blob(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
-    }
+    };
+    shown.value(value)
 }
 
 /// Text with what is not UTF-8 replaced.

@@ -186,6 +186,9 @@ fn harden(connection: &Connection) -> SqlResult<()> {
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Plans do not depend on the values of parameters: a statement with `LIMIT ?` would otherwise be compiled
+    // anew each time it runs (<https://sqlite.org/queryplanner-ng.html>, section 6.1).
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     crate::sqlite::connection::decimal_order::install(connection)?;
     Ok(())
 }
@@ -334,6 +337,21 @@ mod tests {
             assert!(reader.prepare(fine).is_ok(), "{fine}");
         }
         assert!(reader.execute("create table t(a)", []).is_err());
+    }
+
+    #[test]
+    fn a_statement_with_a_limit_is_compiled_once() {
+        let place = DatabaseFile::resolve(Path::new(":memory:")).unwrap();
+        let writer = place.connect(Role::Writer, &SqliteOptions::default()).unwrap();
+        writer
+            .execute_batch("create table t(id integer primary key); insert into t values (1)")
+            .unwrap();
+        let mut statement =
+            writer.prepare("select id from t order by id limit ?1 offset ?2").unwrap();
+        for limit in 1..5 {
+            assert!(statement.exists([limit, 0]).unwrap());
+        }
+        assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) fn encode(
     watch: SizeWatch<'_>,
 ) -> SqlResult<Vec<u8>> {
     let mut statement = connection.prepare_cached(&select.sql)?;
-    let columns = columns(&statement, select);
+    let columns = columns(&statement, select)?;
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
     let mut out = Vec::with_capacity(512);
     let mut count = 0;
@@ -66,7 +66,7 @@ pub(crate) fn encode(
 /// Runs a statement and makes a value of every row.
 pub(crate) fn records(connection: &Connection, select: &SqliteSelect) -> SqlResult<Vec<Value>> {
     let mut statement = connection.prepare_cached(&select.sql)?;
-    let columns = columns(&statement, select);
+    let columns = columns(&statement, select)?;
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
     let mut records = Vec::new();
     let mut weight = 0;
@@ -94,7 +94,7 @@ pub(crate) fn record(
             name.len() + size_of::<(String, Value)>() + cell.as_bytes().map_or(0, <[u8]>::len);
         fields.push((name.clone(), read(cell, *shown)));
     }
-    Ok(Value::Record(fields))
+    Ok(columns.record(fields))
 }
 
 /// The one integer that a count answers.
@@ -113,13 +113,18 @@ pub(crate) fn too_large() -> SqlFault {
 
 /// The columns of a statement: those of a table are known, those of a program's own statement are
 /// taken from the statement.
-pub(crate) fn columns(statement: &Statement<'_>, select: &SqliteSelect) -> Arc<ResultColumns> {
-    match &select.columns {
-        Some(columns) => columns.clone(),
-        None => Arc::new(ResultColumns::new(statement.columns().map(|column| {
-            (column.name().to_string(), shown(column.decl_type().unwrap_or_default()))
-        }))),
+pub(crate) fn columns(
+    statement: &Statement<'_>,
+    select: &SqliteSelect,
+) -> SqlResult<Arc<ResultColumns>> {
+    if let Some(columns) = &select.columns {
+        return Ok(columns.clone());
     }
+    let columns =
+        ResultColumns::of_statement(statement.columns().map(|column| {
+            (column.name().to_string(), shown(column.decl_type().unwrap_or_default()))
+        }));
+    columns.map(Arc::new)
 }
 
 fn json_row(columns: &ResultColumns, row: &Row<'_>, out: &mut Vec<u8>) -> SqlResult<()> {
@@ -127,13 +132,16 @@ fn json_row(columns: &ResultColumns, row: &Row<'_>, out: &mut Vec<u8>) -> SqlRes
         key.append(out);
         write_cell(row.get_ref(index)?, *shown, out);
     }
-    out.push(b'}');
+    columns.end.append(out);
     Ok(())
 }
 
 /// One value of a row as JSON.
 pub(crate) fn write_cell(value: ValueRef<'_>, shown: ColumnDisplay, out: &mut Vec<u8>) {
     match value {
+        ValueRef::Null | ValueRef::Text(_) if shown == ColumnDisplay::Lines => {
+            json::write(&read(value, shown), out);
+        }
         ValueRef::Null => out.extend_from_slice(b"null"),
         ValueRef::Integer(number) => write_integer(number, shown, out),
         ValueRef::Real(number) => json::write_float(number, out),

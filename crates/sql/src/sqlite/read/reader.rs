@@ -174,7 +174,7 @@ impl SqliteReader {
 
     /// Like [`SqliteReader::snapshot`], for a single statement: it runs by itself when nothing was
     /// committed before and until it ended, or in the transaction that stands.
-    fn steadily<T>(
+    pub(crate) fn steadily<T>(
         &self,
         work: impl Fn(&Connection, DatabaseVersion) -> SqlResult<T>,
     ) -> SqlResult<(T, DatabaseVersion)> {
@@ -209,6 +209,11 @@ impl SqliteReader {
             version.ok().and_then(|()| WalIndex::of_connection(self.connection()))
         });
         index.as_ref()
+    }
+
+    /// Whether writers do not exclude it.
+    pub(crate) fn has_log(&self) -> bool {
+        self.index().is_some()
     }
 
     fn log_version(&self) -> Option<Version> {
@@ -412,10 +417,13 @@ impl SqliteReader {
     ) -> Answer<i64> {
         let (run, keep) = (select.clone(), select.clone());
         let work = move |connection: &Connection, site: ReadSite<'_>| {
-            let pages = "PRAGMA page_count";
-            let pages: i64 = connection.prepare_cached(pages)?.query_row([], |row| row.get(0))?;
-            if matches!(site, ReadSite::Worker(_)) && pages > COUNT_PAGES {
-                return Err(SqlFault::interrupted());
+            if run.counts_all && matches!(site, ReadSite::Worker(_)) {
+                let pages = "PRAGMA page_count";
+                let pages: i64 =
+                    connection.prepare_cached(pages)?.query_row([], |row| row.get(0))?;
+                if pages > COUNT_PAGES {
+                    return Err(SqlFault::interrupted());
+                }
             }
             encode::count(connection, &run)
         };

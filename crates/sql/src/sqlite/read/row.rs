@@ -21,6 +21,9 @@ pub(crate) fn row_content(
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([key])?;
     let Some(row) = rows.next()? else { return Ok(None) };
+    if context.untagged {
+        return Ok(Some(Content::value(record(columns, row, &mut 0)?)));
+    }
     let tag = tag(columns, row)?;
     if let Some(known) = context.known.as_ref().filter(|known| known.text == tag.text) {
         return Ok(Some(Content { entity_tag: Some(known.clone()), ..Content::default() }));

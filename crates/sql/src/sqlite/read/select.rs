@@ -40,6 +40,8 @@ pub(crate) struct SqliteSelect {
     pub(crate) columns: Option<Arc<ResultColumns>>,
     /// Whether the answer can change only when the database does.
     pub(crate) steady: bool,
+    /// Whether it counts all rows of a table: one step of SQLite, which nothing interrupts.
+    pub(crate) counts_all: bool,
     /// A statement that writes the same rows as JSON, where there is one: see [`fold`].
     pub(crate) folding: Option<String>,
     /// How large its encoding was the last time.
@@ -88,6 +90,7 @@ impl SqliteSelect {
             parameters,
             columns,
             steady,
+            counts_all: false,
             folding: None,
             size: ExpectedSize::default(),
         }
@@ -147,6 +150,7 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> SqlResult<SqliteSel
     let whole = !query.count && query.filter.is_none() && query.sort.is_empty() && !within;
     let (folded, number) = (list(&shown), shown.len());
     let mut select = SqliteSelect::new(sql, parameters, Some(Arc::new(columns)), !table.view);
+    select.counts_all = query.count && query.filter.is_none() && !within;
     if whole {
         select.folding = fold_sql(table, &folded, number);
     }
@@ -178,6 +182,38 @@ fn order(table: &TableInfo, sort: &[Sort]) -> SqlResult<String> {
     }
     keys.extend(table.order.iter().cloned());
     Ok(if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) })
+}
+
+/// A class of values. SQLite orders numbers before text before bytes
+/// (<https://sqlite.org/datatype3.html>, section 4.1); here they do not compare at all.
+#[derive(Clone, Copy)]
+enum StorageClass {
+    Number,
+    Text,
+    Blob,
+}
+
+impl StorageClass {
+    /// What `typeof` calls them.
+    fn names(self) -> &'static str {
+        match self {
+            StorageClass::Number => "'integer', 'real'",
+            StorageClass::Text => "'text'",
+            StorageClass::Blob => "'blob'",
+        }
+    }
+
+    /// The other end of a range: where the class ends, or begins. An index finds both ends, where it
+    /// would have to ask each row for its `typeof`.
+    fn bound(self, greater: bool) -> Option<&'static str> {
+        match (self, greater) {
+            (StorageClass::Number, true) => Some("< ''"),
+            (StorageClass::Text, true) => Some("< x''"),
+            (StorageClass::Text, false) => Some(">= ''"),
+            (StorageClass::Blob, false) => Some(">= x''"),
+            (StorageClass::Number, false) | (StorageClass::Blob, true) => None,
+        }
+    }
 }
 
 /// A condition being written.
@@ -220,9 +256,9 @@ impl SqliteCondition<'_> {
         let cell = as_text(column, cell);
         let class = match cell {
             SqliteValue::Null => return self.compare_nil(&name, by),
-            SqliteValue::Integer(_) | SqliteValue::Real(_) => "'integer', 'real'",
-            SqliteValue::Text(_) => "'text'",
-            SqliteValue::Blob(_) => "'blob'",
+            SqliteValue::Integer(_) | SqliteValue::Real(_) => StorageClass::Number,
+            SqliteValue::Text(_) => StorageClass::Text,
+            SqliteValue::Blob(_) => StorageClass::Blob,
         };
         let converts = match cell {
             SqliteValue::Integer(_) | SqliteValue::Real(_) => column.affinity == Affinity::Text,
@@ -245,8 +281,12 @@ impl SqliteCondition<'_> {
             Comparison::Greater => ">",
             Comparison::GreaterOrEqual => ">=",
         };
-        // SQLite orders numbers before text before bytes; here they do not compare at all.
-        self.push(format!("({left} {sign} {place} AND typeof({name}) IN ({class}))"))
+        let greater = matches!(by, Comparison::Greater | Comparison::GreaterOrEqual);
+        let within = match converts || column.kind == FieldType::Decimal {
+            true => format!(" AND typeof({name}) IN ({})", class.names()),
+            false => class.bound(greater).map_or(String::new(), |at| format!(" AND {name} {at}")),
+        };
+        self.push(format!("({left} {sign} {place}{within})"))
     }
 
     fn compare_nil(&mut self, name: &str, by: Comparison) -> SqlResult<()> {

@@ -2,6 +2,7 @@
 
 use crate::database::description::{TableColumn, TableDescription};
 use crate::database::schema::word;
+use crate::key_value::layout::{self, TableRole};
 use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::fault::SqlResult;
 use runnel_store::FieldType;
@@ -126,14 +127,31 @@ impl TableInfo {
         Ok(Some(TableInfo { name, columns, key, view, order, by_row_number }))
     }
 
-    /// The tables and views that a program may use, by name.
+    /// Whether it has the chunks of a key-value store, or what belongs to them.
+    pub(crate) fn is_inner(&self) -> bool {
+        let columns = self.columns.iter().map(|column| column.name.as_str());
+        layout::role(&self.name, columns) == Some(TableRole::Inner)
+    }
+
+    /// Refuses a table of a key-value store, for verbs on rows.
+    pub(crate) fn refuse_key_value(&self) -> SqlResult<()> {
+        layout::refuse_rows(&self.name, self.columns.iter().map(|column| column.name.as_str()))
+    }
+
+    /// The tables and views of rows that a program may use, by name.
     pub(crate) fn names(connection: &Connection) -> SqlResult<Vec<String>> {
         let mut statement = connection.prepare_cached(
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' \
              AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
         )?;
         let names = statement.query_map([], |row| row.get(0))?;
-        Ok(names.collect::<rusqlite::Result<_>>()?)
+        let names: Vec<String> = names.collect::<rusqlite::Result<_>>()?;
+        let mut stores = Vec::new();
+        for name in layout::candidates(&names) {
+            let info = TableInfo::read(connection, &name)?;
+            stores.extend(info.filter(|info| info.refuse_key_value().is_err()).map(|_| name));
+        }
+        Ok(layout::without_stores(names, &stores))
     }
 
     /// Whether the key is an integer that is the row number itself.
@@ -150,6 +168,14 @@ impl TableInfo {
         }
     }
 
+    /// The position of the key among the columns, where it is one.
+    pub(crate) fn key_position(&self) -> Option<usize> {
+        match &self.key {
+            RowKey::Column(key) => self.position(&key.name),
+            _ => None,
+        }
+    }
+
     pub(crate) fn key_shown(&self) -> ColumnDisplay {
         match &self.key {
             RowKey::Column(column) => shown_as(column.kind),
@@ -161,7 +187,9 @@ impl TableInfo {
     pub(crate) fn key_text(&self, key: &str) -> String {
         match self.key_shown() {
             ColumnDisplay::Moment => format!("replace({key}, '+00:00', 'Z')"),
-            ColumnDisplay::Plain | ColumnDisplay::Boolean => format!("CAST({key} AS TEXT)"),
+            ColumnDisplay::Plain | ColumnDisplay::Boolean | ColumnDisplay::Lines => {
+                format!("CAST({key} AS TEXT)")
+            }
         }
     }
 

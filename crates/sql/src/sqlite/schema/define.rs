@@ -44,6 +44,7 @@ pub(crate) fn lacking(
             statements.push(format!("CREATE TABLE {} ({})", quoted(name), columns.join(", ")));
         }
         Some(table) => {
+            table.refuse_key_value()?;
             for field in table.missing(shape)? {
                 let column = declaration(field);
                 statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", quoted(name)));

@@ -4,7 +4,7 @@
 //! run on the writer's connection.
 
 use crate::database::description::{
-    RecordGroup, TableDescription, no_record, record_groups, remove_key,
+    RecordGroup, TableDescription, no_record, no_row, record_groups, refuse_keyless, remove_key,
 };
 use crate::sqlite::connection::cell::{SqliteValue, date, for_column, read};
 use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
@@ -84,6 +84,20 @@ impl RecordBatch {
     pub(crate) fn of_records(table: &TableInfo, records: Vec<Value>) -> SqlResult<Self> {
         let check = |at: usize, value: &Value| for_column(&table.columns[at], value).map(drop);
         let groups = record_groups(table, &records, check)?;
+        Ok(RecordBatch { records, groups })
+    }
+
+    /// Checks a list of records that change the rows of their keys.
+    pub(crate) fn of_changes(table: &TableInfo, records: Vec<Value>) -> SqlResult<Self> {
+        let key = table.key_position().ok_or_else(|| table.no_key())?;
+        let check = |at: usize, value: &Value| match at == key && value.is_nil() {
+            true => Err(SqlFault::invalid("it has no key")),
+            false => for_column(&table.columns[at], value).map(drop),
+        };
+        let groups = record_groups(table, &records, check)?;
+        for group in &groups {
+            refuse_keyless(table, group, key)?;
+        }
         Ok(RecordBatch { records, groups })
     }
 }
@@ -230,6 +244,49 @@ impl WriteTarget {
         row: &RowValues,
     ) -> SqlResult<bool> {
         self.update(connection, key, row, false)
+    }
+
+    /// Changes many rows, each by the key that its record names, or none of them.
+    pub(crate) fn merge_all(&self, connection: &Connection, batch: &RecordBatch) -> SqlResult<()> {
+        let key = self.info.key_position().ok_or_else(|| self.info.no_key())?;
+        let mut records = batch.records.iter().filter_map(Value::as_record);
+        for RecordGroup { columns, count, .. } in &batch.groups {
+            let sql = self.merge_all_sql(columns, key);
+            let mut statement = connection.prepare_cached(&sql)?;
+            for fields in records.by_ref().take(*count) {
+                for (index, (position, (_, value))) in columns.iter().zip(fields).enumerate() {
+                    let cell = for_column(&self.info.columns[*position], value)?;
+                    statement.raw_bind_parameter(index + 1, cell)?;
+                }
+                let exists = match columns.len() {
+                    1 => statement.raw_query().next()?.is_some(),
+                    _ => statement.raw_execute()? > 0,
+                };
+                if !exists {
+                    let place = columns.iter().position(|position| *position == key);
+                    let value = place.map_or(&Value::Nil, |place| &fields[place].1);
+                    return Err(no_row(&self.info, key, value));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The statement that sets the columns of the row whose key is among them. A parameter has the number of
+    /// its column.
+    fn merge_all_sql(&self, columns: &[usize], key: usize) -> String {
+        let column = |position: &usize| quoted(&self.info.columns[*position].name);
+        let numbered = columns.iter().zip(1..);
+        let (keys, sets): (Vec<_>, Vec<_>) = numbered.partition(|(position, _)| **position == key);
+        let equal = |parts: Vec<(&usize, i32)>| -> Vec<String> {
+            let part = |(position, place)| format!("{} = ?{place}", column(position));
+            parts.into_iter().map(part).collect()
+        };
+        let (table, condition) = (quoted(&self.info.name), equal(keys).join(" AND "));
+        match sets.is_empty() {
+            true => format!("SELECT 1 FROM {table} WHERE {condition}"),
+            false => format!("UPDATE {table} SET {} WHERE {condition}", equal(sets).join(", ")),
+        }
     }
 
     /// Deletes the row of a key. Answers whether there was one.

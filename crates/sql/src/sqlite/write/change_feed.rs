@@ -111,6 +111,8 @@ enum RowNaming {
     Key(String),
     /// Rows without names.
     None,
+    /// Rows that are no content by themselves: chunks of a key-value store.
+    Inner,
 }
 
 impl ChangeFeed {
@@ -256,6 +258,7 @@ impl ChangeFeed {
                 statement.query_row([row.number], |row| row.get(0)).optional()?.flatten()
             }
             RowNaming::None => None,
+            RowNaming::Inner => return Ok(None),
         };
         Ok(Some(match key {
             Some(key) => (kind, Reference::from_path(format!("{table}/{key}"))),
@@ -274,6 +277,7 @@ impl ChangeFeed {
         let name = match TableInfo::read(connection, table)? {
             Some(_) if without_row_numbers(connection, table)? => RowNaming::None,
             None => RowNaming::None,
+            Some(info) if info.is_inner() => RowNaming::Inner,
             Some(info) => match &info.key {
                 RowKey::None => RowNaming::None,
                 RowKey::Rowid(_) => RowNaming::Number,

@@ -128,6 +128,10 @@ impl<T> ThreadQueue<T> {
         self.filled.notify_all();
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.room.is_closed()
+    }
+
     fn lock(&self) -> MutexGuard<'_, QueueState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

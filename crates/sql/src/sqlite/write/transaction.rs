@@ -4,6 +4,7 @@
 //! one after the other. The price is that other writers wait, which is why a transaction has little
 //! time.
 
+use crate::sqlite::connection::stop_flag::is_over;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::write::job::WriteJob;
 use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
@@ -14,6 +15,7 @@ use rusqlite::Connection;
 use std::any::Any;
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -51,6 +53,8 @@ struct TransactionQueue {
     orders: Arc<ThreadQueue<TransactionOrder>>,
     /// Why the transaction ended, where it did before its time.
     fate: Mutex<Option<SqlFault>>,
+    /// Whether its program has read since the writer last looked.
+    is_read: AtomicBool,
 }
 
 impl TransactionQueue {
@@ -83,6 +87,8 @@ pub(crate) struct SqliteTransaction {
     /// How many levels there are now: 1 is the transaction itself.
     depth: Cell<usize>,
     dropped: Cell<Option<usize>>,
+    /// Nothing was asked of the writer: what is committed is what the transaction sees.
+    is_untouched: Cell<bool>,
 }
 
 impl Drop for SqliteTransaction {
@@ -130,12 +136,17 @@ pub(crate) fn begin(
     if let Err(fault) = shared.writable() {
         return Answer::Ready(Err(fault.into()));
     }
-    let line =
-        Arc::new(TransactionQueue { orders: ThreadQueue::new(WAITING), fate: Mutex::default() });
+    let line = Arc::new(TransactionQueue {
+        orders: ThreadQueue::new(WAITING),
+        fate: Mutex::default(),
+        is_read: AtomicBool::default(),
+    });
     let (begun, receiver) = oneshot::channel();
     let hold = TransactionTask { line: line.clone(), begun, deadline: context.deadline };
     let (depth, dropped) = (Cell::new(1), Cell::default());
-    let held = Rc::new(SqliteTransaction { shared: shared.clone(), line, depth, dropped });
+    let is_untouched = Cell::new(true);
+    let held =
+        Rc::new(SqliteTransaction { shared: shared.clone(), line, depth, dropped, is_untouched });
     let begun = shared.writer.queue(WriterTask::Alone(Box::new(hold)), receiver, context.deadline);
     begun.map(move |()| {
         Rc::new(SqliteSavepoint { held, level: 1, outer, ended: Cell::default() })
@@ -151,8 +162,19 @@ impl SqliteTransaction {
         T: Send + 'static,
         F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
     {
+        self.is_untouched.set(false);
         let (job, receiver) = job(deadline, None, work);
         self.order(TransactionStep::Verb(job), receiver, deadline)
+    }
+
+    /// Whether a reading connection sees what the transaction sees: it holds the lock of all writers, and
+    /// has written nothing. Asked before each read, which counts as a statement of the transaction.
+    pub(crate) fn is_untouched(&self) -> bool {
+        let is_untouched = self.is_untouched.get() && !self.line.orders.is_closed();
+        if is_untouched {
+            self.line.is_read.store(true, Ordering::Relaxed);
+        }
+        is_untouched
     }
 
     fn bare(&self, deadline: Option<Instant>, sql: String) -> Answer<()> {
@@ -271,19 +293,22 @@ impl ExclusiveTask for TransactionTask {
         if self.begun.send(begun).is_err() || !good {
             return;
         }
-        let fate = serve(session, &self.line.orders);
+        let fate = serve(session, &self.line);
         session.roll_back();
         self.line.end(fate);
     }
 }
 
 /// Executes orders until the transaction ends. Answers the reason when it ends early.
-fn serve(session: &WriterSession, orders: &ThreadQueue<TransactionOrder>) -> Option<SqlFault> {
+fn serve(session: &WriterSession, line: &TransactionQueue) -> Option<SqlFault> {
     let end = Instant::now() + TRANSACTION_TIME;
     loop {
-        let order = match orders.next_until(end.min(Instant::now() + TRANSACTION_IDLE)) {
+        let order = match line.orders.next_until(end.min(Instant::now() + TRANSACTION_IDLE)) {
             Next::Item(order) => order,
             Next::Closed => return None,
+            Next::Late if line.is_read.swap(false, Ordering::Relaxed) && !is_over(Some(end)) => {
+                continue;
+            }
             Next::Late => return Some(late(end)),
         };
         if let Some(level) = order.dropped

@@ -33,6 +33,7 @@ impl WriteTarget {
             Some(shape) => seen_by(&info, shape)?,
             None => info,
         };
+        info.refuse_key_value()?;
         Ok(Some(Arc::new(WriteTarget::new(info))))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::postgres::support::{count, define, one, open, sql, tasks, with_database};
-use runnel_store::{FieldType, Form, Kind, Query, Store, Value};
+use runnel_store::{Context, FieldType, Form, Kind, Query, Store, Value};
 
 #[test]
 fn rows_are_posted_read_replaced_changed_and_deleted() {
@@ -298,5 +298,48 @@ fn tables_that_change_are_looked_at_again() {
         sql(&other, "drop table things").await;
         assert!(get(&things_, "").await.is_none());
         assert_eq!(refused(things_.query(&reference(""), &query, &now()).await).0, Kind::NotFound);
+    });
+}
+
+#[test]
+fn lists_are_merged_by_their_keys_all_or_none() {
+    with_database(|url| async move {
+        let database = open(&url);
+        let tasks = tasks(&database).await;
+        let rows: Vec<_> = (0..80).map(|number| format!(r#"{{"title":"{number}"}}"#)).collect();
+        let rows = format!("[{}]", rows.join(","));
+        tasks.post(&reference(""), content(&rows), &now()).await.unwrap();
+        let merge = async |list: &str, context: &Context| {
+            tasks.merge(&reference(""), content(list), context).await.map(drop)
+        };
+        // More than are pipelined at once, some of them twice: the later one counts.
+        let change = |id: usize| format!(r#"{{"id":{id},"title":"new {id}"}}"#);
+        let mut list: Vec<_> = (1..=80).rev().map(change).collect();
+        list.push(r#"{"done":true,"id":2}"#.into());
+        list.push(r#"{"id":3,"title":"last"}"#.into());
+        list.push(r#"{"id":4}"#.into());
+        merge(&format!("[{}]", list.join(",")), &now()).await.unwrap();
+        assert_eq!(get(&tasks, "2").await.unwrap(), r#"{"id":2,"done":true,"title":"new 2"}"#);
+        assert_eq!(get(&tasks, "3").await.unwrap(), r#"{"id":3,"done":null,"title":"last"}"#);
+        assert_eq!(get(&tasks, "80").await.unwrap(), r#"{"id":80,"done":null,"title":"new 80"}"#);
+        let changed = "select count(*) from tasks where title like 'new %' or title = 'last'";
+        assert_eq!(one(&database, changed).await, Value::Int(80));
+        for (list, kind, message) in [
+            (r#"[{"id":1,"title":"y"},{"id":99,"title":"y"}]"#, Kind::NotFound, "with the id 99"),
+            (r#"[{"id":1,"title":"y"},{"title":"y"}]"#, Kind::Invalid, "record 2: it has no id"),
+            (r#"[{"id":1,"title":"y"},{"id":"x"}]"#, Kind::Invalid, "record 2: id"),
+            (r#"{"id":1,"title":"y"}"#, Kind::NotAllowed, "merge changes one row"),
+        ] {
+            let refusal = refused(merge(list, &now()).await);
+            assert!(refusal.0 == kind && refusal.1.contains(message), "{list}: {refusal:?}");
+        }
+        let begun = Store::tables(&*database).unwrap().begin(&reference(""), &now()).await.unwrap();
+        let inside = Context { transaction: Some(begun.clone()), ..now() };
+        merge(r#"[{"id":1,"title":"inside"}]"#, &inside).await.unwrap();
+        let gone = merge(r#"[{"id":1,"title":"y"},{"id":99,"title":"y"}]"#, &inside).await;
+        assert_eq!(refused(gone).0, Kind::NotFound);
+        assert_eq!(get(&tasks, "1").await.unwrap(), r#"{"id":1,"done":null,"title":"new 1"}"#);
+        begun.commit().await.unwrap();
+        assert_eq!(get(&tasks, "1").await.unwrap(), r#"{"id":1,"done":null,"title":"inside"}"#);
     });
 }

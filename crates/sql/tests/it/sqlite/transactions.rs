@@ -178,3 +178,34 @@ fn one_that_does_nothing_is_rolled_back_and_told_so() {
         assert_eq!(titles(&tasks, &now()).await, r#"[{"title":"b"}]"#);
     });
 }
+
+#[test]
+fn rows_are_read_at_once_until_the_transaction_writes() {
+    run(async {
+        let place = Place::new();
+        let database = place.open();
+        let tasks = tasks(&database).await;
+        post(&tasks, "a", &now()).await;
+        let (transaction, inside) = begin(&tasks, &now()).await;
+        let row = |context: &Context| Store::get(&tasks, &reference("1"), context);
+        let read = row(&inside);
+        assert!(is_ready(&read));
+        let first = text(read.await.unwrap().unwrap(), runnel_store::Form::Json).await;
+        assert_eq!(first, r#"{"id":1,"done":null,"title":"a"}"#);
+        // Nobody else writes meanwhile, so what was read stays true until the transaction ends.
+        let other = place.other_program();
+        other.busy_timeout(Duration::ZERO).unwrap();
+        assert!(other.execute("update tasks set title = 'b'", []).is_err());
+        let change = content(r#"{"title":"c"}"#);
+        Store::merge(&tasks, &reference("1"), change, &inside).await.unwrap();
+        let read = row(&inside);
+        assert!(!is_ready(&read));
+        let own = text(read.await.unwrap().unwrap(), runnel_store::Form::Json).await;
+        assert_eq!(own, r#"{"id":1,"done":null,"title":"c"}"#);
+        transaction.roll_back().await.unwrap();
+        let (transaction, inside) = begin(&tasks, &now()).await;
+        assert!(row(&inside).await.unwrap().is_some());
+        transaction.roll_back().await.unwrap();
+        assert_eq!(refused(row(&inside).await).0, Kind::Conflict);
+    });
+}

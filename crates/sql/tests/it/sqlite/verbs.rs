@@ -3,8 +3,8 @@
 use crate::common::*;
 use runnel_sql::{SqliteDatabase, SqliteOptions};
 use runnel_store::{
-    Answer, Comparison, Content, Context, FieldType, Filter, Form, Kind, Query, Store, Tables,
-    Value, Verb,
+    Answer, ClientContent, Comparison, Content, Context, FieldType, Filter, Form, Kind, Query,
+    Store, Tables, Value, Verb,
 };
 
 #[test]
@@ -373,5 +373,48 @@ fn databases_in_memory() {
         let (one, two) = (open(":memory:verbs"), open(":memory:verbs"));
         tasks(&one).await.post(&reference(""), content("{}"), &now()).await.unwrap();
         assert_eq!(get(&*two, "tasks?fields=id").await.unwrap(), r#"[{"id":1}]"#);
+    });
+}
+
+#[test]
+fn lists_are_merged_by_their_keys_all_or_none() {
+    run(async {
+        let place = Place::new();
+        let database = place.open();
+        let tasks = tasks(&database).await;
+        let rows = r#"[{"title":"a"},{"title":"b"},{"title":"c"},{"title":"d"}]"#;
+        tasks.post(&reference(""), content(rows), &now()).await.unwrap();
+        let merge =
+            async |list: &str| tasks.merge(&reference(""), content(list), &now()).await.map(drop);
+        let commits = database.commits();
+        merge(r#"[{"id":1,"title":"x"},{"done":true,"id":2},{"id":3,"title":null},{"id":4}]"#)
+            .await
+            .unwrap();
+        assert_eq!(database.commits() - commits, 1);
+        let after = r#"[{"id":1,"done":null,"title":"x"},{"id":2,"done":true,"title":"b"},"#;
+        let after = format!(r#"{after}{{"id":3,"done":null,"title":null}},"#);
+        let after = format!(r#"{after}{{"id":4,"done":null,"title":"d"}}]"#);
+        assert_eq!(get(&tasks, "").await.unwrap(), after);
+        for (list, kind, message) in [
+            (
+                r#"[{"id":1,"title":"y"},{"id":9,"title":"y"}]"#,
+                Kind::NotFound,
+                "no row with the id 9",
+            ),
+            (r#"[{"id":1,"title":"y"},{"id":9}]"#, Kind::NotFound, "no row with the id 9"),
+            (r#"[{"id":1,"title":"y"},{"title":"y"}]"#, Kind::Invalid, "record 2: it has no id"),
+            (r#"[{"id":1,"title":"y"},{"id":null}]"#, Kind::Invalid, "record 2: it has no key"),
+            (r#"[{"id":1,"title":"y"},{"id":2,"x":1}]"#, Kind::Invalid, "record 2: tasks has no"),
+            (r#"[{"id":1,"title":"y"},7]"#, Kind::Unsupported, "record 2"),
+            (r#"{"id":1,"title":"y"}"#, Kind::NotAllowed, "merge changes one row"),
+        ] {
+            let refusal = refused(merge(list).await);
+            assert!(refusal.0 == kind && refusal.1.contains(message), "{list}: {refusal:?}");
+            assert_eq!(get(&tasks, "").await.unwrap(), after, "{list}");
+        }
+        let client = Context { from_client: Some(ClientContent::default()), ..now() };
+        let sent = tasks.merge(&reference(""), content(r#"[{"id":1,"title":"y"}]"#), &client).await;
+        assert_eq!(refused(sent).0, Kind::NotAllowed);
+        assert_eq!(get(&tasks, "").await.unwrap(), after);
     });
 }

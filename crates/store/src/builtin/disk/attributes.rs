@@ -50,9 +50,19 @@ impl FileAttributes {
         Some(FileAttributes { media_type, metadata: metadata.map(Rc::unwrap_or_clone) })
     }
 
+    /// The media type alone.
+    pub(super) fn without_metadata(self) -> Self {
+        FileAttributes { metadata: None, ..self }
+    }
+
     /// The stored media type and metadata.
     pub(super) fn into_attributes(self) -> Attributes {
         Attributes { media_type: self.media_type, metadata: self.metadata.map(Rc::new) }
+    }
+
+    /// The stored metadata alone.
+    pub(super) fn into_metadata(self) -> Option<Metadata> {
+        self.metadata
     }
 
     fn text(&self, facts: &fs::Metadata) -> Result<Vec<u8>, DiskFault> {
@@ -94,6 +104,11 @@ impl FileAttributes {
 
 /// The media type for the name of a file.
 pub(super) fn guess(path: &str) -> Option<&'static str> {
+    mime_guess::from_path(path).first_raw()
+}
+
+/// As [`guess`], for the path of a file.
+pub(super) fn guess_of_path(path: &Path) -> Option<&'static str> {
     mime_guess::from_path(path).first_raw()
 }
 
@@ -168,8 +183,10 @@ pub(super) fn store(
 
 impl Beside {
     /// Gives the file its name in the directory of the file that it describes.
-    pub(super) fn put_in(&self, directory: &Path) -> Result<(), DiskFault> {
-        Ok(fs::rename(&self.temporary.0, directory.join(attributes_name(self.inode)))?)
+    pub(super) fn put_in(&mut self, directory: &Path) -> Result<(), DiskFault> {
+        fs::rename(&self.temporary.0, directory.join(attributes_name(self.inode)))?;
+        self.temporary.was_renamed();
+        Ok(())
     }
 
     /// Notes in the described file that its attributes are beside. Without extended attributes,
@@ -209,6 +226,16 @@ pub(super) fn clear(file: &File) -> Result<(), DiskFault> {
     Ok(())
 }
 
+/// Whether the attributes of the file at a path may be in a file beside it.
+pub(super) fn may_be_beside(path: &Path) -> bool {
+    let mut text = [0; BESIDE.len()];
+    match rustix::fs::lgetxattr(path, NAME, &mut text[..]) {
+        Ok(length) => text.get(..length) == Some(BESIDE),
+        Err(Errno::NODATA | Errno::RANGE) => false,
+        Err(_) => true,
+    }
+}
+
 /// Removes the file beside that describes a file which is gone, or has its attributes itself. A
 /// file that is left over describes nothing ([`FileAttributes::parse`]).
 pub(super) fn remove_beside(path: &Path, facts: &fs::Metadata) {
@@ -234,7 +261,7 @@ pub(super) fn move_beside(
         return Ok(None);
     }
     // A copy, because both names have to lead to it for a moment.
-    let temporary = Temporary(there.join(temporary_name()));
+    let mut temporary = Temporary(there.join(temporary_name()));
     match fs::copy(&old, &temporary.0) {
         Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -242,5 +269,6 @@ pub(super) fn move_beside(
     }
     File::open(&temporary.0)?.sync_all()?;
     fs::rename(&temporary.0, new)?;
+    temporary.was_renamed();
     Ok(Some(old))
 }

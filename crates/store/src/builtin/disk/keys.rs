@@ -9,11 +9,12 @@ mod folder;
 use super::attributes::{self, FileAttributes};
 use super::place::{DiskFault, Root};
 use super::read::entity_tag;
-use crate::{EntityTag, Key, KeyPage, KeyRange, LISTED_DEPTH, Reference, decode_segment};
+use crate::{EntityTag, Key, KeyPage, KeyRange, LISTED_DEPTH, Metadata, Reference, decode_segment};
 use folder::SortedFolder;
-use std::fs::Metadata;
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -29,7 +30,14 @@ struct ListedFile {
     length: u64,
     entity_tag: EntityTag,
     modified: Option<SystemTime>,
-    attributes: Option<FileAttributes>,
+    /// The stored metadata; `None` where it was not asked for, and for a link, whose target has it.
+    metadata: Option<Metadata>,
+}
+
+/// A file in a directory.
+struct SeenFile {
+    facts: fs::Metadata,
+    is_link: bool,
 }
 
 impl FilePage {
@@ -39,7 +47,7 @@ impl FilePage {
             length: Some(file.length),
             entity_tag: Some(file.entity_tag),
             modified: file.modified,
-            metadata: file.attributes.and_then(|stored| stored.into_attributes().metadata),
+            metadata: file.metadata.map(Rc::new),
         };
         KeyPage { keys: self.files.into_iter().map(key).collect(), more: self.more }
     }
@@ -85,13 +93,13 @@ pub(super) fn page(
                 folders.extend(enter(root, path, key, range)?);
             }
         } else if range.admits(&key)
-            && let Some(metadata) = look(&path)?
+            && let Some(seen) = look(&path)?
         {
             if page.files.len() == range.page() {
                 page.more = true;
                 return Ok(page);
             }
-            page.files.push(file(key, &path, &metadata, attributes));
+            page.files.push(file(key, &path, &seen, attributes));
         }
     }
     Ok(page)
@@ -122,10 +130,14 @@ fn enter(
     Ok(Some(OpenFolder { folder, next: next.unwrap_or_default(), path, prefix }))
 }
 
-/// The file at a path; `None` when it is gone or something else by now.
-fn look(path: &Path) -> Result<Option<Metadata>, DiskFault> {
-    match path.metadata() {
-        Ok(metadata) => Ok(metadata.is_file().then_some(metadata)),
+/// The file at a path, which may be a link to it; `None` when it is gone or something else by now.
+fn look(path: &Path) -> Result<Option<SeenFile>, DiskFault> {
+    let seen = path.symlink_metadata().and_then(|facts| match facts.is_symlink() {
+        true => Ok(SeenFile { facts: path.metadata()?, is_link: true }),
+        false => Ok(SeenFile { facts, is_link: false }),
+    });
+    match seen {
+        Ok(seen) => Ok(seen.facts.is_file().then_some(seen)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)
         }
@@ -133,12 +145,14 @@ fn look(path: &Path) -> Result<Option<Metadata>, DiskFault> {
     }
 }
 
-fn file(name: String, path: &Path, metadata: &Metadata, attributes: bool) -> ListedFile {
+fn file(name: String, path: &Path, seen: &SeenFile, attributes: bool) -> ListedFile {
+    let SeenFile { facts, is_link } = seen;
+    let stored = || attributes::read_at(path, facts).and_then(FileAttributes::into_metadata);
     ListedFile {
         name,
-        length: metadata.len(),
-        entity_tag: entity_tag(metadata),
-        modified: metadata.modified().ok(),
-        attributes: if attributes { attributes::read_at(path, metadata) } else { None },
+        length: facts.len(),
+        entity_tag: entity_tag(facts),
+        modified: facts.modified().ok(),
+        metadata: (attributes && !is_link).then(|| stored().unwrap_or_default()),
     }
 }

@@ -59,11 +59,24 @@ impl ReadWish {
     }
 
     fn facts(&self, file: &File, path: &Path, metadata: Metadata) -> FileFacts {
-        let attributes = match self.attributes {
-            true => attributes::read(file, path, &metadata),
-            false => None,
-        };
+        let attributes = self.attributes_of(path, || attributes::read(file, path, &metadata));
         FileFacts { metadata, attributes }
+    }
+
+    /// Reads the attributes of the file at a path, where they are wanted. The media type is, too,
+    /// where the name does not tell it: plain files have names that do, and cost no call.
+    fn attributes_of(
+        &self,
+        path: &Path,
+        read: impl FnOnce() -> Option<FileAttributes>,
+    ) -> Option<FileAttributes> {
+        if self.attributes {
+            return read();
+        }
+        match attributes::guess_of_path(path) {
+            Some(_) => None,
+            None => read().map(FileAttributes::without_metadata),
+        }
     }
 }
 
@@ -153,10 +166,8 @@ pub(super) fn fetched(
         _ => return Ok(Fetched::Missing),
     };
     if wish.knows(&metadata) {
-        let attributes = match wish.attributes {
-            true => attributes::read_at(&place.path, &metadata),
-            false => None,
-        };
+        let read = || attributes::read_at(&place.path, &metadata);
+        let attributes = wish.attributes_of(&place.path, read);
         return Ok(Fetched::Known(FileFacts { metadata, attributes }));
     }
     let _whole = Reading::begin(&place.path);

@@ -1,9 +1,9 @@
 //! Moving files: one rename, with the attributes.
 
-use super::attributes::{move_beside, remove_beside};
+use super::attributes::{may_be_beside, move_beside, remove_beside};
 use super::changing::Changing;
 use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
-use super::write::{above, blocked, dangling, flush_directory, make_directories};
+use super::write::{above, blocked, dangling, flush_directory, make_directories, rename};
 use crate::{Condition, Kind, Reference};
 use std::fs;
 use std::io::ErrorKind;
@@ -38,18 +38,19 @@ pub(super) fn relocate(
     if replaced.is_none() {
         make_directories(above(&target.path))?;
     }
+    let described = replaced.filter(|_| may_be_beside(&target.path));
     let beside = match facts {
         Some(facts) => move_beside(&source.path, &target.path, facts)?,
         None => None,
     };
-    if !rename(&source.path, &target.path, only_if)? {
+    if !rename_if(&source.path, &target.path, only_if)? {
         return Ok(false);
     }
     if let Some(old) = beside {
         let _ = fs::remove_file(old);
     }
-    if let Some(replaced) = &replaced {
-        remove_beside(&target.path, replaced);
+    if let Some(described) = &described {
+        remove_beside(&target.path, described);
     }
     drop(changing);
     // The old name is gone with it: file systems write both ends of a rename as one.
@@ -72,8 +73,8 @@ fn check_target(target: &ResolvedPath) -> Result<(), DiskFault> {
 }
 
 /// Answers whether there was something to rename.
-fn rename(from: &Path, to: &Path, only_if: Option<&Condition>) -> Result<bool, DiskFault> {
-    match renamed(from, to, matches!(only_if, Some(Condition::Absent))) {
+fn rename_if(from: &Path, to: &Path, only_if: Option<&Condition>) -> Result<bool, DiskFault> {
+    match rename(from, to, matches!(only_if, Some(Condition::Absent))) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -85,23 +86,4 @@ fn rename(from: &Path, to: &Path, only_if: Option<&Condition>) -> Result<bool, D
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// Onto nothing, whichever process may create the target first, where the system can promise that.
-#[cfg(target_os = "linux")]
-fn renamed(from: &Path, to: &Path, onto_nothing: bool) -> std::io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
-    if onto_nothing {
-        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
-            done => return Ok(done?),
-        }
-    }
-    fs::rename(from, to)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn renamed(from: &Path, to: &Path, _: bool) -> std::io::Result<()> {
-    fs::rename(from, to)
 }

@@ -12,8 +12,18 @@ const ATTRIBUTES: &str = ".attributes";
 /// Removes its file when it is dropped.
 pub(super) struct Temporary(pub(super) PathBuf);
 
+impl Temporary {
+    /// Says that the file has another name now, so that nothing is to be removed.
+    pub(super) fn was_renamed(&mut self) {
+        self.0 = PathBuf::new();
+    }
+}
+
 impl Drop for Temporary {
     fn drop(&mut self) {
+        if self.0.as_os_str().is_empty() {
+            return;
+        }
         // A failure here leaves nothing to do; listings hide the file.
         let _ = fs::remove_file(&self.0);
     }

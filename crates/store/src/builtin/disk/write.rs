@@ -1,6 +1,11 @@
 //! Writing files: whole or not at all.
 
 mod batch;
+mod flush;
+mod rename;
+
+pub(super) use self::flush::flush_directory;
+pub(super) use self::rename::rename;
 
 use self::batch::{Batch, Batches};
 use super::append::Appending;
@@ -134,7 +139,9 @@ impl Draft {
         let path = directory.join(temporary_name());
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
         let temporary = Temporary(path);
-        if let Some(permissions) = permissions {
+        if let Some(permissions) = permissions
+            && file.metadata()?.permissions().mode() & 0o777 != permissions.mode()
+        {
             file.set_permissions(permissions)?;
         }
         Ok(Draft { temporary, file, target: place.path })
@@ -153,12 +160,12 @@ impl Draft {
     /// Flushes the file with its attributes and renames it, unless the put was given up. Answers
     /// whether nothing was there before.
     fn finish(
-        self,
+        mut self,
         attributes: Option<&FileAttributes>,
         given_up: &Mutex<bool>,
         only_if: Option<&Condition>,
     ) -> Result<bool, DiskFault> {
-        let beside = match attributes {
+        let mut beside = match attributes {
             Some(attributes) => {
                 attributes::store(attributes, &self.file, above(&self.temporary.0))?
             }
@@ -176,36 +183,40 @@ impl Draft {
         if before.is_none() {
             make_directories(above(&self.target))?;
         }
-        beside.as_ref().map_or(Ok(()), |beside: &Beside| beside.put_in(above(&self.target)))?;
+        // The files of all puts have names in the directory: each look for another one costs.
+        let is_new = before.is_none();
+        let described = before.filter(|_| attributes::may_be_beside(&self.target));
+        beside.as_mut().map_or(Ok(()), |beside: &mut Beside| beside.put_in(above(&self.target)))?;
         match only_if {
             Some(Condition::Absent) => self.put_in_empty_place()?,
-            _ => fs::rename(&self.temporary.0, &self.target)?,
+            _ => {
+                fs::rename(&self.temporary.0, &self.target)?;
+                self.temporary.was_renamed();
+            }
         }
-        if let Some(before) = &before {
-            attributes::remove_beside(&self.target, before);
+        if let Some(described) = &described {
+            attributes::remove_beside(&self.target, described);
         }
         drop(changing);
         // A caller that gives up from here on need not wait for the disk.
         drop(given_up);
         flush_directory(above(&self.target))?;
-        Ok(before.is_none())
+        Ok(is_new)
     }
 }
 
 impl Draft {
-    /// Creates a link only if the path is free, whichever process may create it first.
-    fn put_in_empty_place(&self) -> Result<(), DiskFault> {
-        match fs::hard_link(&self.temporary.0, &self.target) {
+    /// Takes the place only if it is free, whichever process may take it first.
+    fn put_in_empty_place(&mut self) -> Result<(), DiskFault> {
+        match rename(&self.temporary.0, &self.target, true) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Err(DiskFault::Condition(Condition::Absent))
             }
-            // A file system without such links: then the look before has to do.
-            Err(error)
-                if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
-            {
-                Ok(fs::rename(&self.temporary.0, &self.target)?)
+            renamed => {
+                renamed?;
+                self.temporary.was_renamed();
+                Ok(())
             }
-            linked => Ok(linked?),
         }
     }
 }
@@ -225,19 +236,6 @@ pub(super) fn make_directories(directory: &Path) -> Result<(), DiskFault> {
         flush_directory(above(made))?;
     }
     Ok(())
-}
-
-/// Flushes the names in a directory to the disk: a file is only safe when its name is.
-pub(super) fn flush_directory(directory: &Path) -> Result<(), DiskFault> {
-    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-    match File::open(directory) {
-        Ok(directory) => Ok(directory.sync_all()?),
-        // A write-only file cannot be flushed by itself.
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
-        // Removed by another process since, so there is nothing to flush.
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 pub(super) fn dangling() -> DiskFault {
@@ -328,14 +326,14 @@ pub(super) fn annotate(
     changing.check(&place.path, only_if)?;
     let opened = read::open(&place.path, OpenOptions::new().read(true))?;
     let (file, facts) = opened.ok_or_else(missing)?;
-    let beside = match attributes {
+    let mut beside = match attributes {
         None => {
             attributes::clear(&file)?;
             None
         }
         Some(new) => attributes::store(&new, &file, above(&place.path))?,
     };
-    match &beside {
+    match &mut beside {
         None => attributes::remove_beside(&place.path, &facts),
         // The mark comes last: until then the old attributes count.
         Some(beside) => {

@@ -12,12 +12,31 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Keys are paths without leading slashes. A tree of maps would make the most frequent verb, a get
 /// of a known path, slower, and prefixes of sorted keys are all that listing needs.
-pub(super) type Entries<K> = BTreeMap<Box<str>, K>;
+pub(super) type Entries<K> = BTreeMap<Box<str>, TableEntry<K>>;
+
+/// Content with the time of its last change. Listings and readers of attributes see it; in answers
+/// to other readers it would let caches guess how long the content stays as it is.
+pub(super) struct TableEntry<K> {
+    content: K,
+    changed: SystemTime,
+}
+
+impl<K: StoredContent> TableEntry<K> {
+    fn new(content: Content) -> Self {
+        TableEntry { content: K::keep(content), changed: SystemTime::now() }
+    }
+
+    /// When the content was changed, here or where it is from.
+    fn modified(&self) -> SystemTime {
+        self.content.modified().unwrap_or(self.changed)
+    }
+}
 
 /// Content by path, however it is kept.
 pub(super) trait MemoryTable {
-    /// The content, without its body for a caller who knows the tag.
-    fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content>;
+    /// The content, without its body for a caller who knows the tag. The time of its last change
+    /// is one of the attributes.
+    fn get(&self, key: &str, known: Option<&EntityTag>, attributes: bool) -> Option<Content>;
     fn has(&self, key: &str) -> bool;
     /// Whether there is content and its tag, for the check of conditions.
     fn tag(&self, key: &str) -> Option<Option<EntityTag>>;
@@ -36,10 +55,15 @@ pub(super) trait MemoryTable {
 }
 
 impl<K: StoredContent> MemoryTable for Entries<K> {
-    fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content> {
-        let kept = Entries::get(self, key)?;
+    fn get(&self, key: &str, known: Option<&EntityTag>, attributes: bool) -> Option<Content> {
+        let entry = Entries::get(self, key)?;
+        let kept = &entry.content;
         let same = known.is_some() && known == kept.entity_tag();
-        Some(if same { kept.without_body() } else { kept.share() })
+        let mut content = if same { kept.without_body() } else { kept.share() };
+        if attributes {
+            content.modified = Some(entry.modified());
+        }
+        Some(content)
     }
 
     fn has(&self, key: &str) -> bool {
@@ -47,7 +71,7 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
     }
 
     fn tag(&self, key: &str) -> Option<Option<EntityTag>> {
-        Some(Entries::get(self, key)?.entity_tag().cloned())
+        Some(Entries::get(self, key)?.content.entity_tag().cloned())
     }
 
     fn put(&mut self, key: &str, mut content: Content) -> Result<Outcome> {
@@ -63,11 +87,11 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
         let tag = content.entity_tag.clone();
         let outcome = match self.get_mut(key) {
             Some(place) => {
-                *place = K::keep(content);
+                *place = TableEntry::new(content);
                 Outcome::changed()
             }
             None => {
-                self.insert(key.into(), K::keep(content));
+                self.insert(key.into(), TableEntry::new(content));
                 Outcome::created()
             }
         };
@@ -113,9 +137,10 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
             let message = "there is no content to give attributes to";
             return Err(Error::new(Kind::NotFound, message));
         };
-        let content = std::mem::take(place).into_content().with_attributes(attributes);
+        let content = std::mem::take(&mut place.content).into_content();
+        let content = content.with_attributes(attributes);
         let tag = content.entity_tag.clone();
-        *place = K::keep(content);
+        place.content = K::keep(content);
         Ok(tag)
     }
 
@@ -168,13 +193,14 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
         let below = below.take_while(|(path, _)| path.starts_with(&start));
         let mut below = below.filter(|(path, _)| path.len() > prefix.len());
         let mut page = KeyPage::default();
-        for (path, kept) in below.by_ref().take(range.page()) {
+        for (path, entry) in below.by_ref().take(range.page()) {
+            let kept = &entry.content;
             page.keys.push(Key {
                 name: path[prefix.len()..].to_string(),
                 length: kept.length(),
                 entity_tag: kept.entity_tag().cloned(),
-                modified: kept.modified(),
-                metadata: metadata.then(|| kept.metadata()).flatten(),
+                modified: Some(entry.modified()),
+                metadata: metadata.then(|| kept.metadata().unwrap_or_default()),
             });
         }
         page.more = below.next().is_some();
@@ -184,15 +210,16 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
 
 /// Changes an entry and gives it a new tag. A failed change leaves it as it is.
 fn change<K: StoredContent, T>(
-    place: &mut K,
+    place: &mut TableEntry<K>,
     change: impl FnOnce(&mut Content) -> Result<T>,
 ) -> Result<T> {
-    let mut content = std::mem::take(place).into_content();
+    let mut content = std::mem::take(&mut place.content).into_content();
     let changed = change(&mut content);
     if changed.is_ok() {
         content.entity_tag = Some(next_tag());
+        (content.modified, place.changed) = (None, SystemTime::now());
     }
-    *place = K::keep(content);
+    place.content = K::keep(content);
     changed
 }
 

@@ -6,6 +6,7 @@ mod following;
 mod recency;
 
 use crate::ReadOnly;
+use crate::combine::access::guard::refuse_guarded;
 use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
@@ -89,6 +90,7 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 
 /// Writes above a source that is only read stay in the cache, or in a memory store before it.
 fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
+    refuse_guarded(&parts.source()?, "a Cache")?;
     let options = parts.read("a Cache", &SETTINGS)?;
     let read_only = options.read_only_source;
     let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
@@ -431,6 +433,13 @@ impl Layer for Cache {
         let (to, shape) = (reference.clone(), shape.clone());
         self.write(reference, Extent::AndBelow, move |source| {
             source.with_tables(Verb::Define, &to, |tables| tables.define(&to, &shape))
+        })
+    }
+
+    fn layer_key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>> {
+        let to = reference.clone();
+        self.write(reference, Extent::AndBelow, move |source| {
+            source.with_tables(Verb::Define, &to, |tables| tables.key_value_store(&to))
         })
     }
 

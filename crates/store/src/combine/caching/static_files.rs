@@ -2,7 +2,9 @@
 
 mod kept;
 mod rules;
+mod untrusted;
 
+use crate::combine::access::guard::refuse_guarded;
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
 use crate::{
@@ -42,6 +44,9 @@ pub struct StaticOptions {
     /// Caches small files in memory until the store below reports a change; without change
     /// notifications, every request reads the store. Default off: every request checks the file.
     pub cached: bool,
+    /// Whether strangers may have written the files: browsers show images, audio and video, download
+    /// everything else, and run nothing. Default off.
+    pub untrusted: bool,
 }
 
 impl Default for StaticOptions {
@@ -57,6 +62,7 @@ impl Default for StaticOptions {
             not_found: None,
             precompressed: true,
             cached: false,
+            untrusted: false,
         }
     }
 }
@@ -130,6 +136,11 @@ const SETTINGS: SettingTable<StaticOptions> = SettingTable(&[
         |options: &mut StaticOptions| &mut options.cached,
     )
     .was(&["keep"]),
+    Setting::new(
+        "untrusted",
+        "whether strangers may have written the files",
+        |options: &mut StaticOptions| &mut options.untrusted,
+    ),
 ]);
 
 pub(super) const COMBINATOR: Combinator = Combinator {
@@ -139,6 +150,9 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     settings: &SETTINGS,
     make: |parts| {
         let options = parts.read("a StaticFiles", &SETTINGS)?;
+        if options.cached {
+            refuse_guarded(&parts.source()?, "a StaticFiles with `cached`")?;
+        }
         Ok(StaticFiles::new(parts.source()?, options)?.into())
     },
 };
@@ -513,7 +527,15 @@ impl Layer for StaticFiles {
     }
 
     fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.site.visit(Visit { reference: reference.clone(), context: context.clone() })
+        let visit = Visit { reference: reference.clone(), context: context.clone() };
+        let found = self.site.visit(visit);
+        if !self.site.options.untrusted {
+            return found;
+        }
+        let context = context.clone();
+        found.and_then(move |found| {
+            found.map(|file| untrusted::protect(file, &context)).transpose().into()
+        })
     }
 
     fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {

@@ -77,13 +77,21 @@ impl FieldType {
             | (FieldType::Text, Value::Text(_))
             | (FieldType::Bytes, Value::Bytes(_))
             | (FieldType::Decimal, Value::Int(_) | Value::Big(_)) => true,
+            // JSON writes an integer with a fraction of zero, too.
             (FieldType::Int, Value::Float(number)) => number.fract() == 0.0,
+            (FieldType::Decimal, Value::Float(number)) => whole_number(*number).is_some(),
             (FieldType::Float, Value::Float(number)) => number.is_finite(),
             (FieldType::Decimal, Value::Text(text)) => is_decimal(text),
             (FieldType::Date, Value::Text(text)) => is_date(text),
             _ => false,
         }
     }
+}
+
+/// The integer that a float is, as long as floats are exact.
+fn whole_number(number: f64) -> Option<i64> {
+    let exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+    exact.then_some(number as i64)
 }
 
 /// Whether a text is a decimal number: digits with a sign and a point at most.

@@ -2,7 +2,8 @@
 
 use super::field_type::FieldType;
 use super::form::{TextForm, TextPattern};
-use crate::Value;
+use crate::{Value, image_type};
+use bytes::Bytes;
 use std::cmp::Ordering;
 
 /// Characters of a client's text that a message repeats.
@@ -32,6 +33,8 @@ pub enum ContractKind {
     Form(TextForm),
     /// An uploaded file.
     File,
+    /// An uploaded file whose content is an image that browsers show.
+    Image,
     /// One of these texts.
     Enumeration(Vec<String>),
     /// A list; of elements of this type where one is declared.
@@ -67,7 +70,8 @@ impl ContractType {
         let base = match &self.kind {
             ContractKind::Plain(kind) | ContractKind::Key(kind, _) => kind.words().to_string(),
             ContractKind::Form(form) => form.words().to_string(),
-            ContractKind::File => "a file, which JSON cannot hold".to_string(),
+            ContractKind::File => "a file of a form, multipart/form-data".to_string(),
+            ContractKind::Image => "an image of a form such as a PNG or JPEG file".to_string(),
             ContractKind::Enumeration(texts) => {
                 let texts: Vec<String> = texts.iter().map(|text| format!("'{text}'")).collect();
                 format!("one of {}", texts.join(", "))
@@ -89,7 +93,9 @@ impl ContractType {
         };
         let unit = match &self.kind {
             ContractKind::List(_) => " elements",
-            ContractKind::Plain(FieldType::Bytes) | ContractKind::File => " bytes",
+            ContractKind::Plain(FieldType::Bytes) | ContractKind::File | ContractKind::Image => {
+                " bytes"
+            }
             ContractKind::Plain(FieldType::Text) | ContractKind::Form(_) => " characters",
             _ => "",
         };
@@ -120,7 +126,8 @@ impl ContractType {
             }
             ContractKind::List(_) => value.as_list().is_some(),
             ContractKind::Record | ContractKind::Object(_) => value.as_record().is_some(),
-            ContractKind::File => false,
+            ContractKind::File => uploaded(value).is_some(),
+            ContractKind::Image => uploaded(value).is_some_and(|data| image_type(data).is_some()),
             ContractKind::OneOf(_) => true,
         };
         if !fits {
@@ -128,6 +135,7 @@ impl ContractType {
                 (ContractKind::Form(_) | ContractKind::Enumeration(_), Value::Text(text)) => {
                     shown(text)
                 }
+                (ContractKind::Image, value) if uploaded(value).is_some() => "another file".into(),
                 _ => words_of(value).to_string(),
             });
         }
@@ -170,6 +178,7 @@ impl ContractType {
             Value::Text(text) => Some(count(text.chars().count(), "")),
             Value::Bytes(bytes) => Some(count(bytes.len(), "")),
             Value::List(items) => Some(count(items.len(), "")),
+            Value::Record(_) => uploaded(value).map(|bytes| count(bytes.len(), "")),
             Value::Int(number) => Some((!within(*number as f64), number.to_string())),
             Value::Float(number) => Some((!within(*number), number.to_string())),
             Value::Big(digits) => {
@@ -177,6 +186,14 @@ impl ContractType {
             }
             _ => None,
         }
+    }
+}
+
+/// The bytes of an uploaded file, which is a record as [`crate::Exchange::form`] makes it; JSON has no bytes.
+pub(super) fn uploaded(value: &Value) -> Option<&Bytes> {
+    match value.get("data") {
+        Some(Value::Bytes(bytes)) => Some(bytes),
+        _ => None,
     }
 }
 

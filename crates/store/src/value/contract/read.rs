@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `kind` is any, int, float, decimal, bool, string, date, time, moment, uuid, email, url, bytes, file,
-//! enum, list, record, object, key or oneOf; `class` is the position of a class. What does not
+//! image, enum, list, record, object, key or oneOf; `class` is the position of a class. What does not
 //! apply is absent. `default` is a constant, and `computed` says that a value is made for each object.
 
 use super::field_type::FieldType;
@@ -72,6 +72,7 @@ pub(crate) fn read_type(described: &Value, depth: usize) -> ContractType {
         "list" => ContractKind::List(inner("element").map(Box::new)),
         "record" => ContractKind::Record,
         "file" => ContractKind::File,
+        "image" => ContractKind::Image,
         "object" => ContractKind::Object(class),
         "key" => {
             let key = FieldType::named(&text(described.get("name")));

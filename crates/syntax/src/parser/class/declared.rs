@@ -8,17 +8,20 @@ use crate::parser::Parser;
 use crate::{Diagnostic, Span, Token, TokenKind};
 
 /// A type that was read, up to its closing bracket.
-pub(super) struct TypeReading {
-    pub(super) kind: DeclaredType,
-    pub(super) marks: Vec<Word>,
+pub(in crate::parser) struct TypeReading {
+    pub(in crate::parser) kind: DeclaredType,
+    pub(in crate::parser) marks: Vec<Word>,
     /// The tokens, brackets included.
-    pub(super) tokens: Vec<Token>,
+    pub(in crate::parser) tokens: Vec<Token>,
     /// Behind the closing bracket.
-    pub(super) end: u32,
+    pub(in crate::parser) end: u32,
 }
 
 /// Reads `<type mark …>`; the place is that of the opening bracket.
-pub(super) fn read_type(source: &str, start: u32) -> Result<TypeReading, Box<Diagnostic>> {
+pub(in crate::parser) fn read_type(
+    source: &str,
+    start: u32,
+) -> Result<TypeReading, Box<Diagnostic>> {
     let end = line_end(source, start as usize) as u32;
     let mut reader = TypeReader { source, at: start, end, tokens: Vec::new(), depth: 0 };
     reader.take(1, TokenKind::Operator);

@@ -285,7 +285,7 @@ fn text_of(time: SystemTime) -> String {
     rfc3339(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
-/// The first midnight, in UTC, that is not before so many days after a time.
+/// The first midnight, in UTC, at least `days` days after a time.
 fn midnight_after(time: SystemTime, days: u32) -> SystemTime {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let whole = since.as_secs() + u64::from(since.subsec_nanos() > 0);

@@ -24,6 +24,6 @@ pub(crate) enum VersionState {
     Current,
     /// The newest version, a delete marker. `alone`: there is no other version.
     DeleteMarker { alone: bool },
-    /// An older version or marker, replaced at a time, with so many noncurrent ones newer than it.
+    /// An older version or marker, replaced at `since`; `newer` noncurrent versions are newer.
     Noncurrent { since: SystemTime, newer: usize },
 }

@@ -3,22 +3,31 @@
 use super::paging::ListParameters;
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::catalog::attributes::{OWNER, ObjectInfo};
-use crate::server::catalog::key_walk::{ListedKey, PresentKey};
+use crate::server::catalog::key_walk::{ListedKey, ListedObject};
+use crate::server::catalog::state::Catalog;
 use crate::server::fault::S3Result;
 use crate::server::reply::{S3Reply, iso_time};
 use crate::server::xml::XmlWriter;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use runnel_store::Reference;
 use std::rc::Rc;
 
 /// A page of a listing.
 #[derive(Default)]
-struct ObjectPage {
-    objects: Vec<(String, ObjectInfo)>,
-    prefixes: Vec<String>,
+pub(crate) struct ObjectPage {
+    pub(crate) objects: Vec<(String, ObjectInfo)>,
+    pub(crate) prefixes: Vec<String>,
     /// The last key or prefix of the page, where more follow.
-    next: Option<String>,
+    pub(crate) next: Option<String>,
+}
+
+/// The listed bucket.
+#[derive(Clone, Copy)]
+pub(crate) struct ListedBucket<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) name: &'a str,
+    /// Whether objects can be among the versions, which only a kill leaves there.
+    pub(crate) has_versions: bool,
 }
 
 /// Answers ListObjects, or ListObjectsV2 for `list-type=2`.
@@ -35,7 +44,7 @@ pub(crate) async fn list_objects(call: Rc<S3Call>) -> S3Result<S3Reply> {
 
 async fn list_v1(call: &S3Call, parameters: &ListParameters) -> S3Result<S3Reply> {
     let marker = call.parameter("marker").unwrap_or_default();
-    let page = read_page(call, parameters, marker).await?;
+    let page = read_page(bucket_of(call), parameters, marker).await?;
     Ok(S3Reply::xml(XmlWriter::document("ListBucketResult", |xml| {
         xml.text("Name", &call.bucket);
         parameters.write(xml, "Prefix", &parameters.prefix);
@@ -50,7 +59,7 @@ async fn list_v2(call: &S3Call, parameters: &ListParameters) -> S3Result<S3Reply
     let token = call.parameter("continuation-token");
     let from_token = token.filter(|token| !token.is_empty()).map(read_token).transpose()?;
     let after = from_token.as_deref().unwrap_or_default().max(start);
-    let page = read_page(call, parameters, after).await?;
+    let page = read_page(bucket_of(call), parameters, after).await?;
     let with_owner =
         call.value("fetch-owner").is_some_and(|text| text.eq_ignore_ascii_case("true"));
     Ok(S3Reply::xml(XmlWriter::document("ListBucketResult", |xml| {
@@ -86,8 +95,14 @@ fn read_token(token: &str) -> S3Result<String> {
     })
 }
 
-async fn read_page(
-    call: &S3Call,
+fn bucket_of(call: &S3Call) -> ListedBucket<'_> {
+    let (catalog, has_versions) = (&call.state.catalog, call.has_versions());
+    ListedBucket { catalog, name: &call.bucket, has_versions }
+}
+
+/// Reads the keys and common prefixes that follow `after`.
+pub(crate) async fn read_page(
+    bucket: ListedBucket<'_>,
     parameters: &ListParameters,
     after: &str,
 ) -> S3Result<ObjectPage> {
@@ -95,11 +110,11 @@ async fn read_page(
     if parameters.limit == 0 {
         return Ok(page);
     }
-    let has_versions = call.has_versions();
-    let catalog = &call.state.catalog;
+    let ListedBucket { catalog, name, has_versions } = bucket;
     let after = Some(after).filter(|after| !after.is_empty());
-    let wanted = parameters.limit + 1;
-    let mut walk = catalog.walk(&call.bucket, &parameters.prefix, after, has_versions, wanted);
+    // A further key says that there are more, and the walk looks at the one after it.
+    let wanted = parameters.limit + 2;
+    let mut walk = catalog.walk(name, &parameters.prefix, after, has_versions, wanted);
     // A page that ended in a common prefix does not begin within it again.
     if let Some(prefix) = after.and_then(|after| parameters.common_prefix(after))
         && after == Some(prefix)
@@ -126,7 +141,7 @@ async fn read_page(
             return Ok(page);
         }
         // An object that was deleted since is left out.
-        if let Some(info) = info_of(call, current).await? {
+        if let Some(info) = catalog.listed_info(current).await? {
             page.objects.push((listed.key.clone(), info));
             last = Some(listed.key);
         }
@@ -134,26 +149,13 @@ async fn read_page(
     Ok(page)
 }
 
-/// Where the current object of a key is.
-enum CurrentKey<'a> {
-    Present(&'a PresentKey),
-    Version(&'a Reference),
-}
-
-fn current_of(listed: &ListedKey) -> Option<CurrentKey<'_>> {
+/// The current object of a key: the one in its place, or the newest version.
+fn current_of(listed: &ListedKey) -> Option<&ListedObject> {
     if let Some(present) = &listed.present {
-        return Some(CurrentKey::Present(present));
+        return Some(present);
     }
-    let (newest, at) = listed.versions.first()?;
-    (!newest.is_marker).then_some(CurrentKey::Version(at))
-}
-
-async fn info_of(call: &S3Call, current: CurrentKey<'_>) -> S3Result<Option<ObjectInfo>> {
-    let catalog = &call.state.catalog;
-    match current {
-        CurrentKey::Present(present) => catalog.listed_info(&present.at, &present.listed).await,
-        CurrentKey::Version(at) => catalog.info_at(at).await,
-    }
+    let (newest, object) = listed.versions.first()?;
+    (!newest.is_marker).then_some(object)
 }
 
 fn write_page(

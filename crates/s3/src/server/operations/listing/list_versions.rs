@@ -134,18 +134,18 @@ async fn entries_of(call: &S3Call, listed: &ListedKey) -> S3Result<Vec<VersionEn
     let catalog = &call.state.catalog;
     let mut entries = Vec::new();
     if let Some(present) = &listed.present
-        && let Some(info) = catalog.listed_info(&present.at, &present.listed).await?
+        && let Some(info) = catalog.listed_info(present).await?
     {
         let version = info.version().to_string();
         let (key, info) = (listed.key.clone(), Box::new(info));
         entries.push(VersionEntry::Object { key, info, version, is_latest: true });
     }
-    for (name, at) in &listed.versions {
+    for (name, object) in &listed.versions {
         let (key, version, is_latest) = (listed.key.clone(), name.version(), entries.is_empty());
         if name.is_marker {
             let modified = name.id.time();
             entries.push(VersionEntry::Marker { key, version, modified, is_latest });
-        } else if let Some(info) = catalog.info_at(at).await? {
+        } else if let Some(info) = catalog.listed_info(object).await? {
             let info = Box::new(info);
             entries.push(VersionEntry::Object { key, info, version, is_latest });
         }

@@ -5,16 +5,18 @@
 
 use super::completed_parts::{CompletedParts, NamedPart, etag_of, join_parts, read_parts};
 use super::create::{find_upload, no_such_upload, read_checksum_type};
+use crate::server::bucket::object_event::ObjectEvent;
 use crate::server::call::S3Call;
 use crate::server::catalog::attributes::{
     CHECKSUM, ETAG, MODIFIED, PARTS, SIZE, UPLOAD, milliseconds, write_parts,
 };
+use crate::server::catalog::contents;
 use crate::server::catalog::key_locks;
 use crate::server::catalog::layout;
 use crate::server::catalog::object_commit::{CommitCheck, Draft, DraftContent};
 use crate::server::catalog::object_lookup::Found;
 use crate::server::catalog::state::Catalog;
-use crate::server::catalog::uploads::{UploadRecord, new_upload_id};
+use crate::server::catalog::uploads::{PartRecord, UploadRecord, new_upload_id};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::operations::objects::conditions::WriteConditions;
 use crate::server::operations::objects::copy_object::as_stream;
@@ -45,7 +47,7 @@ pub(crate) async fn complete_upload(call: Rc<S3Call>) -> S3Result<S3Reply> {
     call.record()?;
     let id = call.parameter("uploadId").unwrap_or_default().to_string();
     // Completions of an upload are serialized: the second one finds the object of the first.
-    let _alone = key_locks::lock(&call.bucket, &id).await;
+    let _alone = key_locks::lock_upload(&call.bucket, &id).await;
     let upload = match find_upload(&call).await {
         Err(fault) if fault.code == FaultCode::NoSuchUpload => {
             return completed_before(&call, &id, &named).await;
@@ -208,7 +210,9 @@ async fn commit(
     if committed.is_err() {
         let _ = catalog.contents.remove(&staged, None).await;
     }
-    Ok(committed?.filter(|version| version != "null"))
+    let version = committed?;
+    catalog.events.publish(&call.bucket, &call.key, ObjectEvent::CompleteUpload);
+    Ok(version.filter(|version| version != "null"))
 }
 
 /// The contents of the parts one after the other, each opened when its turn comes.
@@ -219,10 +223,11 @@ fn joined_content(
     joined: &CompletedParts,
 ) -> ByteStream {
     let room = layout::part_data(bucket, id);
-    let parts: Vec<Reference> = joined.parts.iter().map(|part| room.join(&part.data)).collect();
-    let opened = stream::iter(parts).then(move |at| {
+    let place = |part: &PartRecord| (room.join(&part.data), part.length);
+    let parts: Vec<(Reference, u64)> = joined.parts.iter().map(place).collect();
+    let opened = stream::iter(parts).then(move |(at, length)| {
         let state = state.clone();
-        async move { open_part(&state.catalog, &at).await }
+        async move { open_part(&state.catalog, &at, length).await }
     });
     Box::pin(opened.flat_map(|opened| match opened {
         Ok(content) => content,
@@ -230,9 +235,14 @@ fn joined_content(
     }))
 }
 
-async fn open_part(catalog: &Catalog, at: &Reference) -> runnel_store::Result<ByteStream> {
+async fn open_part(
+    catalog: &Catalog,
+    at: &Reference,
+    length: u64,
+) -> runnel_store::Result<ByteStream> {
     match catalog.contents.read(at, None).await? {
-        Some(content) => Ok(as_stream(content.body)),
+        Some(content) if contents::length(&content.body) == length => Ok(as_stream(content.body)),
+        Some(_) => Err(Error::new(Kind::Failed, "the content of a part was changed")),
         None => Err(Error::new(Kind::Failed, "the content of a part is gone")),
     }
 }

@@ -10,7 +10,7 @@ use crate::server::payload::checksum::{
     Checksum, ChecksumAlgorithm, ChecksumType, combine, composite_text,
 };
 use crate::server::xml::{self, Element};
-use md5::{Digest, Md5};
+use fast_md5::Md5;
 use std::collections::HashMap;
 
 /// The smallest part but the last, in bytes.
@@ -191,7 +191,7 @@ fn joined_etag<'a>(etags: impl Iterator<Item = &'a str>, count: usize) -> String
             let text = std::str::from_utf8(pair).unwrap_or_default();
             u8::from_str_radix(text, 16).unwrap_or_default()
         };
-        joined.update(digits.map(byte).collect::<Vec<u8>>());
+        joined.update(&digits.map(byte).collect::<Vec<u8>>());
     }
     let digits: String = joined.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{digits}-{count}")

@@ -82,7 +82,8 @@ pub(crate) async fn upload_part_copy(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let wanted = upload.checksum().map(|(algorithm, _)| algorithm);
     let usual = wanted.unwrap_or(ChecksumAlgorithm::Crc64Nvme);
     let stream = as_stream(cut(source.found.content.body, range));
-    let options = BodyOptions { usual_checksum: Some(usual), ..BodyOptions::default() };
+    let usual_checksum = Some(usual);
+    let options = BodyOptions { usual_checksum, is_sent: false, ..BodyOptions::default() };
     let payload =
         body(PayloadPlan::Unsigned, stream, Some(range.length), &HeaderMap::new(), options)?;
     let data = Catalog::new_part_data(number);

@@ -5,13 +5,15 @@ use super::fields::{LEGAL_HOLD, LOCK_MODE, LOCK_UNTIL, NewFields, TAGS};
 use super::put_object::commit_received;
 use crate::server::bucket::acl::check_object_headers;
 use crate::server::bucket::tagging::Tagging;
+use crate::server::bucket::versioning::Versioning;
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::catalog::attributes::{
     CHECKSUM, ETAG, MODIFIED, OWNER, ObjectInfo, PARTS, REDIRECT, SIZE, StoredChecksum, UPLOAD,
-    VERSION,
+    VERSION, milliseconds,
 };
-use crate::server::catalog::layout;
+use crate::server::catalog::object_lookup::Lookup;
 use crate::server::catalog::uploads::new_upload_id;
+use crate::server::catalog::{key_locks, layout};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::operations::receive::{PUT_LIMIT, receive_payload};
 use crate::server::payload::asked::unknown_algorithm;
@@ -22,7 +24,7 @@ use crate::server::reply::{S3Reply, iso_time};
 use crate::server::xml::XmlWriter;
 use futures_util::stream;
 use http::HeaderMap;
-use runnel_store::{Body, ByteStream, Metadata};
+use runnel_store::{Attributes, Body, ByteStream, Condition, Kind, Metadata};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -72,9 +74,18 @@ pub(crate) async fn copy_object(call: Rc<S3Call>) -> S3Result<S3Reply> {
     let fields = new_fields(&call, &info, metadata, tagging)?;
     let source_version = source.version().map(String::from);
     let kept = info.checksum();
+    if is_same
+        && call.versioning() == Versioning::Off
+        && algorithm.is_none_or(|wanted| kept.as_ref().is_some_and(|sum| sum.algorithm == wanted))
+        && describe_again(&call, &info, &fields).await?
+    {
+        let document = result("CopyObjectResult", &info.etag, kept.as_ref());
+        return Ok(S3Reply::xml(document));
+    }
     let usual = algorithm.or(kept.as_ref().map(|checksum| checksum.algorithm));
     let options = BodyOptions {
         usual_checksum: Some(usual.unwrap_or(ChecksumAlgorithm::Crc64Nvme)),
+        is_sent: false,
         ..BodyOptions::default()
     };
     let stream = as_stream(source.found.content.body);
@@ -88,6 +99,37 @@ pub(crate) async fn copy_object(call: Rc<S3Call>) -> S3Result<S3Reply> {
     reply.set_some("x-amz-version-id", version.as_deref());
     reply.set_some("x-amz-copy-source-version-id", source_version.as_deref());
     Ok(reply)
+}
+
+/// Gives the object other attributes in its place, without a copy of its content. Answers whether
+/// that was possible: the object is still as it was found, and its entity tag is known.
+async fn describe_again(call: &S3Call, found: &ObjectInfo, fields: &NewFields) -> S3Result<bool> {
+    let catalog = &call.state.catalog;
+    let _alone = key_locks::lock(&call.bucket, &call.key).await;
+    let Lookup::Object(present) = catalog.lookup(&call.bucket, &call.key, None, false).await?
+    else {
+        return Ok(false);
+    };
+    let is_known = found.attributes.contains_key(ETAG);
+    if !is_known || present.info.attributes != found.attributes {
+        return Ok(false);
+    }
+    let mut attributes = fields.attributes.clone();
+    for name in [ETAG, SIZE, CHECKSUM, PARTS, UPLOAD] {
+        let kept = found.attributes.get(name);
+        attributes.extend(kept.map(|value| (name.to_string(), value.clone())));
+    }
+    attributes.insert(MODIFIED.to_string(), milliseconds(SystemTime::now()).to_string());
+    let new = Attributes {
+        media_type: Some(fields.media_type.clone().into()),
+        metadata: Some(Rc::new(attributes)),
+    };
+    let unchanged = present.info.store_tag.map(Condition::Tag);
+    match catalog.contents.annotate(&present.at, new, unchanged).await {
+        // Another process replaced it.
+        Err(error) if matches!(error.kind, Kind::Precondition | Kind::NotFound) => Ok(false),
+        annotated => Ok(annotated.map(|()| true)?),
+    }
 }
 
 /// The document of a copy that was made now.
@@ -138,7 +180,7 @@ fn new_fields(
     let mut fields = NewFields::described(&call.headers)?;
     if metadata == Directive::Copy {
         let redirect = fields.attributes.remove(REDIRECT);
-        fields.media_type = source.media_type.clone();
+        fields.media_type = source.media_type.clone().into_owned();
         fields.attributes = copied_attributes(source);
         if let Some(redirect) = redirect {
             let name = REDIRECT.to_string();
@@ -167,7 +209,7 @@ fn copied_attributes(source: &ObjectInfo) -> Metadata {
         CHECKSUM, ETAG, MODIFIED, OWNER, PARTS, SIZE, UPLOAD, VERSION, LOCK_MODE, LOCK_UNTIL,
         LEGAL_HOLD, TAGS, REDIRECT,
     ];
-    let mut attributes = source.attributes.clone();
+    let mut attributes = Metadata::clone(&source.attributes);
     attributes.retain(|name, _| !OWN.contains(&name.as_str()));
     attributes
 }

@@ -2,6 +2,7 @@
 
 use super::conditions::{DeleteConditions, read_date, unquoted};
 use super::fields::protection_of;
+use crate::server::bucket::object_event::ObjectEvent;
 use crate::server::call::{S3Call, check_version};
 use crate::server::catalog::object_commit::Removal;
 use crate::server::catalog::object_lookup::Found;
@@ -10,6 +11,7 @@ use crate::server::permit;
 use crate::server::reply::S3Reply;
 use crate::server::xml::{self, Element, XmlWriter};
 use http::StatusCode;
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -38,8 +40,19 @@ async fn remove(
     let catalog = &call.state.catalog;
     let (bucket, versioning) = (call.bucket.as_str(), call.versioning());
     let Some(version) = version else {
-        let check = |present: Option<&Found>| conditions.check(present);
-        return catalog.remove_current(bucket, key, versioning, call.owner(), &check).await;
+        let was_there = Cell::new(false);
+        let check = |present: Option<&Found>| {
+            was_there.set(present.is_some());
+            conditions.check(present)
+        };
+        let owner = call.owner();
+        let removal = catalog.remove_current(bucket, key, versioning, owner, &check).await?;
+        match removal.is_marker {
+            true => catalog.events.publish(bucket, key, ObjectEvent::DeleteMarker),
+            false if was_there.get() => catalog.events.publish(bucket, key, ObjectEvent::Delete),
+            false => {}
+        }
+        return Ok(removal);
     };
     let bypass = permit::bypasses_governance(call, key);
     let check = |present: Option<&Found>| {
@@ -48,6 +61,9 @@ async fn remove(
         protection.map_or(Ok(()), |protection| protection.check_removal(bypass, SystemTime::now()))
     };
     let removed = catalog.remove_version(bucket, key, version, &check).await?;
+    if removed.is_some() {
+        catalog.events.publish(bucket, key, ObjectEvent::DeleteVersion);
+    }
     // A version that is gone is no fault.
     Ok(removed.unwrap_or_else(|| Removal { version: Some(version.to_string()), is_marker: false }))
 }
@@ -74,12 +90,15 @@ pub(crate) async fn delete_objects(call: Rc<S3Call>) -> S3Result<S3Reply> {
                 Ok(removal) => xml.element("Deleted", |xml| {
                     write_removal(xml, key, *version, removal);
                 }),
-                Err(fault) => xml.element("Error", |xml| {
-                    xml.text("Key", key);
-                    xml.optional("VersionId", *version);
-                    xml.text("Code", fault.code.name());
-                    xml.text("Message", &fault.message);
-                }),
+                Err(fault) => {
+                    fault.log(&call.method, &format!("/{}/{key}", call.bucket), &call.request_id);
+                    xml.element("Error", |xml| {
+                        xml.text("Key", key);
+                        xml.optional("VersionId", *version);
+                        xml.text("Code", fault.code.name());
+                        xml.text("Message", &fault.message);
+                    });
+                }
             }
         }
     })))

@@ -1,13 +1,16 @@
 //! GetObject and HeadObject: an object, a range of it or one of its parts.
 
 use super::conditions::ReadConditions;
-use super::fields::{set_checksum, set_object_fields};
+use super::fields::{TAGS, set_checksum, set_object_fields};
 use super::ranges::{ByteRange, cut};
+use crate::server::bucket::lifecycle::version::{LifecycleVersion, VersionState};
+use crate::server::bucket::tagging::Tagging;
 use crate::server::call::{S3Call, invalid_argument};
 use crate::server::catalog::attributes::ObjectInfo;
 use crate::server::catalog::object_lookup::{DeleteMarker, Found, Lookup};
 use crate::server::fault::{FaultCode, S3Fault, S3Result};
 use crate::server::reply::{ReplyBody, S3Reply, http_time};
+use crate::server::xml::url_encode;
 use http::StatusCode;
 use std::rc::Rc;
 
@@ -65,6 +68,9 @@ pub(crate) async fn get_object(call: Rc<S3Call>) -> S3Result<S3Reply> {
     };
     let mut reply = S3Reply::empty(StatusCode::OK);
     set_object_fields(&mut reply, info, call.has_versions());
+    if version.is_none() {
+        set_expiration(&mut reply, &call, info)?;
+    }
     for (name, value) in overrides {
         reply.set(name, value);
     }
@@ -82,6 +88,21 @@ pub(crate) async fn get_object(call: Rc<S3Call>) -> S3Result<S3Reply> {
     }
     reply.body = ReplyBody::Content(cut(found.content.body, range));
     Ok(reply)
+}
+
+/// Says when the rules of the bucket let the current object expire.
+fn set_expiration(reply: &mut S3Reply, call: &S3Call, info: &ObjectInfo) -> S3Result<()> {
+    let Some(rules) = &call.record()?.lifecycle else { return Ok(()) };
+    let tags = info.attributes.get(TAGS).map(String::as_str).unwrap_or_default();
+    let tags = Tagging::from_header(tags).unwrap_or_default();
+    let (key, size, modified) = (call.key.as_str(), info.length, info.modified);
+    let state = VersionState::Current;
+    let current = LifecycleVersion { key, size, tags: &tags, modified, state };
+    if let Some((time, rule)) = rules.expiry_of(&current) {
+        let (date, rule) = (http_time(time), url_encode(rule));
+        reply.set("x-amz-expiration", &format!("expiry-date=\"{date}\", rule-id=\"{rule}\""));
+    }
+    Ok(())
 }
 
 /// The object that a request asks for, or the answer where there is none.

@@ -3,6 +3,7 @@
 use super::conditions::WriteConditions;
 use super::fields::NewFields;
 use crate::server::bucket::acl::check_object_headers;
+use crate::server::bucket::object_event::ObjectEvent;
 use crate::server::call::S3Call;
 use crate::server::catalog::layout;
 use crate::server::catalog::object_commit::{CommitCheck, Draft, DraftContent};
@@ -60,5 +61,8 @@ pub(crate) async fn commit_received(
         // What remains is removed later.
         let _ = catalog.contents.remove(&staged, None).await;
     }
-    Ok(committed?.filter(|version| version != "null"))
+    let version = committed?;
+    let event = ObjectEvent::of_write(call.operation);
+    catalog.events.publish(&call.bucket, &call.key, event);
+    Ok(version.filter(|version| version != "null"))
 }

@@ -24,7 +24,7 @@ impl StoredFields {
     pub(crate) async fn lock(call: &S3Call) -> S3Result<Result<StoredFields, S3Reply>> {
         let alone = key_locks::lock(&call.bucket, &call.key).await;
         Ok(find_for(call).await?.map(|found| StoredFields {
-            attributes: found.info.attributes.clone(),
+            attributes: Metadata::clone(&found.info.attributes),
             found,
             _alone: alone,
         }))
@@ -34,7 +34,7 @@ impl StoredFields {
     pub(crate) async fn store(self, call: &S3Call, status: StatusCode) -> S3Result<S3Reply> {
         let version = self.found.info.version().to_string();
         let attributes = Attributes {
-            media_type: Some(self.found.info.media_type.clone().into()),
+            media_type: Some(self.found.info.media_type.clone()),
             metadata: Some(Rc::new(self.attributes)),
         };
         let at = self.found.at;

@@ -1,0 +1,243 @@
+-- Accounts: the users of a table log in with a password, and a cookie says who asks.
+--
+-- What belongs to a user beside the row is kept in a store of its own, so that no answer made of rows
+-- contains it. Secrets of clients are kept as digests. The entries of the store:
+--   password/KEY             the hash of the password of the user with that key
+--   session/KEY/DIGEST       when somebody logged in (sessions.lua)
+--   link/PURPOSE/DIGEST      a token of a mail (links.lua)
+--   key/DIGEST               an API key (api_keys.lua)
+local K = ...
+local type, rawget, lower = type, rawget, string.lower
+local native, throw = K.native, K.throw
+
+local Accounts = K.newClass("Accounts", K.classes.Object)
+Accounts._plainName = true -- a program may have a class of this name
+
+for _, option in ipairs {
+  "users", "store", "name", "cookie", "idleTimeout", "lifetime", "minPasswordLength", "loginPage", "secure",
+} do K.ivar(Accounts, option) end
+
+-- For the other files of this room.
+local own = {}
+K.accountsOwn = own
+
+local MOST_NAME = 320 -- bytes of what somebody logs in with; an e-mail address has at most 254
+
+-- Options -----------------------------------------------------------------------------------------------
+
+local take = K.optionKinds
+local DEFAULTS = {
+  i_cookie = "session", i_idleTimeout = K.duration(7 * 86400), i_lifetime = K.duration(30 * 86400),
+  i_minPasswordLength = 8, i_secure = true,
+}
+for key, value in pairs(DEFAULTS) do rawset(Accounts._methods, key, value) end
+
+local function checked(option, kind)
+  K.method(Accounts, K.mangle(K.setterName(option)), function(self, value)
+    kind(value, option, self)
+    self[K.ivarKey(option)] = value
+  end)
+end
+
+checked("users", function(value, _, self)
+  if type(value) ~= "table" or K.isClass(value) or not value._isTable then
+    throw("typeError", "`users` of " .. K.nameOf(self) .. " must be a table, not " .. K.nameOf(value),
+      { i_hint = "write `users: (database table: User)`" })
+  end
+  own.usual = self
+end)
+checked("name", take.text)
+checked("loginPage", function(value, option, self)
+  take.text(value, option, self)
+  own.hasPage = true
+end)
+checked("idleTimeout", take.seconds)
+checked("lifetime", take.seconds)
+checked("minPasswordLength", take.count)
+checked("secure", take.flag)
+checked("cookie", function(value, option, self)
+  if not string.find(take.text(value, option, self), "^[%w_-]+$") then
+    throw("invalid", "`cookie` of " .. K.nameOf(self) .. " consists of letters, digits, `-` and `_`")
+  end
+end)
+K.method(Accounts, K.mangle("setStore:"), function(self, value) self.i_store = K.asStore(value) end)
+
+local function usersOf(self)
+  if self.i_users == nil then
+    throw("nilValue", "these Accounts have no `users`", { i_hint = "write `#Accounts{ users: (database table: User) }`" })
+  end
+  return self.i_users
+end
+
+-- Where the entries are: in the database of the users unless the program says otherwise.
+local function storeOf(self)
+  if self.i_store == nil then self.i_store = K.storeBesideTable(usersOf(self), "accounts") end
+  return self.i_store
+end
+
+
+function own.read(self, path)
+  local value = K.storeGet(storeOf(self), path)
+  if value == nil then return nil end
+  return type(value) == "string" and value or K.bytesOf(value, "an entry of accounts")
+end
+
+function own.write(self, path, text) K.storePutAt(storeOf(self), path, text) end
+
+-- Whether there was such an entry: of several who remove the same one, one gets true.
+function own.remove(self, path) return K.storeDelete(storeOf(self), path) == true end
+
+function own.names(self, path)
+  local names, list = K.storeList(storeOf(self), path), {}
+  for i = 1, names and #names or 0 do list[i] = K.str(names[i]) end
+  return list
+end
+
+-- A text, mutable or not; nil for anything else.
+function own.text(value)
+  if type(value) == "table" and value._isText then return value:_string() end
+  return type(value) == "string" and value or nil
+end
+
+function own.digest(secret) return K.classes.String._methods.hex(native.digest("sha256", secret)) end
+
+-- Users ---------------------------------------------------------------------------------------------------
+
+-- The field that somebody logs in with.
+local function nameField(self)
+  if self.i_name ~= nil then return K.str(self.i_name) end
+  local class = usersOf(self).i_class
+  for _, name in ipairs { "email", "username", "name" } do
+    if class and K.hasVariable(class, name) then return name end
+  end
+  throw("invalid", "the users have neither `email` nor `username` nor `name`",
+    { i_hint = "say what they log in with: `#Accounts{ users: …, name: 'login' }`" })
+end
+
+-- An e-mail address is the same in capitals.
+local function plainName(self, field, name)
+  name = own.text(name)
+  if name == nil or name == "" or #name > MOST_NAME then return nil end
+  local class = usersOf(self).i_class
+  local marks = class and class._marks and class._marks[field]
+  if field == "email" or marks and marks.type.kind == "email" then return lower(name) end
+  return name
+end
+
+-- The user with that name, or nil.
+local function userNamed(self, name)
+  local users, field = usersOf(self), nameField(self)
+  name = plainName(self, field, name)
+  if name == nil then return nil end
+  return K.rowsOf(users._native, "", nil, users.i_class, { filter = { "=", field, name } }):first()
+end
+
+-- The key of a user in paths: `7`.
+function own.key(self, user)
+  local key = user
+  if type(user) == "table" then
+    if user._isDictionary then key = user:at_("id") else key = rawget(user, "i_id") end
+  end
+  if key == nil or key == K.NULL then
+    throw("invalid", K.nameOf(user) .. " is no user with a key", { i_hint = "register the user first" })
+  end
+  return K.encodeSegment(K.str(key))
+end
+
+function own.user(self, key) return usersOf(self):at_(K.decodeSegment(key)) end
+
+-- Passwords -----------------------------------------------------------------------------------------------
+
+local function refuse(message) throw("unauthorized", message, { _side = "request" }) end
+
+-- Refuses a new password that is too short.
+function own.admitPassword(self, password)
+  local text, least = own.text(password), self.i_minPasswordLength
+  if text == nil or K.characters(text) < least then
+    K.refuseProblems { { "/password", "the password has at least " .. least .. " characters" } }
+  end
+  return text
+end
+
+local function hashOf(self, password) return native.passwordHash(own.admitPassword(self, password)) end
+
+-- What a client sent, or a program says, as a dictionary without the password; and the password.
+local function parted(given)
+  if type(given) ~= "table" or K.isClass(given) then
+    throw("typeError", "register: takes an object with the fields of a user and `password`, not " .. K.nameOf(given))
+  end
+  local record = K.fieldsRecord(given)
+  local password = record:at_("password")
+  record:removeKey_("password")
+  return record, password
+end
+
+local NOTHING = K.dictionary({}, {}, 0)
+
+-- Everything that belongs to a key. A database may give the key of a deleted row to another one: a new user
+-- begins with nothing.
+local function forget(self, key)
+  own.finishAll(self, key)
+  own.removeKeys(self, key)
+  own.remove(self, "password/" .. key)
+  own.remove(self, "verified/" .. key)
+end
+
+local function add(self, record)
+  local field = nameField(self)
+  local name = plainName(self, field, record:at_(field))
+  if name then record:at_put_(field, name) end
+  local user = usersOf(self):insert_with_(record, NOTHING)
+  local key = own.key(self, user)
+  forget(self, key)
+  return user, key
+end
+
+local function register(self, given)
+  local record, password = parted(given)
+  local hash = hashOf(self, password)
+  local user, key = add(self, record)
+  own.write(self, "password/" .. key, hash)
+  return user
+end
+
+-- An unknown user takes as long as a wrong password: the same reads, and a hash.
+local function authenticate(self, name, password)
+  local user = userNamed(self, name)
+  local hash = own.read(self, "password/" .. (user and own.key(self, user) or "0"))
+  local matches = native.matchesPasswordHash(own.text(password) or "", user and hash or nil)
+  if not matches then refuse("the " .. nameField(self) .. " or the password is wrong") end
+  return user
+end
+
+local function setPassword(self, password, user)
+  local key, hash = own.key(self, user), hashOf(self, password)
+  own.write(self, "password/" .. key, hash)
+  own.endSessions(self, key)
+  return self
+end
+
+K.methods(Accounts, {
+  ["register:"] = register,
+  -- A user without a password, whom another server knows.
+  ["add:"] = function(self, given) return (add(self, (parted(given)))) end,
+  ["userNamed:"] = userNamed,
+  ["nameField"] = nameField,
+  ["authenticate:password:"] = authenticate,
+  ["hasPassword:"] = function(self, user) return own.read(self, "password/" .. own.key(self, user)) ~= nil end,
+  -- The row, and everything that belongs to it.
+  ["remove:"] = function(self, user)
+    local key = own.key(self, user)
+    forget(self, key)
+    return usersOf(self):removeAt_(K.decodeSegment(key))
+  end,
+  ["setPassword:of:"] = setPassword,
+  ["changePassword:from:to:"] = function(self, user, old, new)
+    local hash = own.read(self, "password/" .. own.key(self, user))
+    if type(old) ~= "string" or not native.matchesPasswordHash(old, hash) then
+      K.refuseProblems { { "/password", "the password is wrong" } }
+    end
+    return setPassword(self, new, user)
+  end,
+  ["description"] = function() return "accounts" end,
+})

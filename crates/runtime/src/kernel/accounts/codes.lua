@@ -1,0 +1,80 @@
+-- One-time codes of authenticator apps (TOTP, RFC 6238).
+local K = ...
+local type, floor, format, find = type, math.floor, string.format, string.find
+local throw, native, take = K.throw, K.native, K.optionKinds
+
+-- Digits and seconds of a code.
+local DIGITS = 6
+local PERIOD = 30
+-- Bytes of a secret (RFC 4226 section 4).
+local SECRET = 20
+-- Periods by which clocks may differ.
+local WINDOW = 1
+local HASHES = { SHA1 = true, SHA256 = true, SHA512 = true }
+
+local TOTP = K.optionClass("TOTP", {
+  issuer = take.text,
+  digits = function(value, name, self)
+    local digits = take.count(value, name, self)
+    if digits < 6 or digits > 8 then throw("invalid", "`digits` of a TOTP must be from 6 to 8") end
+    return digits
+  end,
+  period = function(value, name, self)
+    local seconds = take.seconds(value, name, self)
+    if seconds < 15 or seconds > 300 or seconds ~= floor(seconds) then
+      throw("invalid", "`period` of a TOTP must be from 15 seconds to 5 minutes")
+    end
+    return seconds
+  end,
+  hash = function(value, name, self)
+    local hash = take.text(value, name, self)
+    if not HASHES[hash] then throw("invalid", "`hash` of a TOTP must be SHA1, SHA256 or SHA512") end
+    return hash
+  end,
+}, function() end)
+
+local function settings(self)
+  local given = self:connectComponents()._given
+  return given.hash or "SHA1", given.digits or DIGITS, given.period or PERIOD
+end
+
+local function codeAt(self, secret, seconds)
+  local hash, digits, period = settings(self)
+  return native.codeAt(K.expectText(secret, "codeFor:"), hash, digits, floor(seconds / period))
+end
+
+-- The number of the period that a code belongs to, or nil. A code of an earlier period than the last one that was
+-- used is refused: a code is good for one login.
+local function verify(self, code, secret, after)
+  local hash, digits, period = settings(self)
+  local text = K.secretBytes(code)
+  if not text or #text ~= digits or find(text, "%D") then return nil end
+  local now = floor(native.now() / period)
+  local first = now - WINDOW
+  if type(after) == "number" and after >= first then first = after + 1 end
+  if first > now + WINDOW then return nil end
+  return native.findCode(K.expectText(secret, "verify:secret:"), hash, digits, text, first, now + WINDOW)
+end
+
+local function encoded(text) return K.str(text):urlEncoded() end
+
+K.methods(TOTP, {
+  ["secret"] = function() return native.base32(native.secureRandom(SECRET)) end,
+  ["codeFor:"] = function(self, secret) return codeAt(self, secret, native.now()) end,
+  ["codeFor:at:"] = function(self, secret, date)
+    if type(date) ~= "table" or not date._isDate then
+      throw("typeError", "codeFor:at: expects a Date, got " .. K.nameOf(date))
+    end
+    return codeAt(self, secret, date._time)
+  end,
+  ["verify:secret:"] = function(self, code, secret) return verify(self, code, secret) end,
+  ["verify:secret:after:"] = verify,
+  -- What an app reads from a QR code.
+  ["addressFor:secret:"] = function(self, account, secret)
+    local hash, digits, period = settings(self)
+    local issuer = self._given.issuer
+    local label = issuer and encoded(issuer) .. ":" .. encoded(account) or encoded(account)
+    return format("otpauth://totp/%s?secret=%s%s&algorithm=%s&digits=%d&period=%d", label,
+      K.expectText(secret, "addressFor:secret:"), issuer and "&issuer=" .. encoded(issuer) or "", hash, digits, period)
+  end,
+})

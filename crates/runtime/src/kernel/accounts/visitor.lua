@@ -1,0 +1,91 @@
+-- Who asks: the user of the session or of the API key of a request.
+local K = ...
+local native, sub = K.native, string.sub
+local Accounts, own = K.classes.Accounts, K.accountsOwn
+
+-- Forms -------------------------------------------------------------------------------------------------
+
+-- A form that changes something for somebody who is logged in contains a token made of the session: a page of
+-- another site does not know it. The server refuses writes of other origins besides
+-- (crates/http/src/server/request/origin.rs).
+local FIELD, HEADER = K.formTokenField, "x-csrf-token"
+
+local function tokenOf(cookie) return sub(own.digest("form " .. cookie), 1, 32) end
+
+local SAFE = { GET = true, HEAD = true, OPTIONS = true, TRACE = true }
+-- A page of another site cannot send a header of ours: a browser asks the server first (Fetch, section 4.8).
+local function admitForm(cookie)
+  if SAFE[native.exchange("method", "") or "GET"] or not K.hasForm() or native.exchange("header", "runnel-view") then return end
+  local given = native.exchange("header", HEADER) or native.exchange("query", FIELD)
+  if given == nil then given = native.exchange("form", FIELD) end
+  if type(given) ~= "string" or not native.isSecret(given, tokenOf(cookie)) then
+    K.throw("denied", "this form is not of this session; load the page again", { _side = "request" })
+  end
+end
+
+local function formToken(accounts)
+  local key, _, cookie = own.current(accounts)
+  return key and tokenOf(cookie) or nil
+end
+
+-- The token of forms for the session of the request; nil without a session.
+function K.formToken()
+  local accounts = own.asking[coroutine.running() or 1] or own.usual
+  return accounts and formToken(accounts) or nil
+end
+
+-- Forms of live pages have it, too.
+function K.live.tokenField()
+  local token = K.formToken()
+  return token and '<input type="hidden" name="' .. FIELD .. '" value="' .. token .. '">' or ""
+end
+
+-- The user ------------------------------------------------------------------------------------------------
+
+-- The accounts that a fiber asked last: its forms and its guards belong to them.
+own.asking = setmetatable({}, { __mode = "k" })
+
+-- The user and the scopes; nil scopes are all.
+local function visitor(self)
+  own.asking[coroutine.running() or 1] = self
+  local key, _, cookie = own.current(self)
+  if key then
+    local user = own.user(self, key)
+    if user ~= nil then admitForm(cookie) end
+    return user
+  end
+  local holder, scopes = own.apiKey(self)
+  if holder == nil then return nil end
+  return own.user(self, holder), scopes
+end
+
+-- Pages of users are nobody else's.
+local function private(user)
+  if user ~= nil and native.exchange("method", "") == "GET" then native.respond("cache-control", "private, no-cache") end
+  return user
+end
+
+-- Whether there are accounts with such a page.
+function K.hasPageToLogIn() return own.hasPage == true end
+
+-- Where a browser that has to log in is sent, for the guard that refused it.
+function K.pageToLogIn()
+  local accounts = own.asking[coroutine.running() or 1]
+  return accounts and accounts.i_loginPage or nil
+end
+
+K.methods(Accounts, {
+  -- For forms that a program writes itself.
+  ["formToken"] = formToken,
+  -- A key with scopes is refused here: who wants to admit it names the scope.
+  ["user"] = function(self)
+    local user, scopes = visitor(self)
+    if scopes then return nil end
+    return private(user)
+  end,
+  ["userFor:"] = function(self, scope)
+    local user, scopes = visitor(self)
+    if scopes and not scopes:includes_(scope) then return false end
+    return private(user)
+  end,
+})

@@ -1,0 +1,355 @@
+//! Access control in front of a store: credentials, or a block of the program.
+
+use super::credentials::{
+    KnownCredentials, OfferedCredentials, SHORTEST_TOKEN, check_hash, check_user, is_realm,
+    is_token,
+};
+use super::gate::{gate_of, next_gate};
+use crate::combine::definition::Combinator;
+use crate::combine::layer::{Below, Layer, relocate_below};
+use crate::{
+    Answer, Body, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference, Result,
+    Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Wanted,
+};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Stores that are searched for a guard below another one.
+const SEARCHED: usize = 1000;
+
+/// Who may pass a [`Guard`]. Without `Debug`: it holds secrets.
+#[derive(Clone)]
+pub struct GuardOptions {
+    /// The name of a single user.
+    pub user: Option<String>,
+    /// The hash of the password of the single user.
+    pub password_hash: Option<String>,
+    /// Users by name, with the hashes of their passwords.
+    pub users: Vec<(String, String)>,
+    /// Bearer tokens.
+    pub bearer: Vec<String>,
+    /// What browsers show when they ask for a password.
+    pub realm: String,
+    /// How long a right password is not verified again.
+    pub remember: Duration,
+}
+
+impl Default for GuardOptions {
+    /// Nobody.
+    fn default() -> Self {
+        GuardOptions {
+            user: None,
+            password_hash: None,
+            users: Vec::new(),
+            bearer: Vec::new(),
+            realm: "this site".to_string(),
+            remember: Duration::from_secs(300),
+        }
+    }
+}
+
+const SETTINGS: SettingTable<GuardOptions> = SettingTable(&[
+    Setting::custom(
+        "user",
+        "the name of a user, for Basic authentication",
+        SettingKind::Text,
+        |options: &mut GuardOptions, value| {
+            let name = value.as_str().ok_or("a text")?;
+            check_user(name)?;
+            options.user = Some(name.to_string());
+            Ok(())
+        },
+    ),
+    Setting::custom(
+        "passwordHash",
+        "the hash of the user's password",
+        SettingKind::Text,
+        |options: &mut GuardOptions, value| {
+            options.password_hash = Some(hash_in(value)?);
+            Ok(())
+        },
+    )
+    .secret(),
+    Setting::custom(
+        "users",
+        "names of users and the hashes of their passwords",
+        SettingKind::Record,
+        |options: &mut GuardOptions, value| {
+            let fields = value.as_record().ok_or("a dictionary of names and password hashes")?;
+            options.users.clear();
+            for (name, hash) in fields {
+                check_user(name)?;
+                options.users.push((name.clone(), hash_in(hash)?));
+            }
+            Ok(())
+        },
+    )
+    .secret(),
+    Setting::custom(
+        "bearer",
+        "a token, or an array of tokens",
+        SettingKind::Texts,
+        |options: &mut GuardOptions, value| {
+            options.bearer.assign(value, None)?;
+            match options.bearer.iter().all(|token| is_token(token)) {
+                true => Ok(()),
+                false => Err(format!(
+                    "tokens of at least {SHORTEST_TOKEN} letters and digits, such as `SecureRandom \
+                     token` gives"
+                )
+                .into()),
+            }
+        },
+    )
+    .secret(),
+    Setting::apart("block", "answers the user: nil is 401, false is 403", SettingKind::Store),
+    Setting::custom(
+        "realm",
+        "what browsers show when they ask for a password",
+        SettingKind::Text,
+        |options: &mut GuardOptions, value| {
+            let realm = value.as_str().filter(|realm| is_realm(realm));
+            options.realm = realm.ok_or("a text of ASCII without quotes")?.to_string();
+            Ok(())
+        },
+    ),
+    Setting::new(
+        "remember",
+        "how long a right password is not verified again",
+        |options: &mut GuardOptions| &mut options.remember,
+    )
+    .range(0.0, 3600.0),
+]);
+
+/// The hash of a password in an option. No message shows it.
+fn hash_in(value: &Value) -> std::result::Result<String, Wanted> {
+    let hash = value.as_str().ok_or("the text that `passwordHash` answers")?;
+    match check_hash(hash) {
+        Ok(()) => Ok(hash.to_string()),
+        Err(_) => Err("the text that `passwordHash` answers".into()),
+    }
+}
+
+pub(super) const COMBINATOR: Combinator = Combinator {
+    class: "Guard",
+    aliases: &[],
+    help: "lets in whoever has credentials, or whom a block knows",
+    settings: &SETTINGS,
+    make: |parts| {
+        let options = parts.read("a Guard", &SETTINGS)?;
+        Ok(Guard::new(parts.source()?, options, parts.named("block"))?.into())
+    },
+};
+
+/// Lets requests through that have credentials, or whose user a block knows; 401 and 403 for others.
+/// Any one of them is enough; two guards in a row both have to let a request in.
+///
+/// It fails closed: an error of the block is no permission, and without a request there are no
+/// credentials, so that a verb of the program itself is refused unless the block lets it in.
+#[derive(Clone)]
+pub struct Guard {
+    source: Rc<dyn Store>,
+    checks: Rc<AccessChecks>,
+}
+
+struct AccessChecks {
+    known: Rc<KnownCredentials>,
+    /// Answers the user of a request.
+    block: Option<Rc<dyn Store>>,
+    gate: u64,
+}
+
+impl Guard {
+    /// A guard in front of `source`.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`]: nobody could pass, or a user has no password hash.
+    pub fn new(
+        source: Rc<dyn Store>,
+        options: GuardOptions,
+        block: Option<Rc<dyn Store>>,
+    ) -> Result<Self> {
+        let GuardOptions { user, password_hash, mut users, bearer, realm, remember } = options;
+        let invalid = |message: &str| Error::new(Kind::Invalid, message);
+        match (user, password_hash) {
+            (Some(user), Some(hash)) => users.push((user, hash)),
+            (None, None) => {}
+            (Some(_), None) => return Err(invalid("a Guard with `user` needs `passwordHash`")),
+            (None, Some(_)) => return Err(invalid("a Guard with `passwordHash` needs `user`")),
+        }
+        let known = Rc::new(KnownCredentials::new(users, bearer, realm, remember)?);
+        if known.are_none() && block.is_none() {
+            let message = "nobody can pass a Guard without `user`, `users`, `bearer` or `block`";
+            return Err(invalid(message));
+        }
+        Ok(Guard { source, checks: Rc::new(AccessChecks { known, block, gate: next_gate() }) })
+    }
+}
+
+impl AccessChecks {
+    /// Lets a request in, or says why not.
+    fn admit(self: &Rc<Self>, reference: &Reference, context: &Context) -> Answer<()> {
+        let Some(exchange) = &context.exchange else { return self.ask(reference, context, false) };
+        let gate = gate_of(self.gate, reference.path());
+        if exchange.has_passed(gate) {
+            return Answer::ok(());
+        }
+        match self.check(reference, context, &**exchange) {
+            Answer::Ready(checked) => {
+                if checked.is_ok() {
+                    exchange.pass(gate);
+                }
+                checked.into()
+            }
+            later => {
+                let exchange = exchange.clone();
+                Answer::later(async move {
+                    later.await?;
+                    exchange.pass(gate);
+                    Ok(())
+                })
+            }
+        }
+    }
+
+    /// Compares the credentials, and asks the block where they are not enough.
+    fn check(
+        self: &Rc<Self>,
+        reference: &Reference,
+        context: &Context,
+        exchange: &dyn Exchange,
+    ) -> Answer<()> {
+        if self.known.are_none() {
+            return self.ask(reference, context, false);
+        }
+        let offered = OfferedCredentials::read(exchange.header("authorization").as_deref());
+        let offers = !matches!(offered, OfferedCredentials::Nothing);
+        match self.known.know(offered) {
+            Answer::Ready(Ok(true)) => Answer::ok(()),
+            Answer::Ready(Ok(false)) => self.ask(reference, context, offers),
+            Answer::Ready(Err(error)) => error.into(),
+            later => {
+                let (checks, on, context) = (self.clone(), reference.clone(), context.clone());
+                Answer::later(async move {
+                    match later.await? {
+                        true => Ok(()),
+                        false => checks.ask(&on, &context, offers).await,
+                    }
+                })
+            }
+        }
+    }
+
+    /// Asks the block.
+    fn ask(self: &Rc<Self>, reference: &Reference, context: &Context, offers: bool) -> Answer<()> {
+        let Some(block) = &self.block else { return self.unauthorized(offers).into() };
+        let asked = Context { known: None, only_if: None, ..context.clone() };
+        let found = block.get(reference, &asked);
+        let checks = self.clone();
+        found.and_then(move |found| match found.map(|found| verdict_of(&found)) {
+            None | Some(BlockVerdict::Unknown) => checks.unauthorized(offers).into(),
+            Some(BlockVerdict::Refused) => Error::new(Kind::Denied, "you may not do this").into(),
+            Some(BlockVerdict::Admitted) => Answer::ok(()),
+        })
+    }
+
+    /// 401, with the schemes that would be right (RFC 9110 section 11.6.1).
+    fn unauthorized(&self, offers: bool) -> Error {
+        let message = if offers { "these credentials are not known" } else { "log in first" };
+        let headers = self.known.challenges(offers);
+        let response = ErrorResponse { status: None, headers };
+        Error { response: Some(Box::new(response)), ..Error::new(Kind::Unauthorized, message) }
+    }
+}
+
+/// What a block says of a request.
+enum BlockVerdict {
+    Unknown,
+    Refused,
+    Admitted,
+}
+
+/// Only `true` lets in: the kernel answers that for a user (`kernel/stores/combinators.lua`).
+fn verdict_of(content: &Content) -> BlockVerdict {
+    match content.body {
+        Body::Value(Value::Bool(true)) => BlockVerdict::Admitted,
+        Body::Value(Value::Nil) => BlockVerdict::Unknown,
+        _ => BlockVerdict::Refused,
+    }
+}
+
+/// Refuses a cache above a guard: it would answer everybody what it has seen somebody get.
+///
+/// # Errors
+/// [`Kind::Denied`].
+pub(crate) fn refuse_guarded(source: &Rc<dyn Store>, cache: &str) -> Result<()> {
+    match is_guarded(source) {
+        false => Ok(()),
+        true => {
+            let message = format!(
+                "{cache} above a Guard would answer everybody; put the Guard in front of it"
+            );
+            Err(Error::new(Kind::Denied, message))
+        }
+    }
+}
+
+/// Whether a guard is a store or lies below it.
+fn is_guarded(store: &Rc<dyn Store>) -> bool {
+    let mut pending = vec![store.clone()];
+    for _ in 0..SEARCHED {
+        let Some(store) = pending.pop() else { return false };
+        if store.describe() == NAME {
+            return true;
+        }
+        pending.extend(store.sources().into_iter().map(|(_, source)| source));
+    }
+    // Too many to be sure.
+    true
+}
+
+/// The description of a guard.
+const NAME: &str = "guard";
+
+impl Layer for Guard {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Guard { source: inner, checks: self.checks.clone() }))
+    }
+
+    fn name(&self) -> String {
+        NAME.to_string()
+    }
+
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        match self.checks.admit(reference, context) {
+            Answer::Ready(Ok(())) => act(&*self.source, reference, context),
+            Answer::Ready(Err(error)) => error.on(verb, reference).into(),
+            Answer::Later(admitted) => {
+                let (source, on, context) =
+                    (self.source.clone(), reference.clone(), context.clone());
+                Answer::later(async move {
+                    admitted.await.map_err(|error| error.on(verb, &on))?;
+                    act(&*source, &on, &context).await
+                })
+            }
+        }
+    }
+
+    /// Both references have to be allowed.
+    fn layer_relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
+        let (guard, on, to_admit) = (self.clone(), from.clone(), to.clone());
+        let (to, context) = (to.clone(), context.clone());
+        let admitted = self.checks.admit(&to_admit, &context).on(Verb::Put, &to_admit);
+        admitted.and_then(move |()| relocate_below(&guard, &on, &to, &context))
+    }
+}
