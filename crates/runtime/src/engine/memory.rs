@@ -19,6 +19,10 @@ use std::ptr;
 const RESERVE: usize = 4;
 /// After an error the program may use this part of the limit more before the next.
 const HANDLING: usize = 16;
+/// Allocations up to this many bytes may take a part of the limit more, as large as that for
+/// handling: the collector calls finalizers in the midst of the engine's code, and one whose stack
+/// cannot grow is lost, with what its value holds.
+const SMALL: usize = 64 << 10;
 /// Bytes beyond the limit after which the allocating fiber is stopped again.
 const ALARM_STEP: usize = 4 << 20;
 /// The alignment of every allocation, as the engine expects.
@@ -118,7 +122,7 @@ unsafe extern "C" fn allocate(
         }
         let old = if block.is_null() { 0 } else { old };
         let used = heap.used.wrapping_sub(old).wrapping_add(new);
-        if used > heap.alarm && new > old && !heap.admits(used) {
+        if used > heap.alarm && new > old && !heap.admits(used, new) {
             return ptr::null_mut();
         }
         let Ok(layout) = Layout::from_size_align(new, ALIGN) else { return ptr::null_mut() };
@@ -140,8 +144,12 @@ unsafe extern "C" fn allocate(
 impl Heap {
     /// An allocation beyond the alarm.
     #[cold]
-    fn admits(&mut self, used: usize) -> bool {
-        if self.refuses && used > self.most {
+    fn admits(&mut self, used: usize, new: usize) -> bool {
+        let most = match new {
+            0..=SMALL => self.most.saturating_add(self.limit / HANDLING),
+            _ => self.most,
+        };
+        if self.refuses && used > most {
             return false;
         }
         self.alarm = used.saturating_add(ALARM_STEP);

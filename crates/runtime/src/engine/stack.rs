@@ -44,6 +44,10 @@ pub(crate) enum Type {
 
 /// Steps of the engine in one of ours: each looks at 2 KB.
 const COLLECT_STEPS: u32 = 16;
+/// No cycle takes more steps of ours than this and one for each so many bytes in use: a quarter of
+/// what they look at, for one that began in the midst of another.
+const MOST_STEPS: usize = 64;
+const LEAST_PER_STEP: usize = 8 << 10;
 
 const NATIVE: *const c_void = &raw const MARK as *const c_void;
 const ANSWER: *const c_void = (&raw const MARK as *const c_void).wrapping_byte_add(1);
@@ -53,6 +57,8 @@ thread_local! {
     /// Where the metatable of native values of this thread's isolate lies, for telling them apart.
     static NATIVE_METATABLE: Cell<*const c_void> = const { Cell::new(std::ptr::null()) };
     static CYCLE: Cell<Cycle> = const { Cell::new(Cycle::Ended) };
+    /// Steps since the cycle began.
+    static STEPS: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Whether the collection that [`Stack::collect_step`] drives has ended.
@@ -110,12 +116,19 @@ impl<'s> Stack<'s> {
     /// `LUA_GCSTEP` would go on until all that was allocated beyond the threshold is made up for: a
     /// tenth of a second after a text of 16 MB. So the threshold is set to what is used now, and an
     /// allocation takes one step of the engine's own. A value that nothing reaches tells by its end
-    /// that the cycle is over.
+    /// that the cycle is over; should its finalizer be lost, for want of memory, the number of steps
+    /// does.
     pub(crate) fn collect_step(self) -> bool {
         if CYCLE.get() != Cycle::Begun {
             CYCLE.set(Cycle::Begun);
+            STEPS.set(0);
             self.push_native(Rc::new(EndOfCycle));
             self.pop(1);
+        }
+        STEPS.set(STEPS.get() + 1);
+        if STEPS.get() > MOST_STEPS + crate::engine::memory::used() / LEAST_PER_STEP {
+            CYCLE.set(Cycle::Ended);
+            return true;
         }
         for _ in 0..COLLECT_STEPS {
             unsafe { ffi::lua_gc(self.state, ffi::LUA_GCRESTART, 0) };
