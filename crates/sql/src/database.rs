@@ -13,8 +13,8 @@ pub(crate) mod table;
 use crate::database::backend::DatabaseBackend;
 use crate::database::table::SqlTable;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query, Records,
-    Reference, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Isolation, Kind, Outcome, Query,
+    Records, Reference, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -252,7 +252,12 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
         self.key_value_store(name).on(Verb::Define, reference)
     }
 
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.backend.begin(context).on(Verb::Begin, reference)
+    fn begin(
+        &self,
+        reference: &Reference,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
+        self.backend.begin(isolation, context).on(Verb::Begin, reference)
     }
 }

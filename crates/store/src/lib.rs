@@ -76,7 +76,7 @@ pub use store::key_walk::{LISTED_DEPTH, list_keys};
 pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};
 pub use store::outcome::{Effect, Outcome};
 pub use store::records::{RECORDS_BATCH, Records};
-pub use store::transaction::Transaction;
+pub use store::transaction::{Isolation, Transaction};
 pub use store::verb::{Verb, Verbs};
 pub use store::watchers::Watchers;
 pub use store::{Confinement, Store, Tables};

@@ -15,8 +15,8 @@ pub(crate) mod watchers;
 pub(crate) mod without;
 
 use crate::{
-    Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, KeyPage, KeyRange,
-    Outcome, Query, Records, Reference, Shape, Transaction, Value, Verb, Verbs,
+    Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, Isolation, KeyPage,
+    KeyRange, Outcome, Query, Records, Reference, Shape, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -210,8 +210,17 @@ pub trait Tables {
     /// for content of any kind and length.
     fn key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>>;
 
-    /// Begins a transaction; the context carries the one around it, if there is one.
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>>;
+    /// Begins a transaction; the context carries the one around it, if there is one. Without an
+    /// isolation it has that of the one around it, or is serializable.
+    ///
+    /// An error of kind [`crate::Kind::Conflict`] that is temporary, from a verb in it or from its
+    /// commit, means that all of it may be tried again.
+    fn begin(
+        &self,
+        reference: &Reference,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>>;
 }
 
 impl dyn Store + '_ {

@@ -166,6 +166,40 @@ fn a_guard_asks_its_block_once_for_a_request() {
     assert_eq!(count() - before, 5);
 }
 
+const MEMBERS: &str = "class User { var <int> id. var <email unique> email. }\n\
+    class LogIn { var <email> email. var <string> password. }\n\
+    accounts ← #Accounts{ users: (ref:sqlite::memory: table: User), loginPage: '/site/login' }.\n\
+    accounts register: #{ email: 'ann@example.org', password: 'correct horse' }.\n\
+    scheme Site {\n\
+    \x20  var accounts.\n\
+    \x20  /login { post <LogIn> { this:accounts logIn: newValue. self redirectBack: '/' } }\n\
+    }\n\
+    members ← #Guard{ block: { accounts user } } → #DictStore{ 'plan.txt': 'the plan' }.\n\
+    #Route{ stores: #{ members: members, site: #Site{ accounts: accounts } } }.\n";
+
+#[test]
+fn a_guard_of_accounts_sends_browsers_to_log_in() {
+    let (_folder, _process, port) = start(MEMBERS, "1");
+    let page = ("Accept", "text/html,*/*;q=0.8");
+    let refused = get(port, "/members/plan.txt?a=b", &[page]);
+    assert_eq!(refused.status, 303);
+    assert_eq!(refused.header("location"), Some("/site/login?next=%2Fmembers%2Fplan.txt%3Fa%3Db"));
+    assert!(!refused.text().contains("plan"), "{}", refused.text());
+    assert_eq!(status(port, "/members/plan.txt", &[]), 401);
+    assert_eq!(status(port, "/members/plan.txt", &[("Accept", "application/json")]), 401);
+    // What is written is not asked for again by a GET.
+    let put = http::send(port, "PUT", "/members/plan.txt", &[page], b"other").unwrap();
+    assert_eq!((put.status, put.header("location")), (303, Some("/site/login")));
+    let form = b"email=ann%40example.org&password=correct+horse";
+    let kind = ("Content-Type", "application/x-www-form-urlencoded");
+    let target = "/site/login?next=%2Fmembers%2Fplan.txt";
+    let entered = http::send(port, "POST", target, &[kind], form).unwrap();
+    assert_eq!((entered.status, entered.header("location")), (303, Some("/members/plan.txt")));
+    let cookie = entered.header("set-cookie").unwrap().split(';').next().unwrap().to_string();
+    let plan = get(port, "/members/plan.txt", &[page, ("Cookie", &cookie)]);
+    assert_eq!((plan.status, plan.text().as_str()), (200, "the plan"));
+}
+
 #[test]
 fn a_guard_fails_closed_for_every_method() {
     let (folder, _process, port) = start(ASKING, "2");

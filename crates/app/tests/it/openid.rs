@@ -325,6 +325,32 @@ fn a_login_is_finished_once_and_in_its_own_browser() {
 }
 
 #[test]
+fn what_a_login_begins_with_comes_back() {
+    let Some(provider) = Provider::fake() else { return };
+    let (issuer, port) = (format!("{}/honest", provider.base()), free_port());
+    let text = shop(&issuer, port)
+        .replace("this:provider start }", "this:provider start: #{ next: query:next } }")
+        .replace(
+            "claims ← this:provider finish. \"hello {claims at: 'sub'}\"",
+            "this:provider finish: { :claims :begun | \"{claims at: 'sub'} at {begun at: 'next'}\" }",
+        );
+    let shop = Shop::of(&text, port);
+    let reply = send(port, "GET", "/login?next=/orders/7", &[], b"").unwrap();
+    assert_eq!(reply.status, 303, "{}", reply.text());
+    assert!(!reply.header("location").unwrap().contains("orders"), "the provider is not told");
+    let (location, cookie) =
+        (reply.header("location").unwrap(), reply.header("set-cookie").unwrap());
+    let cookie = cookie.split(';').next().unwrap().to_string();
+    assert!(!cookie.contains("orders"), "it is sealed");
+    let asked = parameters(location);
+    let claims = provider.claims(&issuer, "shop", &asked["nonce"]);
+    let query = format!("state={}&code={}", asked["state"], code(&json!({ "claims": claims })));
+    assert_eq!(shop.done(&query, &cookie).text(), "ann at /orders/7");
+    let long = format!("/login?next=/{}", "a".repeat(1100));
+    assert_eq!(send(port, "GET", &long, &[], b"").unwrap().status, 400);
+}
+
+#[test]
 fn providers_differ_in_what_they_support() {
     let Some(provider) = Provider::fake() else { return };
     // The secret in the form, where the provider takes it there only.

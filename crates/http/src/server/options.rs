@@ -79,7 +79,8 @@ pub struct Limits {
     /// their connections. Default 10 s.
     pub stop_time: Duration,
     /// Request timeout: from the complete request to the head of its response; slower is 504. While
-    /// the store still reads the body, the time has not started. Default 30 s.
+    /// the store still reads the body, the time has not started; each 32 MiB of it add a second.
+    /// Default 30 s.
     pub request_time: Duration,
     /// Write timeout: how long a client may accept no output before the connection closes. Default
     /// 60 s.

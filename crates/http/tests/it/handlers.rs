@@ -371,6 +371,29 @@ fn the_request_timeout_starts_when_the_body_is_there() {
 }
 
 #[test]
+fn a_large_body_may_be_made_durable_for_longer() {
+    run(async {
+        let limits = Limits {
+            request_time: Duration::from_millis(200),
+            body: 64 << 20,
+            ..Limits::default()
+        };
+        let server = start_with(limits, None, async |request: HandlerRequest| {
+            let response = echo(request).await;
+            tokio::time::sleep(Duration::from_millis(600)).await;
+            response
+        })
+        .await;
+        for (size, status) in [(1 << 20, 504), (33 << 20, 200)] {
+            let mut peer = Peer::connect(&server).await;
+            peer.send(format!("PUT / HTTP/1.1\r\nHost: t\r\nContent-Length: {size}\r\n\r\n")).await;
+            peer.send("a".repeat(size)).await;
+            assert_eq!(peer.receive().await.status, status, "{size}");
+        }
+    });
+}
+
+#[test]
 fn a_panic_ends_one_request() {
     run(async {
         let server = start(async |request: HandlerRequest| {

@@ -4,7 +4,8 @@
 
 use crate::support::Lab;
 use runnel_store::{
-    Answer, Content, Context, Error, Kind, Outcome, Records, Reference, Store, Tables, Transaction,
+    Answer, Content, Context, Error, Isolation, Kind, Outcome, Records, Reference, Store, Tables,
+    Transaction,
 };
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -19,10 +20,13 @@ struct Recorder {
     begun: Cell<u32>,
     /// Batches that an insertion reads before it refuses the rest.
     patience: Cell<usize>,
+    /// Transactions up to this number meet others when they commit.
+    unlucky: u32,
 }
 
 struct Recorded {
     number: u32,
+    is_lucky: bool,
     log: Log,
     outer: Option<Rc<dyn Transaction>>,
     open: Cell<bool>,
@@ -30,10 +34,13 @@ struct Recorded {
 
 impl Transaction for Recorded {
     fn commit(&self) -> Answer<()> {
-        let (log, number) = (self.log.clone(), self.number);
+        let (log, number, is_lucky) = (self.log.clone(), self.number, self.is_lucky);
         self.open.set(false);
         Answer::later(async move {
             tokio::task::yield_now().await;
+            if !is_lucky {
+                return Err(Error::new(Kind::Conflict, "another one").with_temporary(true));
+            }
             log.borrow_mut().push(format!("commit {number}"));
             Ok(())
         })
@@ -94,14 +101,20 @@ impl Store for Recorder {
 }
 
 impl Tables for Recorder {
-    fn begin(&self, _: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn begin(
+        &self,
+        _: &Reference,
+        _: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
         let number = self.begun.get() + 1;
         self.begun.set(number);
         self.log.borrow_mut().push(format!("begin {number} {}", within(context)));
         let (log, outer) = (self.log.clone(), context.transaction.clone());
+        let is_lucky = number > self.unlucky;
         Answer::later(async move {
             tokio::task::yield_now().await;
-            Ok(Rc::new(Recorded { number, log, outer, open: Cell::new(true) }) as Rc<_>)
+            Ok(Rc::new(Recorded { number, is_lucky, log, outer, open: Cell::new(true) }) as Rc<_>)
         })
     }
 
@@ -138,9 +151,14 @@ impl Tables for Recorder {
 }
 
 fn lab() -> (Lab, Log) {
+    unlucky_lab(0)
+}
+
+/// A lab whose first transactions meet others.
+fn unlucky_lab(unlucky: u32) -> (Lab, Log) {
     let log = Log::default();
-    let recorder =
-        Recorder { log: log.clone(), begun: Cell::new(0), patience: Cell::new(usize::MAX) };
+    let patience = Cell::new(usize::MAX);
+    let recorder = Recorder { log: log.clone(), begun: Cell::new(0), patience, unlucky };
     (Lab::over(Rc::new(recorder)), log)
 }
 
@@ -165,6 +183,59 @@ fn the_verbs_of_a_block_are_part_of_its_transaction() {
         "put d outside",
     ];
     assert_eq!(told(&log), expected);
+}
+
+#[test]
+fn a_transaction_that_met_another_runs_again() {
+    let (lab, log) = unlucky_lab(4);
+    let text = lab.value(
+        "class Clerk { -work { ref:memory: transaction: { memory:b ← 2. ^7 }. 8 } } \
+         { Clerk new work } onError: { 'caught' }",
+    );
+    assert_eq!(text, "7");
+    let lines = told(&log);
+    assert_eq!(lines[..4], ["begin 1 outside", "put b in 1", "begin 2 outside", "put b in 2"]);
+    assert_eq!(lines[8..], ["begin 5 outside", "put b in 5", "commit 5"]);
+}
+
+#[test]
+fn within_another_one_the_outermost_runs_again() {
+    let (lab, log) = unlucky_lab(3);
+    let text = lab.value(
+        "ref:memory: transaction: { ref:memory: transaction: { memory:b ← 2 }. memory:c ← 3. 'done' }",
+    );
+    assert_eq!(text, "done");
+    let begun = |line: &&String| line.starts_with("begin");
+    let lines = told(&log);
+    let begun: Vec<_> = lines.iter().filter(begun).collect();
+    // The inner one of the first, then both of the second, with the outer one still unlucky.
+    assert_eq!(
+        begun,
+        [
+            "begin 1 outside",
+            "begin 2 in 1",
+            "begin 3 outside",
+            "begin 4 in 3",
+            "begin 5 outside",
+            "begin 6 in 5"
+        ]
+    );
+    assert_eq!(lines.last().unwrap(), "commit 5");
+}
+
+#[test]
+fn one_that_always_meets_others_ends_with_a_conflict() {
+    let (lab, log) = unlucky_lab(u32::MAX);
+    let text = lab.value(
+        "{ ref:memory: transaction: { memory:b ← 2 } } \
+         onError: { :e | \"{e kind} {e isTemporary} {e message}\" }",
+    );
+    assert_eq!(text, "conflict true other transactions got in the way 30 times");
+    assert_eq!(told(&log).iter().filter(|line| line.starts_with("begin")).count(), 30);
+    // An error of the block is none of these.
+    let (lab, log) = unlucky_lab(0);
+    lab.value("{ ref:memory: transaction: { Error signal: 'no' } } onError: { 1 }");
+    assert_eq!(told(&log).len(), 2);
 }
 
 #[test]
@@ -353,7 +424,8 @@ fn what_is_no_record_is_refused_with_its_place() {
 #[test]
 fn a_store_that_refuses_ends_the_producer() {
     let log = Log::default();
-    let recorder = Recorder { log: log.clone(), begun: Cell::new(0), patience: Cell::new(2) };
+    let patience = Cell::new(2);
+    let recorder = Recorder { log: log.clone(), begun: Cell::new(0), patience, unlucky: 0 };
     let lab = Lab::over(Rc::new(recorder));
     let text = lab.value(&format!(
         "{TABLE} made ← [ 0 ]. \

@@ -2,8 +2,8 @@
 //! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
 
 use runnel_store::{
-    Answer, Changes, Content, Context, FieldType, Query, Records, Reference, Shape, Store,
-    Transaction, Value, Verb,
+    Answer, Changes, Content, Context, FieldType, Isolation, Query, Records, Reference, Shape,
+    Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -41,7 +41,8 @@ pub trait DatabaseBackend: Clone + 'static {
     fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>>;
 
     /// Begins a transaction, or a savepoint of the caller's transaction.
-    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>>;
+    fn begin(&self, isolation: Option<Isolation>, context: &Context)
+    -> Answer<Rc<dyn Transaction>>;
 
     /// The changes of all tables.
     fn watch(&self, context: &Context) -> Answer<Changes>;
@@ -94,7 +95,8 @@ pub trait TableBackend: Clone + 'static {
     fn watch(&self, reference: &Reference, named: bool, context: &Context) -> Answer<Changes>;
 
     /// Begins a transaction of the database.
-    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>>;
+    fn begin(&self, isolation: Option<Isolation>, context: &Context)
+    -> Answer<Rc<dyn Transaction>>;
 }
 
 /// A row that was inserted.

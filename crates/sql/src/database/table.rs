@@ -5,9 +5,9 @@ use crate::rows::admission::Admission;
 use crate::rows::incoming;
 use crate::rows::record::to_value;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Outcome, Query,
-    RecordUse, Records, Reference, Result, Shape, Store, TableFormat, Tables, Transaction, Value,
-    Verb, Verbs, encode_segment,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Isolation, Kind,
+    Outcome, Query, RecordUse, Records, Reference, Result, Shape, Store, TableFormat, Tables,
+    Transaction, Value, Verb, Verbs, encode_segment,
 };
 use std::rc::Rc;
 
@@ -370,8 +370,13 @@ impl<T: TableBackend> Tables for SqlTable<T> {
         self.insert_many(records, context).on(Verb::Post, reference)
     }
 
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.0.rows.begin(context).on(Verb::Begin, reference)
+    fn begin(
+        &self,
+        reference: &Reference,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
+        self.0.rows.begin(isolation, context).on(Verb::Begin, reference)
     }
 
     runnel_store::without!(run, migrate, define, key_value_store);

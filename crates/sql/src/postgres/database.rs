@@ -20,7 +20,8 @@ use crate::postgres::watch;
 use crate::postgres::worker_database::WorkerDatabase;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Kind, Result, Shape, Store, Transaction, Value, Verb,
+    Answer, Changes, Content, Context, Error, Isolation, Kind, Result, Shape, Store, Transaction,
+    Value, Verb,
 };
 use std::rc::Rc;
 
@@ -164,9 +165,15 @@ impl DatabaseBackend for PostgresBackend {
         })
     }
 
-    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn begin(
+        &self,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
         let (pool, context) = (self.core.pool.clone(), context.clone());
-        Answer::later(async move { transaction::begin(&pool, &context).await.map_err(Error::from) })
+        Answer::later(async move {
+            transaction::begin(&pool, isolation, &context).await.map_err(Error::from)
+        })
     }
 
     fn watch(&self, _: &Context) -> Answer<Changes> {

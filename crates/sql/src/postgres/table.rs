@@ -20,8 +20,8 @@ use crate::postgres::write::copy;
 use crate::postgres::write::merge::RowChanges;
 use crate::rows::admission::refuse_key;
 use runnel_store::{
-    Answer, Changes, Condition, Content, Context, Error, FieldType, Query, Records, Reference,
-    Shape, Transaction, Value,
+    Answer, Changes, Condition, Content, Context, Error, FieldType, Isolation, Query, Records,
+    Reference, Shape, Transaction, Value,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -147,7 +147,7 @@ impl PostgresRows {
         condition: &Condition,
         context: Context,
     ) -> Result<bool, Error> {
-        let transaction = self.begin(&context).await?;
+        let transaction = self.begin(Some(Isolation::ReadCommitted), &context).await?;
         let inside = Context { transaction: Some(transaction.clone()), ..context };
         let session = self.0.core.session(&inside);
         let locking = async |info: &TableInfo| {
@@ -369,9 +369,15 @@ impl TableBackend for PostgresRows {
         })
     }
 
-    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn begin(
+        &self,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
         let (pool, context) = (self.0.core.pool.clone(), context.clone());
-        Answer::later(async move { transaction::begin(&pool, &context).await.map_err(Error::from) })
+        Answer::later(async move {
+            transaction::begin(&pool, isolation, &context).await.map_err(Error::from)
+        })
     }
 }
 

@@ -17,7 +17,8 @@ use crate::sqlite::table::SqliteRows;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::{transaction, watch};
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Result, Shape, Store, Transaction, Value, Verb,
+    Answer, Changes, Content, Context, Error, Isolation, Result, Shape, Store, Transaction, Value,
+    Verb,
 };
 use std::path::Path;
 use std::rc::Rc;
@@ -171,7 +172,7 @@ impl DatabaseBackend for SqliteBackend {
         migrate::migrate(&self.reader.shared, steps, context)
     }
 
-    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn begin(&self, _: Option<Isolation>, context: &Context) -> Answer<Rc<dyn Transaction>> {
         transaction::begin(&self.reader.shared, context)
     }
 

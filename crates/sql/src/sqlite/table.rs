@@ -19,8 +19,8 @@ use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell};
 use crate::sqlite::write::{condition, insert, transaction};
 use runnel_store::{
-    Answer, Changes, Content, Context, FieldType, Kind, Query, Records, Reference, Shape,
-    Transaction, Value,
+    Answer, Changes, Content, Context, FieldType, Isolation, Kind, Query, Records, Reference,
+    Shape, Transaction, Value,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -286,7 +286,7 @@ impl TableBackend for SqliteRows {
         self.changes(reference, named, context)
     }
 
-    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn begin(&self, _: Option<Isolation>, context: &Context) -> Answer<Rc<dyn Transaction>> {
         transaction::begin(&self.0.reader.shared, context)
     }
 }

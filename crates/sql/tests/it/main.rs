@@ -2,5 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod histories;
 mod postgres;
 mod sqlite;

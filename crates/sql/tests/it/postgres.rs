@@ -9,7 +9,7 @@ mod key_values;
 mod queries;
 mod scheme;
 mod security;
-mod support;
+pub(crate) mod support;
 mod transactions;
 mod values;
 mod verbs;

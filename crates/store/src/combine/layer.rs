@@ -2,9 +2,9 @@
 
 use super::answers::renamed;
 use crate::{
-    Answer, Attributes, Changes, Conditions, Confinement, Content, Context, Entry, Error, KeyPage,
-    KeyRange, Kind, Outcome, Query, Records, Reference, Result, Shape, Store, Tables, Transaction,
-    Value, Verb, Verbs,
+    Answer, Attributes, Changes, Conditions, Confinement, Content, Context, Entry, Error,
+    Isolation, KeyPage, KeyRange, Kind, Outcome, Query, Records, Reference, Result, Shape, Store,
+    Tables, Transaction, Value, Verb, Verbs,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -273,9 +273,14 @@ pub trait Layer: Sized + 'static {
     }
 
     /// [`Tables::begin`].
-    fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.around(Verb::Begin, reference, context, |inner, on, context| {
-            inner.with_tables(Verb::Begin, on, |tables| tables.begin(on, context))
+    fn layer_begin(
+        &self,
+        reference: &Reference,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
+        self.around(Verb::Begin, reference, context, move |inner, on, context| {
+            inner.with_tables(Verb::Begin, on, |tables| tables.begin(on, isolation, context))
         })
     }
 
@@ -500,7 +505,12 @@ impl<L: Layer> Tables for L {
         self.layer_key_value_store(reference)
     }
 
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.layer_begin(reference, context)
+    fn begin(
+        &self,
+        reference: &Reference,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
+        self.layer_begin(reference, isolation, context)
     }
 }

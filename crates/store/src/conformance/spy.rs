@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, Attributes, Changes, Condition, Conditions, Confinement, Content, Context, Entry,
-    KeyPage, KeyRange, Outcome, Query, Records, Reference, Result, Shape, Store, Tables,
+    Isolation, KeyPage, KeyRange, Outcome, Query, Records, Reference, Result, Shape, Store, Tables,
     Transaction, Value, Verb, Verbs,
 };
 use futures_util::stream;
@@ -226,7 +226,12 @@ impl Tables for Spy {
         Answer::ok(Rc::new(Spy { answers, is_confined, book }))
     }
 
-    fn begin(&self, _: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn begin(
+        &self,
+        _: &Reference,
+        _: Option<Isolation>,
+        _: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
         self.called("begin");
         Answer::ok(Rc::new(Begun))
     }
@@ -317,6 +322,6 @@ async fn call_tables(
         "migrate" => tables.migrate(on, Vec::new(), context).await.map(drop),
         "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
         "key value store" => tables.key_value_store(on).await.map(drop),
-        _ => tables.begin(on, context).await.map(drop),
+        _ => tables.begin(on, None, context).await.map(drop),
     }
 }

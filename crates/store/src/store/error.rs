@@ -133,7 +133,7 @@ pub struct FieldProblem {
 /// The HTTP response that a program chose for its own error.
 #[derive(Clone, Debug, Default)]
 pub struct ErrorResponse {
-    /// The status instead of that of the kind, between 400 and 599.
+    /// The status instead of that of the kind: between 400 and 599, or 303 with a `Location`.
     pub status: Option<u16>,
     /// Headers, such as `WWW-Authenticate`.
     pub headers: Vec<(String, String)>,

@@ -4,6 +4,38 @@ use crate::Answer;
 use std::any::Any;
 use std::rc::Rc;
 
+/// What a transaction may see of others (SQL:1999; Berenson et al., "A Critique of ANSI SQL Isolation
+/// Levels", 1995), the weakest first. A store gives the one that is asked for, or a stronger one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isolation {
+    /// Each statement sees what was committed before it.
+    ReadCommitted,
+    /// All statements see the same state of the database.
+    RepeatableRead,
+    /// As if transactions ran one after the other.
+    #[default]
+    Serializable,
+}
+
+impl Isolation {
+    /// All of them, with the names that SQL gives them.
+    pub const ALL: [(Isolation, &str); 3] = [
+        (Isolation::ReadCommitted, "read committed"),
+        (Isolation::RepeatableRead, "repeatable read"),
+        (Isolation::Serializable, "serializable"),
+    ];
+
+    /// The level of a name.
+    pub fn named(name: &str) -> Option<Isolation> {
+        Isolation::ALL.into_iter().find(|(_, known)| *known == name).map(|(level, _)| level)
+    }
+
+    /// The name in SQL.
+    pub fn name(self) -> &'static str {
+        Isolation::ALL.into_iter().find(|(level, _)| *level == self).map_or("", |(_, name)| name)
+    }
+}
+
 /// An open transaction, created by [`crate::Tables::begin`]. A verb whose [`crate::Context`]
 /// carries it joins it in the store that created it; all other stores ignore it. Dropping it rolls
 /// back.

@@ -186,6 +186,7 @@ macro_rules! without {
         fn begin(
             &self,
             reference: &$crate::Reference,
+            _: Option<$crate::Isolation>,
             _: &$crate::Context,
         ) -> $crate::Answer<std::rc::Rc<dyn $crate::Transaction>> {
             $crate::Error::not_allowed($crate::Verb::Begin, reference).into()

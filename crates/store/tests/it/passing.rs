@@ -3,10 +3,10 @@
 use futures_util::stream;
 use runnel_store::{
     Answer, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed, Condition,
-    Conditions, Content, Context, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions,
-    Log, Map, Memory, Merge, Outcome, Polling, ReadOnly, Records, Reference, Relative, Rename,
-    Result, Retry, RetryOptions, Route, Sequence, Shape, Store, Tables, TextCodec, Timeout,
-    Transaction, Value, Verb, WriteBack, WriteBackOptions,
+    Conditions, Content, Context, Csv, Ensure, Error, Extension, Isolation, Json, Kind, Limit,
+    LimitOptions, Log, Map, Memory, Merge, Outcome, Polling, ReadOnly, Records, Reference,
+    Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, Shape, Store, Tables,
+    TextCodec, Timeout, Transaction, Value, Verb, WriteBack, WriteBackOptions,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -91,7 +91,12 @@ impl Tables for Probe {
         self.arrived("key value store", on);
         Answer::ok(Rc::new(Memory::site()))
     }
-    fn begin(&self, on: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn begin(
+        &self,
+        on: &Reference,
+        _: Option<Isolation>,
+        _: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
         self.arrived("begin", on);
         Answer::ok(Rc::new(Nothing))
     }
@@ -129,7 +134,7 @@ async fn call(store: &dyn Store, verb: &str) -> Result<()> {
         "define" => tables.define(&on, &shape()).await.map(drop),
         "key value store" => tables.key_value_store(&on).await.map(drop),
         "watch" => store.watch(&on, &context).await.map(drop),
-        _ => tables.begin(&on, &context).await.map(drop),
+        _ => tables.begin(&on, None, &context).await.map(drop),
     }
 }
 

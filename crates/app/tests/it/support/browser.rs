@@ -1,7 +1,7 @@
 //! A real browser without a window, driven over WebDriver.
 
 use super::http::send;
-use super::{Folder, Process, free_port};
+use super::{Folder, Process, eventually_or, free_port};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -128,9 +128,16 @@ impl Browser {
         list.iter().map(|element| element[ELEMENT].as_str().unwrap().to_string()).collect()
     }
 
+    /// The element that a CSS selector finds; a page that is still being loaded may take a while.
     pub(crate) fn one(&self, selector: &str) -> String {
-        let mut all = self.all(selector);
-        assert_eq!(all.len(), 1, "{selector}");
+        let mut all = Vec::new();
+        eventually_or(
+            || {
+                all = self.all(selector);
+                all.len() == 1
+            },
+            || format!("there is not one element {selector}"),
+        );
         all.remove(0)
     }
 

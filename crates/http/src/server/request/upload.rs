@@ -18,6 +18,9 @@ use tokio::time::Sleep;
 
 /// Bodies up to this size are collected before the store is called.
 const SMALL: u64 = 64 * 1024;
+/// Bytes of a body for which the response may take a second longer: a slow disk has to take them
+/// before they are acknowledged, and a part of that is done after the last one has arrived.
+const BYTES_PER_SECOND: u64 = 32 << 20;
 
 /// A received request body.
 pub(crate) enum Upload {
@@ -32,6 +35,7 @@ pub(crate) struct UploadProgress {
     fault: Cell<Option<UploadFault>>,
     over: Cell<bool>,
     last: Cell<Instant>,
+    received: Cell<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +68,11 @@ impl UploadProgress {
     /// When the last piece was read.
     pub(crate) fn last(&self) -> Instant {
         self.last.get()
+    }
+
+    /// The time beyond the request timeout that its bytes are worth.
+    pub(crate) fn time_to_store(&self) -> Duration {
+        Duration::from_secs(self.received.get() / BYTES_PER_SECOND)
     }
 }
 
@@ -183,6 +192,7 @@ impl UploadReader {
             fault: Cell::new(None),
             over: Cell::new(false),
             last: Cell::new(Instant::now()),
+            received: Cell::new(0),
         };
         UploadReader {
             body,
@@ -275,6 +285,7 @@ impl Stream for UploadReader {
             Some(Ok(piece)) => {
                 self.left -= piece.len() as u64;
                 self.pace.received += piece.len() as u64;
+                self.progress.received.set(self.pace.received);
                 Poll::Ready(Some(Ok(piece)))
             }
         }

@@ -124,12 +124,13 @@ impl ResponseTimeLimit {
     fn extended(&self) -> Option<Instant> {
         let upload = self.upload.as_ref()?;
         let idle = if upload.is_over() { Duration::ZERO } else { self.body_idle };
-        upload.last().checked_add(idle)?.checked_add(self.limit)
+        let limit = self.limit.saturating_add(upload.time_to_store());
+        upload.last().checked_add(idle)?.checked_add(limit)
     }
 }
 
 /// A response with the request timeout, after which it is 504. The time starts when the store has
-/// read the body of the request.
+/// read the body of the request, and is longer after a large one.
 pub(crate) struct TimedResponse {
     answer: Pin<Box<dyn Future<Output = Response<ResponseBody>>>>,
     patience: ResponseTimeLimit,

@@ -16,6 +16,8 @@ local COOKIES = 4
 local NAME, PURPOSE = 4, 22
 -- Bytes of state, nonce and code verifier, and of a code of a provider.
 local RANDOM, LONGEST_CODE = 32, 4096
+-- Bytes of what a login begins with: a browser takes 4096 for the whole cookie (RFC 6265, section 6.1).
+local LONGEST_VALUES = 1024
 -- Signatures of a provider where nothing is said.
 local ALGORITHMS = { "RS256", "PS256", "ES256", "EdDSA" }
 
@@ -112,12 +114,15 @@ local function encodedForm(pairsOf)
   return concat(parts, "&")
 end
 
--- Answers 303 to the provider.
-local function start(self)
+-- Answers 303 to the provider. The values come back with the user; the browser keeps them, sealed.
+local function start(self, values)
   local description, given = K.documentValue(self:connectComponents()._document), self._given
   local state, nonce, verifier = K.randomToken(RANDOM), K.randomToken(RANDOM), K.randomToken(RANDOM)
-  local login = K.dictionary({ "state", "nonce", "verifier" },
-    { state = state, nonce = nonce, verifier = verifier }, 3)
+  if values ~= nil and #K.json(values) > LONGEST_VALUES then
+    throw("invalid", "start: takes values of at most " .. LONGEST_VALUES .. " bytes as JSON")
+  end
+  local login = K.dictionary({ "state", "nonce", "verifier", "values" },
+    { state = state, nonce = nonce, verifier = verifier, values = values }, values == nil and 3 or 4)
   setCookie(self, state, self._seal:seal_ttl_(login, K.duration(LOGIN)), LOGIN)
   local parameters = { "response_type", "code", "client_id", given.client, "redirect_uri", given.redirect,
     "scope", given.scope or "openid", "state", state, "nonce", nonce,
@@ -206,7 +211,7 @@ local function checkIssuer(given, description)
   if issuer ~= given.issuer and (issuer ~= nil or isPromised) then refuse("the response is of another provider") end
 end
 
--- The claims of the user who has logged in.
+-- The claims of the user who has logged in, and the values with which the login began.
 local function finish(self)
   local given = self:connectComponents()._given
   local login, state = remembered(self)
@@ -223,7 +228,12 @@ local function finish(self)
   local claims = K.verifyToken(tokensOf(self, description), token)
   if not claims then refuse("the ID token is not valid") end
   checkClaims(given, claims._map, login:at_("nonce"))
-  return claims
+  return claims, login:at_("values")
 end
 
-K.methods(OpenID, { ["start"] = start, ["finish"] = finish })
+K.methods(OpenID, {
+  ["start"] = function(self) return start(self) end,
+  ["start:"] = start,
+  ["finish"] = function(self) return (finish(self)) end,
+  ["finish:"] = function(self, block) return block(finish(self)) end,
+})

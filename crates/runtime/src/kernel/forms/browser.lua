@@ -117,11 +117,22 @@ local function shownAgain(object, path, fault)
   return answer
 end
 
-local function toLogIn(page)
+-- The page to log in, from where one comes back to the page that was asked for.
+local function placeToLogIn(page)
+  if native.exchange("method", "") ~= "GET" then return page end
   local target = native.exchange("target", "") or "/"
-  if native.exchange("method", "") ~= "GET" then target = nil end
+  return page .. "?next=" .. K.classes.String._methods.urlEncoded(target)
+end
+
+-- Where a browser that a guard refused is sent; nil where nothing is said.
+function K.placeToLogIn()
+  local page = native.prefersPage() and K.pageToLogIn() or nil
+  return page and placeToLogIn(page)
+end
+
+local function toLogIn(page)
   native.respond("status", SEE_OTHER)
-  native.respond("location", page .. (target and "?next=" .. K.classes.String._methods.urlEncoded(target) or ""))
+  native.respond("location", placeToLogIn(page))
   return ""
 end
 

@@ -6,6 +6,7 @@ local native, pathOf, throw = K.native, K.pathOf, K.throw
 local classes, Mapping = K.classes, K.classes.MappingStore
 
 local definitions = {}
+K.combinatorDefinitions = definitions
 for _, definition in ipairs(K.combinators) do
   definitions[definition.name] = definition
   K.nativeCombinator(definition)
@@ -162,85 +163,6 @@ definitions.JSONConverter.more = function(self, add)
   add("contract", K.contractOf(class, { dropUnknown = rawget(self, "i_dropUnknown") == true }))
 end
 K.methods(Converter, { ["class"] = function(self) return K.classOf(self) end })
-
--- A block of the program as a store, for combinators that ask one about a request.
-local BlockStore = K.newClass("BlockStore", classes.Store)
-BlockStore._plainName = true -- a program may have a class of this name
-K.nilKeys._ask = true
-K.method(BlockStore, "at_", function(self, reference) return self._ask(pathOf(reference)) end)
-local function blockStore(ask)
-  local store = BlockStore:new()
-  store._ask = ask
-  return store
-end
-
--- Guard: a block answers the user, or nil where there is none, or false where one may not.
-local Guard = classes.Guard
-K.nilKeys._block = true
-local function askUser(block)
-  return blockStore(function(path)
-    local user = block(path)
-    if user == nil or user == K.NULL then return nil end
-    if type(user) == "table" and not K.isClass(user) and (user._isReference or user._isError) then
-      throw("typeError", "the block of a Guard answers a user, nil or false, not " .. K.nameOf(user))
-    end
-    return user ~= false
-  end)
-end
-definitions.Guard.parts = function(self)
-  return { K.sourceOf(self), self._block }, { "source", self._block and "block" }
-end
-definitions.Guard.check = function(self)
-  local user, hash = rawget(self, "i_user"), rawget(self, "i_passwordHash")
-  if (user == nil) ~= (hash == nil) then
-    throw("invalid", string.format("a Guard with `%s` needs `%s`", user and "user" or "passwordHash",
-      user and "passwordHash" or "user"))
-  end
-  if user == nil and rawget(self, "i_users") == nil and rawget(self, "i_bearer") == nil and self._block == nil then
-    throw("invalid", "nobody can pass a Guard without `user`, `users`, `bearer` or `block`")
-  end
-end
-K.method(Guard, K.mangle("setBlock:"), function(self, block)
-  if type(block) ~= "function" then
-    throw("typeError", "`block` of a Guard must be a block, not " .. K.nameOf(block))
-  end
-  self._block = askUser(block)
-  K.combinatorChanged(self)
-end)
-
--- RateLimit: workers share the table of the limit that has the same number in each of them.
-local RateLimit = classes.RateLimit
-local limits = 0
-K.nilKeys._number = true
-K.method(RateLimit, "init", function(self)
-  limits = limits + 1
-  self._number = limits
-  return self
-end)
-definitions.RateLimit.more = function(self, add)
-  if self._number then add("number", self._number) end
-end
-definitions.RateLimit.parts = function(self)
-  return { K.sourceOf(self), self._block }, { "source", self._block and "by" }
-end
-definitions.RateLimit.check = function(self)
-  if rawget(self, "i_requests") == nil then
-    throw("nilValue", "`requests` of a RateLimit is missing", { i_hint = "`#RateLimit{ requests: 100, per: 1 minute }`" })
-  end
-end
-local setBy = RateLimit._methods[K.mangle("setBy:")]
-K.method(RateLimit, K.mangle("setBy:"), function(self, by)
-  if type(by) ~= "function" then
-    self._block = nil
-    return setBy(self, by)
-  end
-  self._block = blockStore(function(path)
-    local key = by(path)
-    if key == nil or key == K.NULL then return nil end
-    return K.str(key)
-  end)
-  K.combinatorChanged(self)
-end)
 
 -- What stands for a store where stores are configured: an array is a sequence, a dictionary whose
 -- values are stores is a route.

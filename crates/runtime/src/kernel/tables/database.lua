@@ -1,17 +1,8 @@
--- Databases: their tables, statements in their own language, transactions, migrations. A database
--- is a native store or a reference such as `sqlite:tasks.db`; both understand the same messages.
+-- Databases: their tables, statements in their own language, migrations. A database is a native
+-- store or a reference such as `sqlite:tasks.db`; both understand the same messages.
 local K = ...
-local type, rawget, error, getmetatable = type, rawget, error, getmetatable
-local native, throw, try = K.native, K.throw, K.try
-
--- The store, path and scheme of a database.
-local function place(self)
-  if self._isReference then
-    local store = rawget(self, "_store") or K.schemeNamed(self._scheme)
-    return K.nativeStore(store), self._path, self._scheme
-  end
-  return self, "", nil
-end
+local type = type
+local native, throw, place = K.native, K.throw, K.placeOfDatabase
 
 -- Statements --------------------------------------------------------------------------------------
 
@@ -24,50 +15,6 @@ local function run(self, statement, parameters)
       { i_hint = "write run: '… where id = ?1' with: [ 7 ]" })
   end
   return native.run(store, path, scheme, K.expectText(statement, "run:"), parameters)
-end
-
--- Transactions ------------------------------------------------------------------------------------
-
--- A transaction as its block sees it: `db transaction: { :tx | … tx rollback }`.
-local Transaction = K.newClass("Transaction", K.classes.Object)
-K.nilKeys._held, K.nilKeys._gaveUp, K.nilKeys._left = true, true, true
-
-K.methods(Transaction, {
-  -- Gives everything up and leaves the block, which answers nil.
-  ["rollback"] = function(self)
-    if rawget(self, "_left") then throw("invalid", "this transaction has ended already") end
-    error({ _gaveUp = self }, 0)
-  end,
-  ["rollBack"] = function(self) return self:rollback() end,
-})
-
--- Leaving the block by `^` is an end like any other; it is no error, and it carries no class.
-local function isReturn(raised)
-  return type(raised) == "table" and getmetatable(raised) == nil and not rawget(raised, "_retry")
-    and not rawget(raised, "_gaveUp")
-end
-
-local function transaction(self, block)
-  K.expectBlock(block, "transaction:")
-  local store, path, scheme = place(self)
-  local held = native.begin(store, path, scheme)
-  local tx = setmetatable({}, Transaction._methods)
-  native.enterTransaction(held)
-  local ok, value = try(block, tx)
-  native.leaveTransaction(held)
-  tx._left = true
-  if ok or isReturn(value) then
-    native.commit(held)
-    if ok then return value end
-    error(value, 0)
-  end
-  -- What made it fail matters more than what may go wrong while it is given up.
-  local given, failure = try(native.rollBack, held)
-  if type(value) == "table" and rawget(value, "_gaveUp") == tx then
-    if not given then error(failure, 0) end
-    return nil
-  end
-  error(value, 0)
 end
 
 -- Migrations --------------------------------------------------------------------------------------
@@ -127,7 +74,7 @@ end
 local messages = {
   ["keyValueStore:"] = keyValueStore,
   ["run:"] = run, ["run:with:"] = run,
-  ["transaction:"] = transaction,
+  ["transaction:"] = K.transaction, ["transaction:isolation:"] = K.transaction,
   ["migrate:"] = migrate,
   ["records:"] = function(self, name)
     local store, path, scheme = place(self)
@@ -144,7 +91,7 @@ K.methods(K.classes.NativeStore, {
 -- A table belongs to its database: what is said to it is said to that.
 K.methods(K.classes.Table, {
   ["database"] = function(self) return self.i_db end,
-  ["transaction:"] = transaction,
+  ["transaction:"] = K.transaction, ["transaction:isolation:"] = K.transaction,
 })
 
 K.methods(K.classes.Reference, messages)

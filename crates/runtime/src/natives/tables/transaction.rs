@@ -3,12 +3,13 @@
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, inner_call, reference_at};
-use runnel_store::{Error, Kind, Transaction, Verb};
+use runnel_store::{Error, Isolation, Kind, Transaction, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-pub(crate) const NATIVES: [(&str, Native); 5] = [
+pub(crate) const NATIVES: [(&str, Native); 6] = [
     ("begin", begin),
+    ("isInTransaction", is_in_transaction),
     ("enterTransaction", enter),
     ("leaveTransaction", leave),
     ("commit", commit),
@@ -23,15 +24,29 @@ struct HeldTransaction {
     before: RefCell<Option<Rc<dyn Transaction>>>,
 }
 
-/// `(store, path, scheme or nil)`: begins a transaction; the fiber is not in it yet.
+/// `(store, path, scheme or nil, isolation or nil)`: begins a transaction; the fiber is not in it yet.
 fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let on = reference_at(arguments, 2, 3);
-    let answer = attempt!(store.tables_for(Verb::Begin, &on)).begin(&on, &inner_call(isolate));
+    let name = (!arguments.is_nil(4)).then(|| arguments.text(4));
+    let isolation = name.map(|name| {
+        Isolation::named(&name).ok_or_else(|| {
+            let names = Isolation::ALL.map(|(_, name)| format!("'{name}'")).join(", ");
+            Error::new(Kind::Invalid, format!("isolation: takes one of {names}, not '{name}'"))
+        })
+    });
+    let isolation = attempt!(isolation.transpose());
+    let tables = attempt!(store.tables_for(Verb::Begin, &on));
+    let answer = tables.begin(&on, isolation, &inner_call(isolate));
     Reply::answer(answer, |transaction| {
         let transaction = RefCell::new(Some(transaction));
         Given::Native(Rc::new(HeldTransaction { transaction, before: RefCell::default() }))
     })
+}
+
+/// Whether the fiber is in a transaction, of any store.
+fn is_in_transaction(isolate: &Isolate, _: Arguments) -> Reply {
+    Reply::Now(Given::Boolean(isolate.call().transaction.is_some()))
 }
 
 fn over() -> Error {

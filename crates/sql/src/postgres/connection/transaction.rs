@@ -3,7 +3,7 @@
 use crate::postgres::connection::client::{PostgresConnection, closed};
 use crate::postgres::connection::pool::{PostgresLease, PostgresPool};
 use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
-use runnel_store::{Answer, Context, Count, Error, Kind, Transaction};
+use runnel_store::{Answer, Context, Count, Error, Isolation, Kind, Transaction};
 use std::any::Any;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,6 +19,7 @@ pub(crate) struct PostgresTransaction {
     /// The connection; none after the end, or after a statement in it was given up.
     lease: Mutex<Option<PostgresLease>>,
     began: Instant,
+    isolation: Isolation,
     /// How many levels there are now: 1 is the transaction itself.
     depth: Cell<usize>,
     /// The outermost level that was dropped without an end: what follows rolls back to before it.
@@ -53,6 +54,7 @@ pub(crate) fn current(
 /// Begins a transaction, or a savepoint of the caller's transaction.
 pub(crate) async fn begin(
     pool: &Rc<PostgresPool>,
+    isolation: Option<Isolation>,
     context: &Context,
 ) -> SqlResult<Rc<dyn Transaction>> {
     let outer = context.transaction.clone();
@@ -63,6 +65,11 @@ pub(crate) async fn begin(
                 let message = format!("transactions are nested more than {POSTGRES_NESTING} deep");
                 return Err(SqlFault::new(Kind::TooLarge, message));
             }
+            if isolation.is_some_and(|isolation| isolation > shared.isolation) {
+                let message =
+                    format!("the transaction around this one is {}", shared.isolation.name());
+                return Err(SqlFault::new(Kind::Invalid, message));
+            }
             let savepoint = format!("SAVEPOINT runnel_{level}");
             let made = async |connection: &PostgresConnection| connection.batch(&savepoint).await;
             pool.within(context.deadline, shared.enter(made)).await?;
@@ -70,11 +77,14 @@ pub(crate) async fn begin(
             (shared, level)
         }
         None => {
-            let lease = pool.within(context.deadline, first(pool, context.deadline)).await?;
+            let isolation = isolation.unwrap_or_default();
+            let begun = first(pool, isolation, context.deadline);
+            let lease = pool.within(context.deadline, begun).await?;
             let shared = PostgresTransaction {
                 pool: pool.clone(),
                 lease: Mutex::new(Some(lease)),
                 began: Instant::now(),
+                isolation,
                 depth: Cell::new(1),
                 dropped: Cell::new(None),
             };
@@ -86,11 +96,16 @@ pub(crate) async fn begin(
 
 /// A connection on which a transaction has begun. Nothing has happened on it before, so that a
 /// dead one is replaced.
-async fn first(pool: &Rc<PostgresPool>, deadline: Option<Instant>) -> SqlResult<PostgresLease> {
+async fn first(
+    pool: &Rc<PostgresPool>,
+    isolation: Isolation,
+    deadline: Option<Instant>,
+) -> SqlResult<PostgresLease> {
+    let begin = format!("BEGIN ISOLATION LEVEL {}", isolation.name());
     loop {
         let lease = pool.lease(deadline).await?;
         lease.set_entered(true);
-        match lease.batch("BEGIN").await {
+        match lease.batch(&begin).await {
             Ok(()) => return Ok(lease),
             Err(fault) if fault.cause == SqlFaultCause::Closed && lease.used => pool.distrust(),
             Err(fault) => return Err(fault),

@@ -115,7 +115,7 @@ pub(crate) fn current(
     None
 }
 
-/// Begins a transaction, or a savepoint of the caller's transaction.
+/// Begins a transaction, or a savepoint of the caller's transaction. All are serializable.
 pub(crate) fn begin(
     shared: &Arc<SharedDatabase>,
     context: &Context,

@@ -43,7 +43,7 @@ pub(crate) async fn conditions_hold_within_transactions(table: &dyn Store) {
     let begun = table
         .tables_for(Verb::Begin, &reference(""))
         .unwrap()
-        .begin(&reference(""), &now())
+        .begin(&reference(""), None, &now())
         .await
         .unwrap();
     let inside = |condition| Context { transaction: Some(begun.clone()), ..only_if(condition) };

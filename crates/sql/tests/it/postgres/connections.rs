@@ -195,7 +195,7 @@ async fn held(
     let options =
         PostgresOptions { max_connections: 1, pool_timeout: wait, ..PostgresOptions::default() };
     let database = PostgresDatabase::open(url, options).unwrap();
-    let transaction = database.begin(&reference(""), &now()).await.unwrap();
+    let transaction = database.begin(&reference(""), None, &now()).await.unwrap();
     (database, transaction)
 }
 

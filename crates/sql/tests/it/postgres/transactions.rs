@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 async fn begin(database: &PostgresDatabase, context: &Context) -> Context {
-    let transaction = database.begin(&reference(""), context).await.unwrap();
+    let transaction = database.begin(&reference(""), None, context).await.unwrap();
     Context { transaction: Some(transaction), ..Context::default() }
 }
 
@@ -142,7 +142,7 @@ fn transactions_have_an_end() {
         assert_eq!(seen(&database, &now()).await, "[]");
         // Two hold the connections, and a third has to wait.
         let (first, second) = (begin(&database, &now()).await, begin(&database, &now()).await);
-        let third = database.begin(&reference(""), &now()).await;
+        let third = database.begin(&reference(""), None, &now()).await;
         let (kind, message) = refused(third.map(drop));
         assert!(kind == Kind::Unavailable && message.contains("all 2 connections"), "{message}");
         drop((first, second));

@@ -333,7 +333,8 @@ fn lists_are_merged_by_their_keys_all_or_none() {
             let refusal = refused(merge(list, &now()).await);
             assert!(refusal.0 == kind && refusal.1.contains(message), "{list}: {refusal:?}");
         }
-        let begun = Store::tables(&*database).unwrap().begin(&reference(""), &now()).await.unwrap();
+        let begun =
+            Store::tables(&*database).unwrap().begin(&reference(""), None, &now()).await.unwrap();
         let inside = Context { transaction: Some(begun.clone()), ..now() };
         merge(r#"[{"id":1,"title":"inside"}]"#, &inside).await.unwrap();
         let gone = merge(r#"[{"id":1,"title":"y"},{"id":99,"title":"y"}]"#, &inside).await;

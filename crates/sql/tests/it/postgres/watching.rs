@@ -55,7 +55,7 @@ fn what_is_rolled_back_is_not_told() {
         let database = open(&url);
         let tasks = tasks(&database).await;
         let mut all = tasks.watch(&reference(""), &now()).await.unwrap();
-        let transaction = tasks.begin(&reference(""), &now()).await.unwrap();
+        let transaction = tasks.begin(&reference(""), None, &now()).await.unwrap();
         let inside = runnel_store::Context { transaction: Some(transaction), ..now() };
         tasks.post(&reference(""), content(r#"{"id":1}"#), &inside).await.unwrap();
         inside.transaction.as_ref().unwrap().roll_back().await.unwrap();

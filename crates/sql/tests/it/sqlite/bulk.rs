@@ -119,7 +119,7 @@ fn insertions_belong_to_transactions() {
         let database = place.open();
         let tasks = tasks(&database).await;
         let root = reference("");
-        let transaction = Tables::begin(&tasks, &root, &now()).await.unwrap();
+        let transaction = Tables::begin(&tasks, &root, None, &now()).await.unwrap();
         let inside = Context { transaction: Some(transaction.clone()), ..Context::default() };
         let broken = Tables::insert(&tasks, &root, Numbers::new(5, 100, End::Error), &inside).await;
         assert!(broken.is_err());

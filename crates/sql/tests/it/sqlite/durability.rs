@@ -106,7 +106,7 @@ fn task(title: &str) -> String {
 }
 
 async fn in_transaction(database: &Rc<SqliteDatabase>, title: String) -> String {
-    let transaction = database.begin(&reference(""), &now()).await.unwrap();
+    let transaction = database.begin(&reference(""), None, &now()).await.unwrap();
     let context = Context { transaction: Some(transaction.clone()), ..now() };
     for _ in 0..TOGETHER {
         database.post(&reference("tasks"), content(&task(&title)), &context).await.unwrap();

@@ -241,7 +241,7 @@ fn a_transaction_has_rows_and_content() {
         let tasks = tasks(&database).await;
         let long = pattern(3 * OBJECT_CHUNK);
         for commit in [false, true] {
-            let transaction = database.begin(&reference(""), &now()).await.unwrap();
+            let transaction = database.begin(&reference(""), None, &now()).await.unwrap();
             let inside = runnel_store::Context { transaction: Some(transaction.clone()), ..now() };
             let row = content(r#"{"title":"read it","done":false}"#);
             Store::post(&tasks, &reference(""), row, &inside).await.unwrap();

@@ -10,7 +10,7 @@ async fn begin(store: &dyn Store, around: &Context) -> (Rc<dyn Transaction>, Con
     let transaction = store
         .tables_for(Verb::Begin, &reference(""))
         .unwrap()
-        .begin(&reference(""), around)
+        .begin(&reference(""), None, around)
         .await
         .unwrap();
     let context = Context { transaction: Some(transaction.clone()), ..Context::default() };
@@ -71,7 +71,7 @@ fn dropping_and_rolling_back_leave_nothing() {
         post(&tasks, "b", &inside).await;
         transaction.roll_back().await.unwrap();
         // A begin that nobody waits for any more holds nobody up.
-        drop(Tables::begin(&tasks, &reference(""), &now()));
+        drop(Tables::begin(&tasks, &reference(""), None, &now()));
         post(&tasks, "c", &now()).await;
         assert_eq!(titles(&tasks, &now()).await, r#"[{"title":"c"}]"#);
     });

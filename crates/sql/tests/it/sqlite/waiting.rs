@@ -106,7 +106,7 @@ fn writes_wait_for_room_and_not_for_ever() {
         let (database, counters) = open(&place, Duration::from_millis(200));
         let tasks = tasks(&database).await;
         // A transaction has the writer to itself.
-        let transaction = database.begin(&reference(""), &now()).await.unwrap();
+        let transaction = database.begin(&reference(""), None, &now()).await.unwrap();
         let post = || tasks.post(&reference(""), content(r#"{"title":"x"}"#), &now());
         let queued: Vec<_> = (0..WRITE_QUEUE).map(|_| post()).collect();
         let error = post().await.map(drop).unwrap_err();

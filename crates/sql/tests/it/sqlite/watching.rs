@@ -118,7 +118,7 @@ fn only_what_is_committed_is_told() {
         let tasks = tasks(&database).await;
         let mut changes = watch(&*database, "").await;
         for end in [false, true] {
-            let transaction = tasks.begin(&reference(""), &now()).await.unwrap();
+            let transaction = tasks.begin(&reference(""), None, &now()).await.unwrap();
             let inside = Context { transaction: Some(transaction.clone()), ..Context::default() };
             let row = content(if end { r#"{"id":2}"# } else { r#"{"id":1}"# });
             Store::post(&tasks, &reference(""), row, &inside).await.unwrap();

@@ -246,10 +246,11 @@ impl AccessChecks {
         let asked = Context { known: None, only_if: None, ..context.clone() };
         let found = block.get(reference, &asked);
         let checks = self.clone();
-        found.and_then(move |found| match found.map(|found| verdict_of(&found)) {
-            None | Some(BlockVerdict::Unknown) => checks.unauthorized(offers).into(),
-            Some(BlockVerdict::Refused) => Error::new(Kind::Denied, "you may not do this").into(),
-            Some(BlockVerdict::Admitted) => Answer::ok(()),
+        found.and_then(move |found| match found.map_or(BlockVerdict::Unknown, verdict_of) {
+            BlockVerdict::Unknown => checks.unauthorized(offers).into(),
+            BlockVerdict::LogsIn(page) => elsewhere(page).into(),
+            BlockVerdict::Refused => Error::new(Kind::Denied, "you may not do this").into(),
+            BlockVerdict::Admitted => Answer::ok(()),
         })
     }
 
@@ -265,17 +266,28 @@ impl AccessChecks {
 /// What a block says of a request.
 enum BlockVerdict {
     Unknown,
+    /// Unknown, and a browser that may log in at this page.
+    LogsIn(String),
     Refused,
     Admitted,
 }
 
-/// Only `true` lets in: the kernel answers that for a user (`kernel/stores/combinators.lua`).
-fn verdict_of(content: &Content) -> BlockVerdict {
+/// Only `true` lets in: the kernel answers that for a user (`kernel/net/guards.lua`).
+fn verdict_of(content: Content) -> BlockVerdict {
     match content.body {
         Body::Value(Value::Bool(true)) => BlockVerdict::Admitted,
         Body::Value(Value::Nil) => BlockVerdict::Unknown,
+        Body::Text(page) => BlockVerdict::LogsIn(page.to_string()),
         _ => BlockVerdict::Refused,
     }
+}
+
+/// 303 to the page where a browser logs in (RFC 9110 section 15.4.4).
+fn elsewhere(page: String) -> Error {
+    let headers = vec![("location".to_string(), page)];
+    let response = ErrorResponse { status: Some(303), headers };
+    let error = Error::new(Kind::Unauthorized, "log in first");
+    Error { response: Some(Box::new(response)), ..error }
 }
 
 /// Refuses a cache above a guard: it would answer everybody what it has seen somebody get.

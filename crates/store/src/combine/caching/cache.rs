@@ -10,9 +10,9 @@ use crate::combine::access::guard::refuse_guarded;
 use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Attributes, Changes, Conditions, Content, Context, KeyPage, KeyRange, Memory, Outcome,
-    Records, Reference, Result, Sequence, Setting, SettingKind, SettingTable, Shape, Store,
-    Transaction, Value, Verb,
+    Answer, Attributes, Changes, Conditions, Content, Context, Isolation, KeyPage, KeyRange,
+    Memory, Outcome, Records, Reference, Result, Sequence, Setting, SettingKind, SettingTable,
+    Shape, Store, Transaction, Value, Verb,
 };
 use fill::{CacheState, Writing, name};
 use following::Extent;
@@ -454,12 +454,16 @@ impl Layer for Cache {
         })
     }
 
-    fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn layer_begin(
+        &self,
+        reference: &Reference,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
         let shared = self.shared.clone();
-        let begun = self
-            .shared
-            .source
-            .with_tables(Verb::Begin, reference, |tables| tables.begin(reference, context));
+        let begun = self.shared.source.with_tables(Verb::Begin, reference, |tables| {
+            tables.begin(reference, isolation, context)
+        });
         begun.map(move |inner| {
             let _writing = Writing::begin(shared.clone());
             Rc::new(Pending { inner, _writing, shared }) as Rc<dyn Transaction>

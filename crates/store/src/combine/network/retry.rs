@@ -3,8 +3,8 @@
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Attributes, Changes, Content, Context, Entry, KeyPage, KeyRange, Outcome, Query,
-    Reference, Result, Setting, SettingTable, Store, Transaction, Verb,
+    Answer, Attributes, Changes, Content, Context, Entry, Isolation, KeyPage, KeyRange, Outcome,
+    Query, Reference, Result, Setting, SettingTable, Store, Transaction, Verb,
 };
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -259,9 +259,14 @@ impl Layer for Retry {
         self.repeat(reference, context, |source, on, context| source.watch(on, context))
     }
 
-    fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.repeat(reference, context, |source, on, context| {
-            source.with_tables(Verb::Begin, on, |tables| tables.begin(on, context))
+    fn layer_begin(
+        &self,
+        reference: &Reference,
+        isolation: Option<Isolation>,
+        context: &Context,
+    ) -> Answer<Rc<dyn Transaction>> {
+        self.repeat(reference, context, move |source, on, context| {
+            source.with_tables(Verb::Begin, on, |tables| tables.begin(on, isolation, context))
         })
     }
 }
