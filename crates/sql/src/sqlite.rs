@@ -26,5 +26,5 @@ pub use scheme::SqliteScheme;
 pub use table::{SqliteRows, SqliteTable};
 pub use write::change_feed::WATCHED_ROWS;
 pub use write::insert::{INSERT_PATIENCE, INSERT_TIME};
-pub use write::transaction::{TRANSACTION_IDLE, TRANSACTION_NESTING, TRANSACTION_TIME};
+pub use write::transaction::TRANSACTION_NESTING;
 pub use write::writer::{WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING};

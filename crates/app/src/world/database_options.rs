@@ -45,6 +45,10 @@ const SQLITE: SettingTable<SqliteOptions> = SettingTable(&[
     })
     .range(0.0, LONGEST)
     .was(&["wait"]),
+    Setting::new("transactionTimeout", "for a transaction", |file: &mut SqliteOptions| {
+        &mut file.transaction_time
+    })
+    .range(0.0, LONGEST),
 ]);
 
 /// `#{ maxConnections: 16, poolTimeout: 1 second, timeout: 10 seconds }`

@@ -23,6 +23,9 @@ pub struct SqliteOptions {
     pub max_connections: usize,
     /// How long such a read waits for one of them, and a write for a place in the writer's queue.
     pub pool_timeout: Duration,
+    /// How long a transaction of a program may take. All other writers wait meanwhile; after this it
+    /// is rolled back, and its next verb fails.
+    pub transaction_time: Duration,
 }
 
 impl Default for SqliteOptions {
@@ -34,6 +37,7 @@ impl Default for SqliteOptions {
             cache_answers: true,
             max_connections: POOL_CONNECTIONS,
             pool_timeout: Duration::from_secs(5),
+            transaction_time: Duration::from_secs(5),
         }
     }
 }

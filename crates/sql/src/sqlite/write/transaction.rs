@@ -4,7 +4,6 @@
 //! one after the other. The price is that other writers wait, which is why a transaction has little
 //! time.
 
-use crate::sqlite::connection::stop_flag::is_over;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::write::job::WriteJob;
 use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
@@ -15,17 +14,9 @@ use rusqlite::Connection;
 use std::any::Any;
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-
-/// How long a transaction may wait for its next verb. Other writers wait meanwhile, so after this
-/// it is rolled back, and its next verb fails.
-pub const TRANSACTION_IDLE: Duration = Duration::from_secs(5);
-
-/// How long a transaction may take in all.
-pub const TRANSACTION_TIME: Duration = Duration::from_secs(30);
 
 /// Transactions can be nested this deep.
 pub const TRANSACTION_NESTING: usize = 32;
@@ -53,8 +44,6 @@ struct TransactionQueue {
     orders: Arc<ThreadQueue<TransactionOrder>>,
     /// Why the transaction ended, where it did before its time.
     fate: Mutex<Option<SqlFault>>,
-    /// Whether its program has read since the writer last looked.
-    is_read: AtomicBool,
 }
 
 impl TransactionQueue {
@@ -136,13 +125,11 @@ pub(crate) fn begin(
     if let Err(fault) = shared.writable() {
         return Answer::Ready(Err(fault.into()));
     }
-    let line = Arc::new(TransactionQueue {
-        orders: ThreadQueue::new(WAITING),
-        fate: Mutex::default(),
-        is_read: AtomicBool::default(),
-    });
+    let line =
+        Arc::new(TransactionQueue { orders: ThreadQueue::new(WAITING), fate: Mutex::default() });
     let (begun, receiver) = oneshot::channel();
-    let hold = TransactionTask { line: line.clone(), begun, deadline: context.deadline };
+    let (time, deadline) = (shared.options.transaction_time, context.deadline);
+    let hold = TransactionTask { line: line.clone(), begun, time, deadline };
     let (depth, dropped) = (Cell::new(1), Cell::default());
     let is_untouched = Cell::new(true);
     let held =
@@ -168,13 +155,9 @@ impl SqliteTransaction {
     }
 
     /// Whether a reading connection sees what the transaction sees: it holds the lock of all writers, and
-    /// has written nothing. Asked before each read, which counts as a statement of the transaction.
+    /// has written nothing.
     pub(crate) fn is_untouched(&self) -> bool {
-        let is_untouched = self.is_untouched.get() && !self.line.orders.is_closed();
-        if is_untouched {
-            self.line.is_read.store(true, Ordering::Relaxed);
-        }
-        is_untouched
+        self.is_untouched.get() && !self.line.orders.is_closed()
     }
 
     fn bare(&self, deadline: Option<Instant>, sql: String) -> Answer<()> {
@@ -279,6 +262,8 @@ fn undo(level: usize) -> String {
 struct TransactionTask {
     line: Arc<TransactionQueue>,
     begun: oneshot::Sender<SqlResult<()>>,
+    /// How long it may take.
+    time: Duration,
     deadline: Option<Instant>,
 }
 
@@ -293,23 +278,20 @@ impl ExclusiveTask for TransactionTask {
         if self.begun.send(begun).is_err() || !good {
             return;
         }
-        let fate = serve(session, &self.line);
+        let fate = serve(session, &self.line, self.time);
         session.roll_back();
         self.line.end(fate);
     }
 }
 
 /// Executes orders until the transaction ends. Answers the reason when it ends early.
-fn serve(session: &WriterSession, line: &TransactionQueue) -> Option<SqlFault> {
-    let end = Instant::now() + TRANSACTION_TIME;
+fn serve(session: &WriterSession, line: &TransactionQueue, time: Duration) -> Option<SqlFault> {
+    let end = Instant::now() + time;
     loop {
-        let order = match line.orders.next_until(end.min(Instant::now() + TRANSACTION_IDLE)) {
+        let order = match line.orders.next_until(end) {
             Next::Item(order) => order,
             Next::Closed => return None,
-            Next::Late if line.is_read.swap(false, Ordering::Relaxed) && !is_over(Some(end)) => {
-                continue;
-            }
-            Next::Late => return Some(late(end)),
+            Next::Late => return Some(late(time)),
         };
         if let Some(level) = order.dropped
             && let Err(error) = session.connection.execute_batch(&undo(level))
@@ -336,7 +318,7 @@ fn serve(session: &WriterSession, line: &TransactionQueue) -> Option<SqlFault> {
         if !stands {
             let message = "a statement was stopped, and the transaction with it";
             return Some(if Instant::now() >= end {
-                late(end)
+                late(time)
             } else {
                 SqlFault::new(Kind::Timeout, message)
             });
@@ -344,11 +326,8 @@ fn serve(session: &WriterSession, line: &TransactionQueue) -> Option<SqlFault> {
     }
 }
 
-fn late(end: Instant) -> SqlFault {
-    let message = if Instant::now() >= end {
-        format!("the transaction has lasted longer than {} s", TRANSACTION_TIME.as_secs())
-    } else {
-        format!("the transaction has done nothing for {} s", TRANSACTION_IDLE.as_secs())
-    };
-    SqlFault::new(Kind::Timeout, format!("{message} and was rolled back"))
+fn late(time: Duration) -> SqlFault {
+    let seconds = time.as_secs_f64();
+    let message = format!("the transaction has lasted longer than {seconds} s and was rolled back");
+    SqlFault::new(Kind::Timeout, message)
 }
