@@ -400,7 +400,7 @@ impl Store for SearchStore {
         Some(self)
     }
 
-    runnel_store::without!(keys, attributes, relocate, links, sources);
+    runnel_store::without!(appends, keys, attributes, relocate, links, sources);
 
     fn describe(&self) -> String {
         format!("search {}", self.name)

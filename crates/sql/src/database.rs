@@ -201,7 +201,7 @@ impl<B: DatabaseBackend> Store for SqlDatabase<B> {
         Some(self)
     }
 
-    runnel_store::without!(keys, attributes, relocate, links, sources);
+    runnel_store::without!(appends, keys, attributes, relocate, links, sources);
 
     fn describe(&self) -> String {
         self.backend.describe()

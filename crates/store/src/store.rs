@@ -77,6 +77,12 @@ pub trait Store {
         Answer::ok(None)
     }
 
+    /// Whether a post here adds its bytes to those of the content, whatever they mean. Must not wait.
+    fn appends(&self, reference: &Reference) -> bool {
+        let _ = reference;
+        false
+    }
+
     /// Whether content that is put here keeps its media type and its [`Content::metadata`], so that
     /// the next get answers them. Must not wait.
     fn keeps_metadata(&self, reference: &Reference) -> bool {

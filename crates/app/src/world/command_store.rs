@@ -115,8 +115,8 @@ impl Store for CommandStore {
     }
 
     runnel_store::without!(
-        merge, delete, list, keys, attributes, relocate, query, watch, tables, conditions, escapes,
-        as_any, sources
+        appends, merge, delete, list, keys, attributes, relocate, query, watch, tables, conditions,
+        escapes, as_any, sources
     );
 
     fn describe(&self) -> String {

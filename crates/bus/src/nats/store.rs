@@ -130,6 +130,9 @@ impl Store for Nats {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        if let Err(error) = Error::refuse_expiry(reference) {
+            return error.on(Verb::Put, reference).into();
+        }
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         self.answer(Verb::Put, reference, async move {
             match place(at.path())? {
@@ -259,6 +262,10 @@ impl Store for Nats {
             Ok(NatsPath::In(BucketKind::Keys, _, path)) if !path.is_empty() => Conditions::Tags,
             _ => Conditions::None,
         }
+    }
+
+    fn appends(&self, reference: &Reference) -> bool {
+        self.conditions(reference) == Conditions::Tags
     }
 
     fn keeps_metadata(&self, reference: &Reference) -> bool {

@@ -91,8 +91,8 @@ impl Store for RedisChannels {
     }
 
     runnel_store::without!(
-        put, merge, delete, list, keys, attributes, relocate, query, tables, conditions, links,
-        as_any, sources
+        appends, put, merge, delete, list, keys, attributes, relocate, query, tables, conditions,
+        links, as_any, sources
     );
 
     fn describe(&self) -> String {

@@ -186,6 +186,10 @@ impl Store for Redis {
         verbs.with(Verb::Put).with(Verb::Post).with(Verb::Merge).with(Verb::Delete)
     }
 
+    fn appends(&self, _: &Reference) -> bool {
+        true
+    }
+
     fn conditions(&self, _: &Reference) -> Conditions {
         Conditions::Tags
     }

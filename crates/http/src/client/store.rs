@@ -188,7 +188,7 @@ impl Store for HttpStore {
     }
 
     runnel_store::without!(
-        list, keys, attributes, relocate, query, watch, tables, links, as_any, sources
+        appends, list, keys, attributes, relocate, query, watch, tables, links, as_any, sources
     );
 
     fn describe(&self) -> String {

@@ -345,7 +345,7 @@ impl Store for ScriptStore {
         }
     }
 
-    runnel_store::without!(keys, attributes, relocate, query, tables, conditions, escapes);
+    runnel_store::without!(appends, keys, attributes, relocate, query, tables, conditions, escapes);
 
     fn describe(&self) -> String {
         let text = |stack: Stack| Some(stack.text(-1));

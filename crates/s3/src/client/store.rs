@@ -133,6 +133,9 @@ impl Store for S3 {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        if let Err(error) = Error::refuse_expiry(reference) {
+            return error.on(Verb::Put, reference).into();
+        }
         let (deadline, only_if) = (context.deadline, context.only_if.clone());
         let admitted = self.conditions(reference).admit(only_if.as_ref(), Verb::Put, reference);
         self.at(Verb::Put, reference, move |server, place| async move {

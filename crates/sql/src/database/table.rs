@@ -342,7 +342,7 @@ impl<T: TableBackend> Store for SqlTable<T> {
         Some(self)
     }
 
-    runnel_store::without!(keys, attributes, relocate, links, sources);
+    runnel_store::without!(appends, keys, attributes, relocate, links, sources);
 
     fn describe(&self) -> String {
         format!("{} {}", T::LABEL, self.0.name)

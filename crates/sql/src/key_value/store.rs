@@ -153,6 +153,9 @@ impl<B: KeyValueBackend> Store for KeyValueStore<B> {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        if let Err(error) = Error::refuse_expiry(reference) {
+            return error.on(Verb::Put, reference).into();
+        }
         let (inner, context) = (self.0.clone(), context.clone());
         self.at(Verb::Put, reference, move |_, key| {
             if matches!(content.body, Body::Value(Value::Nil)) {
@@ -222,6 +225,10 @@ impl<B: KeyValueBackend> Store for KeyValueStore<B> {
             keys.collect::<Result<_>>().map(|keys| Some(KeyPage { keys, more })).into()
         });
         page.on(Verb::List, reference)
+    }
+
+    fn appends(&self, _: &Reference) -> bool {
+        true
     }
 
     fn keeps_metadata(&self, _: &Reference) -> bool {

@@ -178,6 +178,9 @@ impl Store for Disk {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        if let Err(error) = Error::refuse_expiry(reference) {
+            return error.on(Verb::Put, reference).into();
+        }
         let only_if = context.only_if.clone();
         if matches!(content.body, Body::Value(Value::Nil)) {
             if only_if.is_some() {
@@ -214,6 +217,10 @@ impl Store for Disk {
         let page = self
             .later(Verb::List, reference, move |root, on| keys::page(root, on, &range, attributes));
         page.map(|page| Some(page.into_keys()))
+    }
+
+    fn appends(&self, _: &Reference) -> bool {
+        true
     }
 
     fn keeps_metadata(&self, _: &Reference) -> bool {

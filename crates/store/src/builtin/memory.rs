@@ -222,6 +222,9 @@ impl Store for Memory {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        if let Err(error) = Error::refuse_expiry(reference) {
+            return error.on(Verb::Put, reference).into();
+        }
         let put: fn(&mut dyn MemoryTable, &str, Content) -> Result<Outcome> =
             |table, key, content| table.put(key, content);
         self.change(Verb::Put, reference, self.keepable(content), context, put)
@@ -266,6 +269,10 @@ impl Store for Memory {
     ) -> Answer<Option<KeyPage>> {
         let (key, metadata) = (self.key(reference), context.attributes);
         Answer::ok(Some(self.storage.read(|table| table.below(&key, range, metadata))))
+    }
+
+    fn appends(&self, _: &Reference) -> bool {
+        true
     }
 
     fn keeps_metadata(&self, _: &Reference) -> bool {

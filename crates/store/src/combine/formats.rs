@@ -5,6 +5,7 @@ use crate::combine::definition::Combinator;
 pub(crate) mod choice;
 pub(crate) mod codec;
 pub(crate) mod compressed;
+mod document;
 pub(crate) mod json;
 
 /// The combinators of this room that programs can use.

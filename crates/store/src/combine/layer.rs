@@ -152,6 +152,12 @@ pub trait Layer: Sized + 'static {
         })
     }
 
+    /// [`Store::appends`].
+    fn layer_appends(&self, reference: &Reference) -> bool {
+        let below = self.below(Verb::Post, reference);
+        below.is_ok_and(|below| below.store.appends(&below.reference))
+    }
+
     /// [`Store::keeps_metadata`].
     fn layer_keeps_metadata(&self, reference: &Reference) -> bool {
         let below = self.below(Verb::Put, reference);
@@ -411,6 +417,10 @@ impl<L: Layer> Store for L {
             true => Answer::ok(None),
             false => self.layer_keys(reference, range, context),
         }
+    }
+
+    fn appends(&self, reference: &Reference) -> bool {
+        self.layer_appends(reference)
     }
 
     fn keeps_metadata(&self, reference: &Reference) -> bool {

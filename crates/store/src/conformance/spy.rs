@@ -19,7 +19,7 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 21] = [
+pub(super) const METHODS: [&str; 22] = [
     "get",
     "put",
     "put if absent",
@@ -28,6 +28,7 @@ pub(super) const METHODS: [&str; 21] = [
     "delete",
     "list",
     "keys",
+    "appends",
     "keeps metadata",
     "annotate",
     "relocate",
@@ -131,6 +132,11 @@ impl Store for Spy {
     fn keys(&self, _: &Reference, _: &KeyRange, _: &Context) -> Answer<Option<KeyPage>> {
         self.called("keys");
         Answer::ok(Some(KeyPage::default()))
+    }
+
+    fn appends(&self, _: &Reference) -> bool {
+        self.called("appends");
+        false
     }
 
     fn keeps_metadata(&self, _: &Reference) -> bool {
@@ -286,6 +292,10 @@ pub(super) async fn call(store: &dyn Store, method: &str, path: &str) -> Result<
         "delete" => store.delete(&on, &context).await.map(drop),
         "list" => store.list(&on, &context).await.map(drop),
         "keys" => store.keys(&on, &KeyRange::default(), &context).await.map(drop),
+        "appends" => {
+            store.appends(&on);
+            Ok(())
+        }
         "keeps metadata" => {
             store.keeps_metadata(&on);
             Ok(())

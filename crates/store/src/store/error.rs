@@ -221,6 +221,23 @@ impl Error {
         self
     }
 
+    /// Refuses to put what is wanted for a time only (`?expires=60`), in a store that keeps it for
+    /// ever.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`].
+    pub fn refuse_expiry(reference: &crate::Reference) -> Result<()> {
+        let mut parts = reference.query().unwrap_or_default().split('&');
+        match parts.any(|part| part.starts_with("expires=")) {
+            true => {
+                let message =
+                    "this store keeps content for ever: leave `?expires=` out, or use Redis";
+                Err(Error::new(Kind::Invalid, message))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// A verb that the store does not do.
     pub fn not_allowed(verb: Verb, reference: &crate::Reference) -> Self {
         Error::new(Kind::NotAllowed, format!("this store does not {}", verb.name()))

@@ -16,7 +16,7 @@
 #[macro_export]
 macro_rules! without {
     (@put) => { $crate::without!(@write put Put); };
-    (@post) => { $crate::without!(@write post Post); };
+    (@post) => { $crate::without!(@write post Post); $crate::without!(@appends); };
     (@merge) => { $crate::without!(@write merge Merge); };
     (@write $method:ident $verb:ident) => {
         fn $method(
@@ -59,6 +59,11 @@ macro_rules! without {
     (@attributes) => {
         $crate::without!(@keeps_metadata);
         $crate::without!(@annotate);
+    };
+    (@appends) => {
+        fn appends(&self, _: &$crate::Reference) -> bool {
+            false
+        }
     };
     (@keeps_metadata) => {
         fn keeps_metadata(&self, _: &$crate::Reference) -> bool {

@@ -99,7 +99,8 @@ fn json_there_and_back_over_a_disk() {
         keeps: Keeps::Values,
         binary: false,
         empty: false,
-        posting: Posting::Other,
+        posting: Posting::Lists,
+        merge: true,
         media_types: false,
         ..DISK
     };

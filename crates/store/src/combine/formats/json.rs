@@ -4,11 +4,13 @@ use crate::combine::answers::{when_new, without_content};
 use crate::combine::definition::{
     Combinator, CombinatorParts, CombinedStore, ConverterOptions, UP,
 };
+use crate::combine::formats::document::{self, DocumentChange};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    AT_ONCE, Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, DATA_POOL, Form,
-    Held, KeyPage, KeyRange, Outcome, PortContent, Query, RecordUse, Reference, Result, Setting,
-    SettingKind, SettingTable, Shape, Store, Value, Verb, json, parse_permit,
+    AT_ONCE, Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Contract,
+    DATA_POOL, Form, Held, KeyPage, KeyRange, Outcome, PortContent, Query, RecordUse, Reference,
+    Result, Setting, SettingKind, SettingTable, Shape, Store, Value, Verb, Verbs, json,
+    parse_permit,
 };
 use bytes::Bytes;
 use std::rc::Rc;
@@ -62,7 +64,9 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
 ///   and JSON read through it, pass unchanged, and likewise for `down`.
 /// - Entity tags, times and the class pass; listing and deleting are not affected.
 /// - Changes carry no content: a get returns it converted.
-/// - A merge through `down` passes the JSON text on, and its store has to support that.
+/// - A post through `down` adds an element to a list, and a merge changes fields of a record. Where
+///   the source appends bytes or does not merge, the document is read, changed and put back on the
+///   condition that it is the same; such a source has to keep conditions.
 pub struct Json {
     source: Rc<dyn Store>,
     direction: Direction,
@@ -175,6 +179,30 @@ impl Json {
         }
     }
 
+    /// Changes a document of the source, where the source itself would break it or cannot.
+    fn change(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (source, limit) = (self.source.clone(), self.limit);
+        let (on, context) = (reference.clone(), context.clone());
+        let answer = Answer::later(async move {
+            let change = match verb {
+                Verb::Post => DocumentChange::Append(content.into_value(limit).await?),
+                _ => DocumentChange::Merge(content.into_value(limit).await?),
+            };
+            document::change(source, &on, change, limit, &context).await
+        });
+        answer.on(verb, reference)
+    }
+
+    fn changes(&self, verb: Verb, reference: &Reference) -> bool {
+        self.direction == Direction::Down && document::is_needed(&*self.source, verb, reference)
+    }
+
     fn around_store(&self, source: Rc<dyn Store>) -> Rc<dyn Store> {
         let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
         Rc::new(Json { source, direction, class, contract: self.contract.clone(), limit })
@@ -219,6 +247,9 @@ impl Layer for Json {
         content: Content,
         context: &Context,
     ) -> Answer<Outcome> {
+        if self.changes(Verb::Post, reference) {
+            return self.change(Verb::Post, reference, content, context);
+        }
         let (to, context) = (reference.clone(), context.clone());
         self.write(Verb::Post, reference, content, move |source, content| {
             source.post(&to, content, &context)
@@ -231,11 +262,29 @@ impl Layer for Json {
         content: Content,
         context: &Context,
     ) -> Answer<Outcome> {
+        if self.changes(Verb::Merge, reference) {
+            return self.change(Verb::Merge, reference, content, context);
+        }
         let (to, context) = (reference.clone(), context.clone());
         self.write(Verb::Merge, reference, content, move |source, content| {
             // Only the fields that are named change: part of a record is no instance.
             source.merge(&to, Content { class: None, ..content }, &context)
         })
+    }
+
+    /// What the source can do, and the changes of documents that are made here.
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
+        let verbs = self.source.verbs(reference);
+        let is_keyed = self.source.conditions(reference) == Conditions::Tags;
+        match self.direction == Direction::Down && is_keyed && verbs.has(Verb::Put) {
+            true => verbs.with(Verb::Post).with(Verb::Merge),
+            false => verbs,
+        }
+    }
+
+    /// Posts are values: through `down` they become elements.
+    fn layer_appends(&self, reference: &Reference) -> bool {
+        self.direction == Direction::Up && self.source.appends(reference)
     }
 
     fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
