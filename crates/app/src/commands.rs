@@ -1,7 +1,8 @@
-//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
+//! Subcommands of one file each: `backup` with `restore` and `vacuum`, `bench`, `check`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod fmt;

@@ -252,6 +252,14 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
         self.key_value_store(name).on(Verb::Define, reference)
     }
 
+    fn snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content> {
+        self.backend.snapshot(context).on(Verb::Get, reference)
+    }
+
+    fn vacuum(&self, reference: &Reference, context: &Context) -> Answer<()> {
+        self.backend.vacuum(context).on(Verb::Define, reference)
+    }
+
     fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
         self.backend.begin(context).on(Verb::Begin, reference)
     }

@@ -40,6 +40,12 @@ pub trait DatabaseBackend: Clone + 'static {
     /// Applies the steps that were not applied before. Answers their names.
     fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>>;
 
+    /// The database as one file, where the system has such.
+    fn snapshot(&self, context: &Context) -> Answer<Content>;
+
+    /// Gives unused space back, and gathers statistics for the planner of queries.
+    fn vacuum(&self, context: &Context) -> Answer<()>;
+
     /// Begins a transaction, or a savepoint of the caller's transaction.
     fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>>;
 

@@ -164,6 +164,24 @@ impl DatabaseBackend for PostgresBackend {
         })
     }
 
+    fn snapshot(&self, _: &Context) -> Answer<Content> {
+        let message = "a PostgreSQL database is no file; back it up with pg_dump, or copy its rows \
+                       with `runnel dump`";
+        Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
+    }
+
+    fn vacuum(&self, context: &Context) -> Answer<()> {
+        if context.transaction.is_some() {
+            return Answer::Ready(Err(SqlFault::alone("vacuum").into()));
+        }
+        let session = self.core.session(context);
+        Answer::later(async move {
+            let cleaning =
+                async |connection: &PostgresConnection| connection.batch("VACUUM ANALYZE").await;
+            session.run(Repeat::No, cleaning).await.map_err(Error::from)
+        })
+    }
+
     fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
         let (pool, context) = (self.core.pool.clone(), context.clone());
         Answer::later(async move { transaction::begin(&pool, &context).await.map_err(Error::from) })

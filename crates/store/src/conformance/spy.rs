@@ -40,6 +40,8 @@ pub(super) const METHODS: [&str; 21] = [
     "migrate",
     "define",
     "key value store",
+    "snapshot",
+    "vacuum",
     "begin",
 ];
 
@@ -226,6 +228,16 @@ impl Tables for Spy {
         Answer::ok(Rc::new(Spy { answers, is_confined, book }))
     }
 
+    fn snapshot(&self, _: &Reference, _: &Context) -> Answer<Content> {
+        self.called("snapshot");
+        Answer::ok(Content::text("[]"))
+    }
+
+    fn vacuum(&self, _: &Reference, _: &Context) -> Answer<()> {
+        self.called("vacuum");
+        Answer::ok(())
+    }
+
     fn begin(&self, _: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
         self.called("begin");
         Answer::ok(Rc::new(Begun))
@@ -317,6 +329,8 @@ async fn call_tables(
         "migrate" => tables.migrate(on, Vec::new(), context).await.map(drop),
         "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
         "key value store" => tables.key_value_store(on).await.map(drop),
+        "snapshot" => tables.snapshot(on, context).await.map(drop),
+        "vacuum" => tables.vacuum(on, context).await,
         _ => tables.begin(on, context).await.map(drop),
     }
 }

@@ -91,6 +91,16 @@ impl Tables for Probe {
         self.arrived("key value store", on);
         Answer::ok(Rc::new(Memory::site()))
     }
+    fn snapshot(&self, on: &Reference, _: &Context) -> Answer<Content> {
+        self.arrived("snapshot", on);
+        Answer::ok(Content::text("[]"))
+    }
+
+    fn vacuum(&self, on: &Reference, _: &Context) -> Answer<()> {
+        self.arrived("vacuum", on);
+        Answer::ok(())
+    }
+
     fn begin(&self, on: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
         self.arrived("begin", on);
         Answer::ok(Rc::new(Nothing))
@@ -112,8 +122,18 @@ fn shape() -> Shape {
     Shape::new("Task", Vec::new())
 }
 
-const VERBS: [&str; 8] =
-    ["put if", "insert", "run", "migrate", "define", "key value store", "watch", "begin"];
+const VERBS: [&str; 10] = [
+    "put if",
+    "insert",
+    "run",
+    "migrate",
+    "define",
+    "key value store",
+    "snapshot",
+    "vacuum",
+    "watch",
+    "begin",
+];
 
 async fn call(store: &dyn Store, verb: &str) -> Result<()> {
     let (on, context) = (Reference::from_path("a/b"), Context::default());
@@ -128,6 +148,8 @@ async fn call(store: &dyn Store, verb: &str) -> Result<()> {
         "migrate" => tables.migrate(&on, Vec::new(), &context).await.map(drop),
         "define" => tables.define(&on, &shape()).await.map(drop),
         "key value store" => tables.key_value_store(&on).await.map(drop),
+        "snapshot" => tables.snapshot(&on, &context).await.map(drop),
+        "vacuum" => tables.vacuum(&on, &context).await,
         "watch" => store.watch(&on, &context).await.map(drop),
         _ => tables.begin(&on, &context).await.map(drop),
     }
@@ -216,6 +238,7 @@ const ROWS: [Row; 24] = [
             ("migrate", "does not define"),
             ("define", "does not define"),
             ("key value store", "does not define"),
+            ("vacuum", "does not define"),
             ("begin", "nothing could be committed"),
         ],
         ..row("read only", "a/b", |source| Rc::new(ReadOnly::new(source)))
