@@ -154,6 +154,26 @@ pub(crate) enum Command {
         #[arg(long)]
         replace: bool,
     },
+    /// Print the rows of a database as text with their types, one JSON value a line.
+    Dump {
+        /// The database, such as `sqlite:tasks.db` or `postgres://host/base`.
+        database: String,
+        /// The tables; all when none is named.
+        tables: Vec<String>,
+        /// Print one table as comma-separated values.
+        #[arg(long)]
+        csv: bool,
+    },
+    /// Insert the rows of a dump into a database; tables that do not exist are made.
+    Load {
+        /// The dump: a file, or a reference such as `s3:backups/tasks.ndjson`.
+        source: String,
+        /// The database, such as `sqlite:tasks.db` or `postgres://host/base`.
+        database: String,
+        /// Read comma-separated values, with names in the first line, into this table.
+        #[arg(long, value_name = "TABLE")]
+        csv: Option<String>,
+    },
     /// Give unused space of a database back to the system, and gather statistics for its queries.
     Vacuum {
         /// The database, such as `sqlite:tasks.db` or `postgres://host/base`.

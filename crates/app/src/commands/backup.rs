@@ -97,7 +97,8 @@ pub(crate) fn resource(text: &str, usual: &'static str) -> Reference {
 pub(crate) fn store(schemes: &Schemes, resource: &Reference) -> Result<Rc<dyn Store>> {
     let scheme = resource.scheme().unwrap_or_default();
     schemes.store(scheme).ok_or_else(|| {
-        let message = format!("there is no scheme `{scheme}:`; name a file, or a store such as s3:");
+        let message =
+            format!("there is no scheme `{scheme}:`; name a file, or a store such as s3:");
         Error::new(Kind::Invalid, message)
     })
 }

@@ -3,6 +3,7 @@
 
 use crate::support::http::{self, Reply};
 use crate::support::{Folder, Outcome, PATIENCE, Process, free_port, run, runnel};
+use runnel_scratch::{Server, Service};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -362,4 +363,113 @@ fn vacuum_gives_space_back_while_a_server_runs() {
     let program = "ref:sqlite:tasks.db transaction: { ref:sqlite:tasks.db vacuum }";
     let refused = command(&folder, &["-e", program]);
     assert!(refused.err.contains("cannot be part of a transaction"), "{refused:?}");
+}
+
+/// A table with a column of each type.
+const ITEMS: &str = "\
+class Item {
+   var <int> id. var <string> name. var <decimal> price. var <bool> done. var <date> due.
+   var <data> photo. var <float> size.
+}
+items ← ref:sqlite:items.db table: Item.
+items insert: #Item{
+   name: 'wört \"x\"', price: '12.30' asDecimal, done: true, due: '2026-11-21T05:30:00.5Z' asDate,
+   photo: 'abc' asData, size: 2.5
+}.
+items insert: #Item{ name: 'nothing else' }.
+1 to: 3000 do: { :i | items insert: #Item{ name: \"item {i}\" } }.
+";
+
+fn with_items() -> Folder {
+    let folder = Folder::new();
+    folder.write("items.st", ITEMS);
+    done(&command(&folder, &["items.st"]));
+    folder
+}
+
+fn dump(folder: &Folder, database: &str) -> String {
+    let outcome = command(folder, &["dump", database]);
+    done(&outcome);
+    outcome.out
+}
+
+#[test]
+fn a_dump_has_types_and_bytes_and_is_loaded_again() {
+    let folder = with_items();
+    let text = dump(&folder, "sqlite:items.db");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3004);
+    let first = "[1,\"wört \\\"x\\\"\",\"12.30\",true,\"2026-11-21T05:30:00.5Z\",{\"base64\":\"YWJj\"},2.5]";
+    assert_eq!(lines[1], first);
+    assert_eq!(lines[2], "[2,\"nothing else\",null,null,null,null,null]");
+    assert_eq!(lines[3003], "{\"rows\":3002}");
+    folder.write("items.ndjson", &text);
+    let loaded = command(&folder, &["load", "items.ndjson", "sqlite:other.db"]);
+    assert_eq!((loaded.status, loaded.out.as_str()), (0, "items: 3002 rows\n"), "{loaded:?}");
+    assert_eq!(dump(&folder, "sqlite:other.db"), text);
+    // Comma-separated values have no types: the table brings them.
+    let csv = command(&folder, &["dump", "--csv", "items.db", "items"]);
+    done(&csv);
+    folder.write("items.csv", &csv.out);
+    ask(&folder, "other.db", "delete from items");
+    done(&command(&folder, &["load", "--csv", "items", "items.csv", "other.db"]));
+    assert_eq!(dump(&folder, "sqlite:other.db"), text);
+}
+
+#[test]
+fn a_dump_goes_to_postgres_and_back() {
+    let Some(server) = Server::for_test(Service::Postgres) else { return };
+    let folder = with_items();
+    let text = dump(&folder, "sqlite:items.db");
+    folder.write("items.ndjson", &text);
+    let address = server.url();
+    done(&command(&folder, &["load", "items.ndjson", &address]));
+    let there = dump(&folder, &address);
+    assert_eq!(there, text);
+    folder.write("back.ndjson", &there);
+    done(&command(&folder, &["load", "back.ndjson", "back.db"]));
+    assert_eq!(dump(&folder, "back.db"), text);
+    // The server goes on numbering after the rows that were loaded.
+    let insert =
+        format!("ref:{address} run: \"insert into items (name) values ('x') returning id\"");
+    let inserted = command(&folder, &["-e", &insert]);
+    assert_eq!(inserted.out.trim(), "[{id:3003}]", "{inserted:?}");
+    done(&command(&folder, &["vacuum", &address]));
+}
+
+#[test]
+fn a_load_that_fails_says_how_far_it_came() {
+    let folder = with_items();
+    let text = dump(&folder, "items.db");
+    let table = |name: &str| format!("{{\"table\":\"{name}\",\"columns\":{{\"id\":\"int\"}}}}\n");
+    let cases = [
+        (text[..text.len() / 2].to_string(), "line 1"),
+        (text.replace("{\"rows\":3002}\n", ""), "was cut off; loaded were items (3002 rows)"),
+        (format!("{}[1]\n{}[1]\n[1]\n", table("a"), table("b")), "loaded were a (1 rows)"),
+        (format!("{}[1,2]\n", table("a")), "line 2: 2 values for 1 columns"),
+        (format!("{}[1]\n[2]\n[\"x\"]\n", table("a")), "nothing was loaded"),
+        (format!("{}[1]\n{{\"rows\":2}}\n", table("a")), "2 rows were dumped, and 1 are here"),
+        ("[1]\n".to_string(), "line 1: a row stands before the first table"),
+        ("id,name\n1,x\n".to_string(), "line 1"),
+    ];
+    for (text, told) in cases {
+        folder.write("wrong.ndjson", &text);
+        let refused = command(&folder, &["load", "wrong.ndjson", "new.db"]);
+        assert!(refused.status != 0 && refused.err.contains(told), "{told}: {refused:?}");
+        let _ = std::fs::remove_file(folder.path("new.db"));
+    }
+    for (arguments, told) in [
+        (&["dump", "none.db"][..], "no such database"),
+        (&["dump", "items.db", "none"], "there is no table none"),
+        (&["dump", "--csv", "items.db"], "name it"),
+        (&["dump", "file:items.db"], "rows are those of a database"),
+        (&["load", "none.ndjson", "new.db"], "no such dump"),
+    ] {
+        let refused = command(&folder, arguments);
+        assert!(refused.status != 0 && refused.err.contains(told), "{arguments:?}: {refused:?}");
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut cut = runnel();
+    cut.args(["dump", "items.db"]).current_dir(folder.path("")).stdout(full);
+    assert!(!cut.stderr(std::process::Stdio::null()).status().unwrap().success());
 }

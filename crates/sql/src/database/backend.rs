@@ -2,8 +2,8 @@
 //! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
 
 use runnel_store::{
-    Answer, Changes, Content, Context, FieldType, Query, Records, Reference, Shape, Store,
-    Transaction, Value, Verb,
+    Answer, ByteStream, Changes, Content, Context, FieldType, Query, Records, Reference, Shape,
+    Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -42,6 +42,9 @@ pub trait DatabaseBackend: Clone + 'static {
 
     /// The database as one file, where the system has such.
     fn snapshot(&self, context: &Context) -> Answer<Content>;
+
+    /// The rows of these tables, or of all, as text with their types.
+    fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream;
 
     /// Gives unused space back, and gathers statistics for the planner of queries.
     fn vacuum(&self, context: &Context) -> Answer<()>;

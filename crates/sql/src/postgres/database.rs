@@ -6,6 +6,7 @@ use crate::postgres::connection::address::Address;
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::connection::session::Repeat;
 use crate::postgres::connection::transaction;
+use crate::postgres::dump;
 use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::key_value;
 use crate::postgres::options::PostgresOptions;
@@ -20,7 +21,8 @@ use crate::postgres::watch;
 use crate::postgres::worker_database::WorkerDatabase;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Kind, Result, Shape, Store, Transaction, Value, Verb,
+    Answer, ByteStream, Changes, Content, Context, Error, Kind, Result, Shape, Store, Transaction,
+    Value, Verb,
 };
 use std::rc::Rc;
 
@@ -168,6 +170,10 @@ impl DatabaseBackend for PostgresBackend {
         let message = "a PostgreSQL database is no file; back it up with pg_dump, or copy its rows \
                        with `runnel dump`";
         Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
+    }
+
+    fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream {
+        dump::dump(&self.core, tables, context)
     }
 
     fn vacuum(&self, context: &Context) -> Answer<()> {

@@ -2,7 +2,7 @@
 
 use crate::database::SqlDatabase;
 use crate::database::backend::DatabaseBackend;
-use crate::sqlite::backup::snapshot;
+use crate::sqlite::backup::{dump, snapshot};
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::database_file::DatabaseFile;
 use crate::sqlite::fault::SqlResult;
@@ -19,7 +19,8 @@ use crate::sqlite::table::SqliteRows;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::{transaction, vacuum, watch};
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Result, Shape, Store, Transaction, Value, Verb,
+    Answer, ByteStream, Changes, Content, Context, Error, Result, Shape, Store, Transaction, Value,
+    Verb,
 };
 use std::path::Path;
 use std::rc::Rc;
@@ -187,6 +188,10 @@ impl DatabaseBackend for SqliteBackend {
 
     fn snapshot(&self, context: &Context) -> Answer<Content> {
         snapshot::snapshot(&self.reader.shared, context)
+    }
+
+    fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream {
+        dump::dump(&self.reader.shared, tables, context)
     }
 
     fn vacuum(&self, context: &Context) -> Answer<()> {

@@ -257,9 +257,9 @@ pub trait Layer: Sized + 'static {
         })
     }
 
-    /// [`Tables::snapshot`].
+    /// [`Tables::snapshot`]. It is about the whole collection, as a listing is.
     fn layer_snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content> {
-        self.around(Verb::Get, reference, context, |inner, on, context| {
+        self.around(Verb::List, reference, context, |inner, on, context| {
             inner.with_tables(Verb::Get, on, |tables| tables.snapshot(on, context))
         })
     }

@@ -19,7 +19,7 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 21] = [
+pub(super) const METHODS: [&str; 23] = [
     "get",
     "put",
     "put if absent",
