@@ -1,4 +1,5 @@
-//! Subcommands of one file each: `backup` with `restore` and `vacuum`, `bench`, `dump` with `load`, `check`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
+//! Subcommands of one file each: `backup` with `restore` and `vacuum`, `bench`, `check`, `dump` with
+//! `load`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A table is an object, its rows are the arrays that follow. What JSON cannot say is an object with
-//! one field. The last line tells a whole dump from one that was cut off.
+//! one field. The last line distinguishes a complete dump from a truncated one.
 
 use crate::fault::{SqlFault, SqlResult};
 use base64::Engine;

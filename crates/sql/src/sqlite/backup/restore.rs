@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The ending of the file that a restore writes, beside the one that it will be.
+/// The suffix of the file that a restore writes beside its target.
 const PARTIAL: &str = "-restore";
 
 /// How every database file begins.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Pages that are copied between two looks at whether the copy is still wanted.
+/// Pages that are copied between two checks for cancellation.
 const STEP_PAGES: i32 = 1024;
 
 /// The amount of a copy that is read at once, in bytes.

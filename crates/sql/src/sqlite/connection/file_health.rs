@@ -1,6 +1,6 @@
 //! Whether the file of an open database is still the one at its path, and whether it is damaged.
 //!
-//! SQLite goes on writing into a file that was deleted or replaced: its rows would be gone with the
+//! SQLite continues to write into a file that was deleted or replaced: its rows would be gone with the
 //! last connection, and the log at the path would be applied to another file
 //! (<https://sqlite.org/howtocorrupt.html>, section 2.4). So each transaction looks at the path when
 //! it begins, and again before its writes are answered.
@@ -98,7 +98,7 @@ impl FileHealth {
     pub(crate) fn remove_stray_log(&self) {
         let Some(file) = self.file.as_ref().filter(|file| !file.is_in_place()) else { return };
         if file.log.get().is_some() && !self.is_log_foreign() {
-            // What cannot be removed stays: the next to open the database is told by SQLite.
+            // What cannot be removed stays: the next program that opens the database applies it.
             let _ = std::fs::remove_file(&file.log_path);
             let _ = std::fs::remove_file(beside(&file.path, "-shm"));
         }

@@ -55,7 +55,7 @@ impl ReadPool {
         ReadPool { place, options, idle: Mutex::default(), slots, counters, health }
     }
 
-    /// Closes the connections that nobody uses.
+    /// Closes the idle connections.
     pub(crate) fn close(&self) {
         lock(&self.idle).clear();
     }

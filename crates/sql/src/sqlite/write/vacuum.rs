@@ -45,7 +45,7 @@ impl ExclusiveTask for VacuumTask {
 
 fn run(session: &WriterSession) -> SqlResult<()> {
     let connection = &session.connection;
-    // SQLite builds the new file as an attached database, which nobody else may have.
+    // SQLite builds the new file as an attached database; programs may attach none.
     let before = connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 1)?;
     let done = connection.execute_batch("VACUUM");
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, before)?;
