@@ -137,6 +137,48 @@ pub(crate) enum Command {
     },
     /// Serve a folder as a web site or as S3, or the tables of a SQLite database.
     Serve(Box<crate::commands::serve::Serve>),
+    /// Write a copy of a SQLite database, also one in use, to a file or any other store.
+    Backup {
+        /// The database, such as `sqlite:tasks.db`.
+        database: String,
+        /// Where the copy belongs: a file, or a reference such as `s3:backups/tasks.db`.
+        target: String,
+    },
+    /// Make a SQLite database of a backup.
+    Restore {
+        /// The backup: a file, or a reference such as `s3:backups/tasks.db`.
+        source: String,
+        /// The database, such as `sqlite:tasks.db`.
+        database: String,
+        /// Replace the database that is there; no program may have it open.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Print the rows of a database as text with their types, one JSON value a line.
+    Dump {
+        /// The database, such as `sqlite:tasks.db` or `postgres://host/base`.
+        database: String,
+        /// The tables; all when none is named.
+        tables: Vec<String>,
+        /// Print one table as comma-separated values.
+        #[arg(long)]
+        csv: bool,
+    },
+    /// Insert the rows of a dump into a database; tables that do not exist are made.
+    Load {
+        /// The dump: a file, or a reference such as `s3:backups/tasks.ndjson`.
+        source: String,
+        /// The database, such as `sqlite:tasks.db` or `postgres://host/base`.
+        database: String,
+        /// Read comma-separated values, with names in the first line, into this table.
+        #[arg(long, value_name = "TABLE")]
+        csv: Option<String>,
+    },
+    /// Give unused space of a database back to the system, and gather statistics for its queries.
+    Vacuum {
+        /// The database, such as `sqlite:tasks.db` or `postgres://host/base`.
+        database: String,
+    },
     /// Ask a supervisor to exchange its program for the version that is there now.
     Upgrade {
         /// The process of the supervisor.

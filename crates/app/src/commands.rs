@@ -1,9 +1,12 @@
-//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
+//! Subcommands of one file each: `backup` with `restore` and `vacuum`, `bench`, `check`, `dump` with
+//! `load`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 
+pub(crate) mod backup;
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod dump;
 pub(crate) mod fmt;
 pub(crate) mod graph;
 pub(crate) mod html;

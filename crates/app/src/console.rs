@@ -81,6 +81,12 @@ impl Console {
         ended_well(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
 
+    /// Bytes on standard output, at once, for text that has to be whole.
+    pub(crate) fn bytes(bytes: &[u8]) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush())
+    }
+
     /// From now on a line is edited: output goes to its editor, which prints it above. `None`: no
     /// more.
     pub(crate) fn above_prompt(print: Option<SyncSender<String>>) {

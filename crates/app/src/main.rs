@@ -15,7 +15,7 @@ mod world;
 
 use clap::Parser;
 use commands::openapi::ApiOutput;
-use commands::{bench, check, fmt, graph, html, openapi, routes, serve};
+use commands::{backup, bench, check, dump, fmt, graph, html, openapi, routes, serve};
 use process::{handover, supervise};
 use std::ffi::OsString;
 use std::path::Path;
@@ -61,6 +61,15 @@ fn main() -> ExitCode {
         Some(args::Command::Run { file, port, running, args: own }) => {
             start(file, port.or(args.port), running, own, args.json)
         }
+        Some(args::Command::Backup { database, target }) => backup::backup(database, target),
+        Some(args::Command::Restore { source, database, replace }) => {
+            backup::restore(source, database, *replace)
+        }
+        Some(args::Command::Dump { database, tables, csv }) => dump::dump(database, tables, *csv),
+        Some(args::Command::Load { source, database, csv }) => {
+            dump::load(source, database, csv.as_deref())
+        }
+        Some(args::Command::Vacuum { database }) => backup::vacuum(database),
         Some(args::Command::Upgrade { process }) => supervise::upgrade(*process),
         Some(args::Command::Openapi { file, args: own }) => {
             openapi::run(file, own, ApiOutput::Document, &report)
@@ -77,6 +86,7 @@ fn main() -> ExitCode {
             (None, None) => run::prompt(&report),
         },
     };
+    runnel_sql::SqliteDatabase::close_all();
     ExitCode::from(status)
 }
 

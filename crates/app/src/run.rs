@@ -10,6 +10,7 @@ use crate::process::workers::{self, WorkerIndex};
 use crate::report::Report;
 use crate::world::World;
 use runnel_runtime::{Argument, Isolate};
+use runnel_sql::SqliteDatabase;
 use runnel_store::Value;
 use runnel_syntax::ast::{Parameter, Selector, Signature};
 use std::path::{Path, PathBuf};
@@ -67,6 +68,7 @@ fn with_program(place: WorkerIndex, act: impl AsyncFnOnce(&RunningProgram) -> u8
         std::mem::forget(program);
         Ok::<u8, String>(status)
     }));
+    SqliteDatabase::close_readers();
     match outcome {
         Ok(Ok(status)) => status,
         Ok(Err(message)) => started::<u8>(Err(message)).unwrap_or_else(|status| status),

@@ -52,7 +52,7 @@ impl Tables for Sink {
         })
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store, begin);
+    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum, begin);
 }
 
 fn main() {

@@ -27,7 +27,7 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 27] = [
+    let rooms: [&[(&str, Native)]; 28] = [
         &stores::NATIVES,
         &arriving::NATIVES,
         &combine::NATIVES,
@@ -35,6 +35,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &tables::query::NATIVES,
         &tables::define::NATIVES,
         &tables::insert::NATIVES,
+        &tables::maintain::NATIVES,
         &tables::rows::NATIVES,
         &tables::transaction::NATIVES,
         &tables::update::NATIVES,

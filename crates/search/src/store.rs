@@ -419,7 +419,7 @@ impl Tables for SearchStore {
         }
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store, begin);
+    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum, begin);
 }
 
 impl PageSource for SearchStore {

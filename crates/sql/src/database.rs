@@ -7,14 +7,15 @@
 pub(crate) mod backend;
 pub(crate) mod description;
 pub(crate) mod filter;
+pub(crate) mod load;
 pub(crate) mod schema;
 pub(crate) mod table;
 
 use crate::database::backend::DatabaseBackend;
 use crate::database::table::SqlTable;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Isolation, Kind, Outcome, Query,
-    Records, Reference, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, ByteStream, Changes, Conditions, Content, Context, Entry, Error, Isolation, Kind,
+    Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -87,6 +88,16 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
     /// which would change the connection of other callers.
     pub fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
         self.backend.run(sql, parameters, context)
+    }
+
+    /// The rows of these tables, or of all, as text that [`SqlDatabase::load`] reads, with the types of
+    /// their columns. Rows of SQLite are one snapshot, those of PostgreSQL one for each table.
+    ///
+    /// # Errors
+    /// [`Kind::NotFound`] for a table that does not exist; [`Kind::TooLarge`] for a row of more than
+    /// [`runnel_store::TABLE_RECORD`] bytes as text.
+    pub fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream {
+        self.backend.dump(tables, context)
     }
 
     /// The table that a reference leads to, and the reference within it; `None` at the root.
@@ -250,6 +261,14 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
     fn key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>> {
         let name = reference.relative_path().trim_end_matches('/');
         self.key_value_store(name).on(Verb::Define, reference)
+    }
+
+    fn snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content> {
+        self.backend.snapshot(context).on(Verb::Get, reference)
+    }
+
+    fn vacuum(&self, reference: &Reference, context: &Context) -> Answer<()> {
+        self.backend.vacuum(context).on(Verb::Define, reference)
     }
 
     fn begin(

@@ -34,6 +34,8 @@ pub(crate) enum SqlFaultCause {
     Constraint,
     /// The connection to the server is gone.
     Closed,
+    /// A page of the file does not hold what it should.
+    Damaged,
     /// The tables are not what was known of them: look again.
     Stale,
     /// The same call may well succeed: two transactions got in each other's way.
@@ -64,6 +66,12 @@ impl SqlFault {
     /// What the progress handler makes of a statement, for limits that it does not see.
     pub(crate) fn interrupted() -> Self {
         SqlFault { cause: SqlFaultCause::Interrupted, ..SqlFault::timeout() }
+    }
+
+    /// The refusal of what cannot happen within a transaction.
+    pub(crate) fn alone(name: &str) -> Self {
+        let message = format!("{name} cannot be part of a transaction; send it outside of one");
+        SqlFault::new(Kind::NotAllowed, message)
     }
 
     pub(crate) fn stopped() -> Self {

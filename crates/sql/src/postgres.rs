@@ -6,6 +6,7 @@
 mod connection;
 
 mod database;
+mod dump;
 mod fault;
 mod key_value;
 mod options;

@@ -4,6 +4,7 @@
 pub(crate) mod admission;
 pub(crate) mod columns;
 pub(crate) mod csv;
+pub(crate) mod dump;
 pub(crate) mod incoming;
 pub(crate) mod parameters;
 pub(crate) mod record;

@@ -3,6 +3,7 @@
 //! Reading order: `database`, `table`, `key_value`, then `read` (`select`, `rows`, `encode`, `reader`, `pool`)
 //! and `write` (`writer`).
 
+mod backup;
 mod connection;
 mod database;
 mod fault;
@@ -14,6 +15,7 @@ mod scheme;
 mod table;
 mod write;
 
+pub use backup::restore::restore_sqlite;
 pub use connection::database_file::VALUE_LIMIT;
 pub use database::{SqliteBackend, SqliteDatabase};
 pub use options::{POOL_CONNECTIONS, SqliteOptions, Synchronous};
@@ -24,7 +26,9 @@ pub use read::reader::{READ_BUDGET, READ_SIZE};
 pub use read::statement::RETURNING_LIMIT;
 pub use scheme::SqliteScheme;
 pub use table::{SqliteRows, SqliteTable};
+pub use write::backlog::{WRITE_QUEUE, WRITE_WAITING};
 pub use write::change_feed::WATCHED_ROWS;
 pub use write::insert::{INSERT_PATIENCE, INSERT_TIME};
+pub use write::shared::CLOSE_TIME;
 pub use write::transaction::TRANSACTION_NESTING;
-pub use write::writer::{WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING};
+pub use write::writer::{WRITE_GROUP, WRITE_GROUP_TIME};

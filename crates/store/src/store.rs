@@ -216,6 +216,14 @@ pub trait Tables {
     /// for content of any kind and length.
     fn key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>>;
 
+    /// The whole database as it is now, as a file that is complete in itself: checked, and
+    /// consistent while others write.
+    fn snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content>;
+
+    /// Gives unused space back to the system, and counts what is in the tables anew, so that queries
+    /// find the best way.
+    fn vacuum(&self, reference: &Reference, context: &Context) -> Answer<()>;
+
     /// Begins a transaction; the context carries the one around it, if there is one. Without an
     /// isolation it has that of the one around it, or is serializable.
     ///

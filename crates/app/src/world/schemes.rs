@@ -2,10 +2,12 @@
 
 use crate::world::command_store::CommandStore;
 use crate::world::database_options;
-use runnel_store::{Answer, Disk, Environment, Error, Memory, Reference, Store, Value};
+use runnel_sql::{PostgresDatabase, PostgresOptions, SqliteDatabase};
+use runnel_store::{Answer, Disk, Environment, Error, Kind, Memory, Reference, Store, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// The built-in schemes.
 pub(crate) const SCHEMES: [&str; 15] = [
@@ -25,6 +27,24 @@ pub(crate) const SCHEMES: [&str; 15] = [
     "sqlite",
     "std",
 ];
+
+/// A statement of a command that moves rows may take as long as the rows need.
+const ROWS_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A database of a reference.
+pub(crate) enum Database {
+    Sqlite(Rc<SqliteDatabase>),
+    Postgres(Rc<PostgresDatabase>),
+}
+
+impl Database {
+    pub(crate) fn as_store(&self) -> &dyn Store {
+        match self {
+            Database::Sqlite(database) => &**database,
+            Database::Postgres(database) => &**database,
+        }
+    }
+}
 
 /// The stores of the schemes, each made when it is first used.
 pub(crate) struct Schemes {
@@ -117,6 +137,24 @@ impl Schemes {
             "openAPI" => crate::world::documentation::make(sources),
             "searchFollowing" => self.search.follow(options, &stores),
             _ => crate::world::search_pages::make(kind, options, sources),
+        }
+    }
+
+    /// The database of a reference, for a command that moves its rows.
+    pub(crate) fn database_at(&self, reference: &Reference) -> Result<Database, Error> {
+        match reference.scheme() {
+            Some("sqlite") => Ok(Database::Sqlite(self.sqlite.open(reference.path(), None)?)),
+            Some("postgres" | "postgresql") => {
+                let options =
+                    PostgresOptions { time_limit: ROWS_TIME, ..PostgresOptions::default() };
+                self.postgres.configure(reference, &options)?;
+                Ok(Database::Postgres(self.postgres.database(reference)?))
+            }
+            _ => {
+                let message = "rows are those of a database: name it as `sqlite:tasks.db` or \
+                               `postgres://host/base`";
+                Err(Error::new(Kind::Invalid, message))
+            }
         }
     }
 

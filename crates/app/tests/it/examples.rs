@@ -20,7 +20,13 @@ struct Serving {
     body: &'static str,
 }
 
-const SERVING: [Serving; 9] = [
+const SERVING: [Serving; 10] = [
+    Serving {
+        name: "backup",
+        arguments: &["sqlite:FOLDER/n.db", "file:FOLDER/copy.db"],
+        target: "/notes",
+        body: "[]",
+    },
     Serving { name: "hello-server", arguments: &[], target: "/hi", body: "Hello World!" },
     Serving { name: "hello-scheme", arguments: &[], target: "/hi/Ada", body: "Hello Ada!" },
     Serving { name: "files", arguments: &["FOLDER"], target: "/note.txt", body: "a note" },

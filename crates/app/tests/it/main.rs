@@ -6,6 +6,7 @@ mod admin_buckets;
 mod advertise;
 mod answers;
 mod api_conditions;
+mod backup;
 mod blog;
 mod browser;
 mod clients;

@@ -2,6 +2,7 @@
 
 pub(crate) mod define;
 pub(crate) mod insert;
+pub(crate) mod maintain;
 pub(crate) mod query;
 pub(crate) mod rows;
 pub(crate) mod transaction;

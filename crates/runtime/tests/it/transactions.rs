@@ -147,7 +147,7 @@ impl Tables for Recorder {
         })
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store);
+    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum);
 }
 
 fn lab() -> (Lab, Log) {

@@ -2,8 +2,8 @@
 //! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
 
 use runnel_store::{
-    Answer, Changes, Content, Context, FieldType, Isolation, Query, Records, Reference, Shape,
-    Store, Transaction, Value, Verb,
+    Answer, ByteStream, Changes, Content, Context, FieldType, Isolation, Query, Records, Reference,
+    Shape, Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -39,6 +39,15 @@ pub trait DatabaseBackend: Clone + 'static {
 
     /// Applies the steps that were not applied before. Answers their names.
     fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>>;
+
+    /// The database as one file, where the system has such.
+    fn snapshot(&self, context: &Context) -> Answer<Content>;
+
+    /// The rows of these tables, or of all, as text with their types.
+    fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream;
+
+    /// Gives unused space back, and gathers statistics for the planner of queries.
+    fn vacuum(&self, context: &Context) -> Answer<()>;
 
     /// Begins a transaction, or a savepoint of the caller's transaction.
     fn begin(&self, isolation: Option<Isolation>, context: &Context)

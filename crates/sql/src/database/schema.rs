@@ -3,6 +3,9 @@
 use crate::fault::{SqlFault, SqlResult};
 use runnel_store::{FieldType, Shape};
 
+/// The table that remembers which steps of migrations were applied.
+pub(crate) const MIGRATIONS: &str = "runnel_migrations";
+
 /// The name of a class's table: its plural in lower case, by the usual rules of English spelling.
 pub(crate) fn table_name(class: &str) -> String {
     let name = class.to_lowercase();

@@ -379,5 +379,5 @@ impl<T: TableBackend> Tables for SqlTable<T> {
         self.0.rows.begin(isolation, context).on(Verb::Begin, reference)
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store);
+    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum);
 }

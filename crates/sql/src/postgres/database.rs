@@ -6,6 +6,7 @@ use crate::postgres::connection::address::Address;
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::connection::session::Repeat;
 use crate::postgres::connection::transaction;
+use crate::postgres::dump;
 use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::key_value;
 use crate::postgres::options::PostgresOptions;
@@ -20,8 +21,8 @@ use crate::postgres::watch;
 use crate::postgres::worker_database::WorkerDatabase;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Isolation, Kind, Result, Shape, Store, Transaction,
-    Value, Verb,
+    Answer, ByteStream, Changes, Content, Context, Error, Isolation, Kind, Result, Shape, Store,
+    Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -162,6 +163,28 @@ impl DatabaseBackend for PostgresBackend {
         let (core, session) = (self.core.clone(), self.core.session(context));
         Answer::later(async move {
             migrate::migrate(&core, &session, &steps).await.map_err(Error::from)
+        })
+    }
+
+    fn snapshot(&self, _: &Context) -> Answer<Content> {
+        let message = "a PostgreSQL database is no file; back it up with pg_dump, or copy its rows \
+                       with `runnel dump`";
+        Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
+    }
+
+    fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream {
+        dump::dump(&self.core, tables, context)
+    }
+
+    fn vacuum(&self, context: &Context) -> Answer<()> {
+        if context.transaction.is_some() {
+            return Answer::Ready(Err(SqlFault::alone("vacuum").into()));
+        }
+        let session = self.core.session(context);
+        Answer::later(async move {
+            let cleaning =
+                async |connection: &PostgresConnection| connection.batch("VACUUM ANALYZE").await;
+            session.run(Repeat::No, cleaning).await.map_err(Error::from)
         })
     }
 

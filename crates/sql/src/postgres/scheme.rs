@@ -45,6 +45,14 @@ impl PostgresScheme {
         Rc::default()
     }
 
+    /// The database of a reference.
+    ///
+    /// # Errors
+    /// Those of [`PostgresDatabase::open`].
+    pub fn database(&self, reference: &Reference) -> Result<Rc<PostgresDatabase>> {
+        Ok(self.target(reference)?.database)
+    }
+
     /// Says how a database is used, before its first use.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! Tables of text on their way into a table: comma-separated values and lines of JSON, read part by
 //! part, so that their length is not bounded by memory.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use runnel_store::{
     Answer, Content, Error, FieldType, Kind, Records, Result, TableFormat, TableText, Value, json,
@@ -161,7 +163,10 @@ fn typed(cell: Value, kind: FieldType) -> std::result::Result<Value, String> {
             "false" | "f" | "no" | "0" => Ok(Value::Bool(false)),
             _ => Err(wrong("true or false")),
         },
-        FieldType::Bytes => Err(format!("the column holds bytes, which `{text}` cannot say")),
+        FieldType::Bytes => match STANDARD.decode(text.trim()) {
+            Ok(bytes) => Ok(Value::Bytes(bytes.into())),
+            Err(_) => Err(wrong("base64, which bytes are written in")),
+        },
         FieldType::Any | FieldType::Text | FieldType::Decimal | FieldType::Date => Ok(cell),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::database::SqlDatabase;
 use crate::database::backend::DatabaseBackend;
+use crate::sqlite::backup::{dump, snapshot};
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::database_file::DatabaseFile;
 use crate::sqlite::fault::SqlResult;
@@ -10,15 +11,16 @@ use crate::sqlite::options::SqliteOptions;
 use crate::sqlite::read::reader::{ReadSite, SqliteReader, StatementTraits};
 use crate::sqlite::read::rows::LazyRows;
 use crate::sqlite::read::select::SqliteSelect;
+use crate::sqlite::read::shared_snapshot::SharedSnapshot;
 use crate::sqlite::read::statement;
 use crate::sqlite::schema::catalog::TableInfo;
 use crate::sqlite::schema::{define, migrate};
 use crate::sqlite::table::SqliteRows;
 use crate::sqlite::write::shared::SharedDatabase;
-use crate::sqlite::write::{transaction, watch};
+use crate::sqlite::write::{transaction, vacuum, watch};
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Isolation, Result, Shape, Store, Transaction, Value,
-    Verb,
+    Answer, ByteStream, Changes, Content, Context, Error, Isolation, Result, Shape, Store,
+    Transaction, Value, Verb,
 };
 use std::path::Path;
 use std::rc::Rc;
@@ -67,6 +69,18 @@ impl SqliteDatabase {
             ..Error::from(fault)
         })?;
         Ok(SqlDatabase::over(SqliteBackend { reader: Rc::new(reader) }))
+    }
+
+    /// Closes the connections with which this thread reads, at its end: its event loop has ended.
+    pub fn close_readers() {
+        SharedSnapshot::close_all();
+    }
+
+    /// Closes all databases at the end of the process, after [`SqliteDatabase::close_readers`] on
+    /// all threads: each is then one whole file, unless another process has it open. A writer that
+    /// is still busy is waited for no longer than [`crate::CLOSE_TIME`].
+    pub fn close_all() {
+        SharedDatabase::close_all();
     }
 
     /// Transactions that this process has committed to the database since it was opened: with
@@ -170,6 +184,18 @@ impl DatabaseBackend for SqliteBackend {
 
     fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>> {
         migrate::migrate(&self.reader.shared, steps, context)
+    }
+
+    fn snapshot(&self, context: &Context) -> Answer<Content> {
+        snapshot::snapshot(&self.reader.shared, context)
+    }
+
+    fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream {
+        dump::dump(&self.reader.shared, tables, context)
+    }
+
+    fn vacuum(&self, context: &Context) -> Answer<()> {
+        vacuum::vacuum(&self.reader.shared, context)
     }
 
     fn begin(&self, _: Option<Isolation>, context: &Context) -> Answer<Rc<dyn Transaction>> {

@@ -24,6 +24,13 @@ impl From<rusqlite::Error> for SqlFault {
     }
 }
 
+impl SqlFault {
+    /// The refusal of a database with a page that cannot be read.
+    pub(crate) fn damaged() -> Self {
+        SqlFault::new(Kind::Failed, "the database file is damaged; restore it from a backup")
+    }
+}
+
 fn from_code(error: ffi::Error, text: String) -> SqlFault {
     let new = SqlFault::new;
     match error.code {
@@ -52,10 +59,7 @@ fn from_code(error: ffi::Error, text: String) -> SqlFault {
         ErrorCode::NotADatabase => {
             SqlFault::invalid("the file is not an SQLite database").with(text, SqlFaultCause::Other)
         }
-        ErrorCode::DatabaseCorrupt => {
-            new(Kind::Failed, "the database file is damaged; restore it from a backup")
-                .with(text, SqlFaultCause::Other)
-        }
+        ErrorCode::DatabaseCorrupt => SqlFault::damaged().with(text, SqlFaultCause::Damaged),
         ErrorCode::SystemIoFailure => {
             new(Kind::Failed, "reading or writing the database file failed")
                 .with(text, SqlFaultCause::Other)

@@ -1,6 +1,7 @@
 //! Writing: the thread that owns the writing connection, the group commit, transactions, and the
 //! change feed that reports what they committed.
 
+pub(crate) mod backlog;
 pub(crate) mod change;
 pub(crate) mod change_feed;
 pub(crate) mod condition;
@@ -12,5 +13,6 @@ pub(crate) mod reply;
 pub(crate) mod shared;
 pub(crate) mod transaction;
 pub(crate) mod transaction_reads;
+pub(crate) mod vacuum;
 pub(crate) mod watch;
 pub(crate) mod writer;

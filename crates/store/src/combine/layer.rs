@@ -263,6 +263,20 @@ pub trait Layer: Sized + 'static {
         })
     }
 
+    /// [`Tables::snapshot`]. It is about the whole collection, as a listing is.
+    fn layer_snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content> {
+        self.around(Verb::List, reference, context, |inner, on, context| {
+            inner.with_tables(Verb::Get, on, |tables| tables.snapshot(on, context))
+        })
+    }
+
+    /// [`Tables::vacuum`].
+    fn layer_vacuum(&self, reference: &Reference, context: &Context) -> Answer<()> {
+        self.around(Verb::Define, reference, context, |inner, on, context| {
+            inner.with_tables(Verb::Define, on, |tables| tables.vacuum(on, context))
+        })
+    }
+
     /// [`Tables::define`].
     fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         let shape = shape.clone();
@@ -513,6 +527,14 @@ impl<L: Layer> Tables for L {
 
     fn key_value_store(&self, reference: &Reference) -> Answer<Rc<dyn Store>> {
         self.layer_key_value_store(reference)
+    }
+
+    fn snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content> {
+        self.layer_snapshot(reference, context)
+    }
+
+    fn vacuum(&self, reference: &Reference, context: &Context) -> Answer<()> {
+        self.layer_vacuum(reference, context)
     }
 
     fn begin(

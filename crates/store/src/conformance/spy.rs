@@ -19,7 +19,7 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 22] = [
+pub(super) const METHODS: [&str; 24] = [
     "get",
     "put",
     "put if absent",
@@ -41,6 +41,8 @@ pub(super) const METHODS: [&str; 22] = [
     "migrate",
     "define",
     "key value store",
+    "snapshot",
+    "vacuum",
     "begin",
 ];
 
@@ -232,6 +234,16 @@ impl Tables for Spy {
         Answer::ok(Rc::new(Spy { answers, is_confined, book }))
     }
 
+    fn snapshot(&self, _: &Reference, _: &Context) -> Answer<Content> {
+        self.called("snapshot");
+        Answer::ok(Content::text("[]"))
+    }
+
+    fn vacuum(&self, _: &Reference, _: &Context) -> Answer<()> {
+        self.called("vacuum");
+        Answer::ok(())
+    }
+
     fn begin(
         &self,
         _: &Reference,
@@ -332,6 +344,8 @@ async fn call_tables(
         "migrate" => tables.migrate(on, Vec::new(), context).await.map(drop),
         "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
         "key value store" => tables.key_value_store(on).await.map(drop),
+        "snapshot" => tables.snapshot(on, context).await.map(drop),
+        "vacuum" => tables.vacuum(on, context).await,
         _ => tables.begin(on, None, context).await.map(drop),
     }
 }

@@ -187,6 +187,20 @@ macro_rules! without {
             $crate::Error::not_allowed($crate::Verb::Define, reference).into()
         }
     };
+    (@snapshot) => {
+        fn snapshot(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::Content> {
+            $crate::Error::not_allowed($crate::Verb::Get, reference).into()
+        }
+    };
+    (@vacuum) => {
+        fn vacuum(&self, reference: &$crate::Reference, _: &$crate::Context) -> $crate::Answer<()> {
+            $crate::Error::not_allowed($crate::Verb::Define, reference).into()
+        }
+    };
     (@begin) => {
         fn begin(
             &self,

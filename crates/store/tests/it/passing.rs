@@ -91,6 +91,16 @@ impl Tables for Probe {
         self.arrived("key value store", on);
         Answer::ok(Rc::new(Memory::site()))
     }
+    fn snapshot(&self, on: &Reference, _: &Context) -> Answer<Content> {
+        self.arrived("snapshot", on);
+        Answer::ok(Content::text("[]"))
+    }
+
+    fn vacuum(&self, on: &Reference, _: &Context) -> Answer<()> {
+        self.arrived("vacuum", on);
+        Answer::ok(())
+    }
+
     fn begin(
         &self,
         on: &Reference,
@@ -117,8 +127,18 @@ fn shape() -> Shape {
     Shape::new("Task", Vec::new())
 }
 
-const VERBS: [&str; 8] =
-    ["put if", "insert", "run", "migrate", "define", "key value store", "watch", "begin"];
+const VERBS: [&str; 10] = [
+    "put if",
+    "insert",
+    "run",
+    "migrate",
+    "define",
+    "key value store",
+    "snapshot",
+    "vacuum",
+    "watch",
+    "begin",
+];
 
 async fn call(store: &dyn Store, verb: &str) -> Result<()> {
     let (on, context) = (Reference::from_path("a/b"), Context::default());
@@ -133,6 +153,8 @@ async fn call(store: &dyn Store, verb: &str) -> Result<()> {
         "migrate" => tables.migrate(&on, Vec::new(), &context).await.map(drop),
         "define" => tables.define(&on, &shape()).await.map(drop),
         "key value store" => tables.key_value_store(&on).await.map(drop),
+        "snapshot" => tables.snapshot(&on, &context).await.map(drop),
+        "vacuum" => tables.vacuum(&on, &context).await,
         "watch" => store.watch(&on, &context).await.map(drop),
         _ => tables.begin(&on, None, &context).await.map(drop),
     }
@@ -221,6 +243,7 @@ const ROWS: [Row; 24] = [
             ("migrate", "does not define"),
             ("define", "does not define"),
             ("key value store", "does not define"),
+            ("vacuum", "does not define"),
             ("begin", "nothing could be committed"),
         ],
         ..row("read only", "a/b", |source| Rc::new(ReadOnly::new(source)))
@@ -228,7 +251,7 @@ const ROWS: [Row; 24] = [
 ];
 
 /// These are about whole collections and ask for them by their own names.
-const WITHOUT_EXTENSION: [&str; 3] = ["define", "key value store", "begin"];
+const WITHOUT_EXTENSION: [&str; 5] = ["define", "key value store", "snapshot", "vacuum", "begin"];
 
 #[test]
 fn every_verb_has_its_place() {
@@ -315,8 +338,8 @@ fn what_is_inserted_and_run_is_told() {
         for verb in VERBS {
             call(&log, verb).await.unwrap();
         }
-        let expected =
-            ["put a/b", "post a/b", "query a/b", "define a/b", "define a/b", "define a/b"];
+        let defined = ["define a/b"; 4];
+        let expected = [&["put a/b", "post a/b", "query a/b"][..], &defined].concat();
         assert_eq!(told.take(), expected);
     });
 }

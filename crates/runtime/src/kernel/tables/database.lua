@@ -52,6 +52,25 @@ local function migrate(self, source)
   return native.migrate(store, path, scheme, stepsOf(source))
 end
 
+-- Maintenance -------------------------------------------------------------------------------------
+
+-- A copy of the database at this moment, written to a reference of any store.
+local function backup(self, target)
+  if not (type(target) == "table" and target._isReference) then
+    throw("typeError", "backup: expects a reference, got " .. K.nameOf(target),
+      { i_hint = "name where the copy belongs: backup: ref:file:copy.db" })
+  end
+  local store, path, scheme = place(self)
+  local targetStore, targetPath, targetScheme = place(target)
+  native.backup(store, path, scheme, targetStore, targetPath, targetScheme)
+  return self
+end
+
+local function vacuum(self)
+  native.vacuum(place(self))
+  return self
+end
+
 -- Messages ----------------------------------------------------------------------------------------
 
 -- The store of a name in the database, made when it does not exist.
@@ -76,6 +95,8 @@ local messages = {
   ["run:"] = run, ["run:with:"] = run,
   ["transaction:"] = K.transaction, ["transaction:isolation:"] = K.transaction,
   ["migrate:"] = migrate,
+  ["backup:"] = backup,
+  ["vacuum"] = vacuum,
   ["records:"] = function(self, name)
     local store, path, scheme = place(self)
     name = K.expectText(name, "records:")

@@ -150,11 +150,20 @@ pub(crate) async fn records(
     start.rows.iter().map(|row| record(&start.columns, row)).collect()
 }
 
+/// The values of a row.
+pub(crate) fn values<'a>(
+    columns: &'a ResultColumns,
+    row: &'a Row,
+) -> impl Iterator<Item = SqlResult<Value>> + 'a {
+    let shown = columns.shown.iter().enumerate();
+    shown.map(|(index, shown)| Ok(shown.value(cell(row, index)?.value())))
+}
+
 /// One row as a value.
 pub(crate) fn record(columns: &ResultColumns, row: &Row) -> SqlResult<Value> {
     let mut fields = Vec::with_capacity(columns.names.len());
-    for (index, name) in columns.names.iter().enumerate() {
-        fields.push((name.clone(), columns.shown[index].value(cell(row, index)?.value())));
+    for (name, value) in columns.names.iter().zip(values(columns, row)) {
+        fields.push((name.clone(), value?));
     }
     Ok(columns.record(fields))
 }
@@ -267,13 +276,17 @@ impl ResultStart {
 }
 
 /// Rows on their way to a reader.
-struct RowFeed {
+pub(crate) struct RowFeed {
     session: PostgresSession,
     select: Rc<PostgresSelect>,
     start: Rc<ResultStart>,
     next: usize,
     source: RowFeedSource,
 }
+
+/// Writes a row, whose number counts from 0.
+pub(crate) type RowWriter<'a> =
+    dyn FnMut(&ResultColumns, &Row, usize, &mut Vec<u8>) -> SqlResult<()> + 'a;
 
 enum RowFeedSource {
     /// There are no more than the beginning.
@@ -285,15 +298,37 @@ enum RowFeedSource {
 }
 
 impl RowFeed {
+    /// The rows of a statement that runs when they are asked for.
+    pub(crate) fn new(session: PostgresSession, select: PostgresSelect) -> RowFeed {
+        let columns = ResultColumns::new(std::iter::empty());
+        let start = Rc::new(ResultStart { columns, rows: Vec::new() });
+        let source = RowFeedSource::Again;
+        RowFeed { session, select: Rc::new(select), start, next: 0, source }
+    }
+
     /// Appends rows in a form up to a number of bytes. Answers whether there may be more.
     async fn fill(&mut self, form: Form, out: &mut Vec<u8>, until: usize) -> SqlResult<bool> {
+        let mut write = |columns: &ResultColumns, row: &Row, index, out: &mut Vec<u8>| {
+            write(columns, row, form, index, out)
+        };
+        self.fill_with(&mut write, out, until).await
+    }
+
+    /// Appends rows as a function writes them, up to a number of bytes. Answers whether there may be
+    /// more.
+    pub(crate) async fn fill_with(
+        &mut self,
+        write: &mut RowWriter<'_>,
+        out: &mut Vec<u8>,
+        until: usize,
+    ) -> SqlResult<bool> {
         if let RowFeedSource::Again = self.source {
             let (start, rest) = open(&self.session, &self.select, Ahead::Some).await?;
             self.start = Rc::new(start);
             self.source = rest.map_or(RowFeedSource::End, RowFeedSource::Running);
         }
         while let Some(row) = self.start.rows.get(self.next) {
-            write(&self.start.columns, row, form, self.next, out)?;
+            write(&self.start.columns, row, self.next, out)?;
             self.next += 1;
             if out.len() >= until {
                 return Ok(true);
@@ -305,7 +340,7 @@ impl RowFeed {
             match self.session.within(waiting).await? {
                 Ok(Some(row)) => {
                     running.lease.count(Count::Rows, 1);
-                    write(&self.start.columns, &row, form, self.next, out)?;
+                    write(&self.start.columns, &row, self.next, out)?;
                     self.next += 1;
                     if out.len() >= until {
                         return Ok(true);

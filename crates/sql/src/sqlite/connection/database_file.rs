@@ -45,6 +45,8 @@ pub(crate) enum Role {
     Worker,
     /// A connection that reads on a thread that may wait.
     Pool,
+    /// A connection of our own that reads a whole database in one transaction.
+    Backup,
 }
 
 impl DatabaseFile {
@@ -93,6 +95,14 @@ impl DatabaseFile {
         Ok(DatabaseFile::File(folder.join(name)))
     }
 
+    /// The path of a file; `None` in memory.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            DatabaseFile::File(path) => Some(path),
+            DatabaseFile::Memory(_) => None,
+        }
+    }
+
     /// Opens a connection with everything set that all of them share.
     pub(crate) fn connect(&self, role: Role, options: &SqliteOptions) -> SqlResult<Connection> {
         let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -122,6 +132,7 @@ impl DatabaseFile {
                 connection.pragma_update(None, "query_only", true)?;
                 watch(&mut connection)?;
             }
+            Role::Backup => connection.pragma_update(None, "query_only", true)?,
         }
         Ok(connection)
     }
@@ -163,7 +174,14 @@ impl fmt::Display for DatabaseFile {
     }
 }
 
-fn from_io(error: &std::io::Error, message: &str) -> SqlFault {
+/// The file with this ending beside a database: its write-ahead log is `-wal`.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(ending);
+    name.into()
+}
+
+pub(crate) fn from_io(error: &std::io::Error, message: &str) -> SqlFault {
     let kind = match error.kind() {
         ErrorKind::NotFound => Kind::NotFound,
         ErrorKind::PermissionDenied => Kind::Denied,

@@ -1,6 +1,6 @@
 //! The moment at which a running statement is to be stopped.
 
-use crate::sqlite::fault::SqlResult;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,4 +50,18 @@ impl StopFlag {
 /// Whether a deadline lies behind.
 pub(crate) fn is_over(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// Waits for something until a deadline.
+pub(crate) async fn until<T>(
+    deadline: Option<Instant>,
+    future: impl Future<Output = T>,
+) -> SqlResult<T> {
+    match deadline {
+        None => Ok(future.await),
+        Some(deadline) => {
+            let waited = tokio::time::timeout_at(deadline.into(), future).await;
+            waited.map_err(|_| SqlFault::timeout())
+        }
+    }
 }

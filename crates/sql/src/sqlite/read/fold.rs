@@ -79,6 +79,11 @@ pub(crate) struct FoldStatements(RefCell<VecDeque<(String, FoldStatement)>>);
 struct FoldStatement(NonNull<ffi::sqlite3_stmt>);
 
 impl FoldStatements {
+    /// Ends them all, before the connection is closed.
+    pub(crate) fn clear(&self) {
+        self.0.borrow_mut().clear();
+    }
+
     /// Runs a statement to its end.
     fn run(&self, connection: &Connection, sql: &str) -> Result<()> {
         let mut kept = self.0.borrow_mut();

@@ -1,6 +1,7 @@
 //! Reading on threads that may wait: what takes longer than a worker may spend at once.
 
 use crate::sqlite::connection::database_file::{DatabaseFile, Role};
+use crate::sqlite::connection::file_health::FileHealth;
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::connection::stop_flag::{STEPS, is_over};
 use crate::sqlite::fault::{SqlFault, SqlResult};
@@ -35,6 +36,7 @@ pub(crate) struct ReadPool {
     idle: Mutex<Vec<Connection>>,
     slots: Arc<Slots>,
     counters: Arc<Counters>,
+    health: Arc<FileHealth>,
 }
 
 impl ReadPool {
@@ -42,6 +44,7 @@ impl ReadPool {
         place: DatabaseFile,
         options: SqliteOptions,
         counters: Arc<Counters>,
+        health: Arc<FileHealth>,
     ) -> Self {
         let limits = SlotLimits {
             slots: options.max_connections,
@@ -49,7 +52,12 @@ impl ReadPool {
             wait: options.pool_timeout,
         };
         let slots = Slots::new(limits, counters.clone());
-        ReadPool { place, options, idle: Mutex::default(), slots, counters }
+        ReadPool { place, options, idle: Mutex::default(), slots, counters, health }
+    }
+
+    /// Closes the idle connections.
+    pub(crate) fn close(&self) {
+        lock(&self.idle).clear();
     }
 
     /// Reads on a thread of the event loop's blocking pool. Dropping the answer stops it.
@@ -123,6 +131,9 @@ impl ReadPool {
         } else {
             work(&connection)
         };
+        if let Err(fault) = &result {
+            self.health.note(fault);
+        }
         order.end();
         statement_counts::flush(&self.counters);
         connection.progress_handler(0, None::<fn() -> bool>)?;

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use runnel_store::{Answer, Count, EntityTag, Form, Value};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -67,11 +67,7 @@ pub(crate) enum ReadSite<'a> {
 /// A worker's own reading connection.
 pub(crate) struct SqliteReader {
     pub(crate) shared: Arc<SharedDatabase>,
-    // Dropped before the connection is closed, which the next field does.
-    folding: fold::FoldStatements,
     snapshot: Rc<SharedSnapshot>,
-    /// Of the connection, from its first read on.
-    index: OnceCell<Option<WalIndex>>,
     /// The version of the log to which the stamp belongs, where that is certain.
     version: Cell<Option<Version>>,
     stop: StopFlag,
@@ -110,9 +106,7 @@ impl SqliteReader {
         let stop = StopFlag::install(&mut connection)?;
         Ok(SqliteReader {
             shared,
-            folding: fold::FoldStatements::default(),
             snapshot: SharedSnapshot::new(connection, own),
-            index: OnceCell::new(),
             version: Cell::default(),
             stop,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
@@ -141,7 +135,8 @@ impl SqliteReader {
         let before = self.log_version();
         // While this statement has not come to its end, everything else that the connection
         // reads belongs to the same transaction.
-        let mut statement = self.connection().prepare_cached("PRAGMA data_version")?;
+        let connection = self.connection();
+        let mut statement = connection.prepare_cached("PRAGMA data_version")?;
         let mut rows = statement.query([])?;
         let data = match rows.next()? {
             Some(row) => row.get(0)?,
@@ -149,7 +144,7 @@ impl SqliteReader {
         };
         let mut stamp = DatabaseVersion { generation, ..self.stamp.get() };
         if data != stamp.data {
-            let mut schema = self.connection().prepare_cached("PRAGMA schema_version")?;
+            let mut schema = connection.prepare_cached("PRAGMA schema_version")?;
             let schema = schema.query_row([], |row| row.get(0))?;
             if schema != stamp.schema {
                 self.tables.borrow_mut().clear();
@@ -160,7 +155,7 @@ impl SqliteReader {
         }
         // The same before and after: what was read belongs to it.
         self.version.set(before.filter(|_| before == self.log_version()));
-        work(self.connection(), stamp)
+        work(&connection, stamp)
     }
 
     /// The version of the database, when nothing was committed since it was last read; it costs no
@@ -195,20 +190,15 @@ impl SqliteReader {
 
     /// Reads in the transaction that stands, if one does. It ends with an error.
     fn within<T>(&self, work: impl FnOnce(&Connection) -> SqlResult<T>) -> SqlResult<T> {
-        work(self.connection()).inspect_err(|_| self.snapshot.end())
+        work(&self.connection()).inspect_err(|_| self.snapshot.end())
     }
 
-    fn connection(&self) -> &Connection {
+    fn connection(&self) -> Ref<'_, Connection> {
         self.snapshot.connection()
     }
 
     fn index(&self) -> Option<&WalIndex> {
-        let index = self.index.get_or_init(|| {
-            // The connection's first read maps it.
-            let version = self.connection().pragma_query_value(None, "schema_version", |_| Ok(()));
-            version.ok().and_then(|()| WalIndex::of_connection(self.connection()))
-        });
-        index.as_ref()
+        self.snapshot.index()
     }
 
     /// Whether writers do not exclude it.
@@ -225,7 +215,7 @@ impl SqliteReader {
         if let Some(known) = self.tables.borrow().get(name) {
             return Ok(Some(known.clone()));
         }
-        let found = TableInfo::read(self.connection(), name)?.map(Rc::new);
+        let found = TableInfo::read(&self.connection(), name)?.map(Rc::new);
         if let Some(info) = &found {
             // Under its own name only: what else a client calls it must not fill the memory.
             self.tables.borrow_mut().insert(info.name.clone(), info.clone());
@@ -239,7 +229,8 @@ impl SqliteReader {
             return Ok(*known);
         }
         self.volatile.store(false, Ordering::Relaxed);
-        let statement = self.connection().prepare(sql)?;
+        let connection = self.connection();
+        let statement = connection.prepare(sql)?;
         let traits = StatementTraits {
             reads_only: statement.readonly(),
             columns: statement.column_count(),
@@ -300,7 +291,7 @@ impl SqliteReader {
         deadline: Option<Instant>,
         work: impl Fn(&SqliteReader) -> SqlResult<T> + 'static,
     ) -> Answer<T> {
-        match work(self) {
+        match self.noted(work(self)) {
             Err(fault) if fault.is_busy() => {}
             done => return Answer::Ready(done.map_err(Into::into)),
         }
@@ -311,7 +302,7 @@ impl SqliteReader {
             loop {
                 tokio::time::sleep(pause).await;
                 pause = PAUSES.1.min(pause * 2);
-                match work(&reader) {
+                match reader.noted(work(&reader)) {
                     Err(fault) if fault.is_busy() => {
                         if is_over(deadline) {
                             return Err(SqlFault::timeout().into());
@@ -324,6 +315,11 @@ impl SqliteReader {
                 }
             }
         })
+    }
+
+    /// A page that cannot be read is remembered, so that nothing more is written.
+    fn noted<T>(&self, done: SqlResult<T>) -> SqlResult<T> {
+        done.inspect_err(|fault| self.shared.writer.health.note(fault))
     }
 
     /// Reads inline within the budget, or in the pool, where waiting is allowed. `done` gets an
@@ -343,9 +339,9 @@ impl SqliteReader {
             let limit = Instant::now() + READ_BUDGET;
             let limit = deadline.map_or(limit, |deadline| limit.min(deadline));
             let found = reader.steadily(|connection, _| {
-                reader
-                    .stop
-                    .during(Some(limit), || work(connection, ReadSite::Worker(&reader.folding)))
+                reader.stop.during(Some(limit), || {
+                    work(connection, ReadSite::Worker(&reader.snapshot.folding))
+                })
             });
             statement_counts::flush(&reader.shared.counters);
             let found = found.map(|(found, stamp)| {

@@ -10,9 +10,11 @@
 //! (<https://sqlite.org/wal.html>, "Avoiding Excessively Large WAL Files").
 
 use crate::sqlite::connection::database_file::Own;
+use crate::sqlite::connection::wal_index::WalIndex;
 use crate::sqlite::fault::SqlResult;
+use crate::sqlite::read::fold::FoldStatements;
 use rusqlite::Connection;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell, Ref, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -27,9 +29,19 @@ const LONGEST: Duration = Duration::from_millis(10);
 const BEGIN: &str = "BEGIN -- a shared read";
 const END: &str = "COMMIT -- a shared read";
 
+thread_local! {
+    /// The connections for reading of this thread.
+    static OPEN: RefCell<Vec<Weak<SharedSnapshot>>> = const { RefCell::new(Vec::new()) };
+}
+
 /// A connection for reading, and the transaction that stands on it.
 pub(crate) struct SharedSnapshot {
-    connection: Connection,
+    // Dropped before the connection is closed, which a later field does.
+    pub(crate) folding: FoldStatements,
+    /// Of the connection, from its first read on; not used once that is closed.
+    index: OnceCell<Option<WalIndex>>,
+    is_closed: Cell<bool>,
+    connection: RefCell<Connection>,
     /// Lets this begin and end transactions, which statements of programs may not.
     own: Own,
     stands: Cell<bool>,
@@ -39,11 +51,57 @@ pub(crate) struct SharedSnapshot {
 
 impl SharedSnapshot {
     pub(crate) fn new(connection: Connection, own: Own) -> Rc<SharedSnapshot> {
-        Rc::new(SharedSnapshot { connection, own, stands: Cell::new(false), calm: Cell::new(0) })
+        let snapshot = Rc::new(SharedSnapshot {
+            folding: FoldStatements::default(),
+            index: OnceCell::new(),
+            is_closed: Cell::new(false),
+            connection: RefCell::new(connection),
+            own,
+            stands: Cell::new(false),
+            calm: Cell::new(0),
+        });
+        OPEN.with_borrow_mut(|open| {
+            open.retain(|one| one.strong_count() > 0);
+            open.push(Rc::downgrade(&snapshot));
+        });
+        snapshot
     }
 
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.connection
+    pub(crate) fn connection(&self) -> Ref<'_, Connection> {
+        self.connection.borrow()
+    }
+
+    pub(crate) fn index(&self) -> Option<&WalIndex> {
+        if self.is_closed.get() {
+            return None;
+        }
+        let index = self.index.get_or_init(|| {
+            let connection = self.connection();
+            // The connection's first read maps it.
+            let version = connection.pragma_query_value(None, "schema_version", |_| Ok(()));
+            version.ok().and_then(|()| WalIndex::of_connection(&connection))
+        });
+        index.as_ref()
+    }
+
+    /// Closes the connections of this thread, whose event loop has ended. A program is not taken
+    /// apart at its end, but its databases are closed.
+    pub(crate) fn close_all() {
+        for snapshot in OPEN.take().iter().filter_map(Weak::upgrade) {
+            snapshot.close();
+        }
+    }
+
+    /// In its place stays an empty database in memory.
+    fn close(&self) {
+        self.release();
+        self.folding.clear();
+        self.is_closed.set(true);
+        if let (Ok(empty), Ok(mut connection)) =
+            (Connection::open_in_memory(), self.connection.try_borrow_mut())
+        {
+            *connection = empty;
+        }
     }
 
     /// Whether a transaction stands.
@@ -64,7 +122,7 @@ impl SharedSnapshot {
         self.execute(BEGIN)?;
         self.stands.set(true);
         // A transaction begins with its first read, and not every statement reads.
-        self.connection.prepare_cached("SELECT 1 FROM sqlite_schema")?.exists([])?;
+        self.connection().prepare_cached("SELECT 1 FROM sqlite_schema")?.exists([])?;
         tokio::task::spawn_local(end_later(Rc::downgrade(self)));
         Ok(true)
     }
@@ -80,7 +138,7 @@ impl SharedSnapshot {
             return;
         }
         if let Err(error) = self.execute(END)
-            && !self.connection.is_autocommit()
+            && !self.connection().is_autocommit()
         {
             // The next statement says what is wrong, if something still is.
             tracing::error!(%error, "a read transaction did not end");
@@ -89,7 +147,8 @@ impl SharedSnapshot {
 
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {
         self.own.store(true, Ordering::Relaxed);
-        let prepared = self.connection.prepare_cached(sql);
+        let connection = self.connection();
+        let prepared = connection.prepare_cached(sql);
         self.own.store(false, Ordering::Relaxed);
         prepared?.execute([]).map(drop)
     }

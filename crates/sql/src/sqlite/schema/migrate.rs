@@ -1,5 +1,6 @@
 //! Migrations: steps that are applied once, in order, each as a whole.
 
+use crate::database::schema::MIGRATIONS;
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::write::shared::SharedDatabase;
@@ -11,9 +12,6 @@ use rusqlite::{Batch, Connection, OptionalExtension};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
-
-/// The table that remembers which steps were applied.
-const TABLE: &str = "runnel_migrations";
 
 /// Applies the steps that were not applied before; answers their names.
 pub(crate) fn migrate(
@@ -82,12 +80,12 @@ impl ExclusiveMigration {
     /// Applies one step, unless it was applied before.
     fn step(&self, connection: &Connection, name: &str, statements: &str) -> SqlResult<bool> {
         connection.execute_batch(&format!(
-            "CREATE TABLE IF NOT EXISTS {TABLE} (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, \
+            "CREATE TABLE IF NOT EXISTS {MIGRATIONS} (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, \
              applied TEXT NOT NULL) WITHOUT ROWID"
         ))?;
         let checksum = checksum(statements);
         let known: Option<String> = connection
-            .prepare_cached(&format!("SELECT checksum FROM {TABLE} WHERE name = ?1"))?
+            .prepare_cached(&format!("SELECT checksum FROM {MIGRATIONS} WHERE name = ?1"))?
             .query_row([name], |row| row.get(0))
             .optional()?;
         match known {
@@ -101,7 +99,7 @@ impl ExclusiveMigration {
         self.guard.during(|| run(connection, statements))?;
         broken_references(connection)?;
         let sql = format!(
-            "INSERT INTO {TABLE} (name, checksum, applied) \
+            "INSERT INTO {MIGRATIONS} (name, checksum, applied) \
              VALUES (?1, ?2, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))"
         );
         connection.execute(&sql, [name, &checksum])?;

@@ -6,12 +6,13 @@
 use crate::database::description::TableDescription;
 use crate::sqlite::connection::cell::for_column;
 use crate::sqlite::connection::row_source::{self, RowBatch};
+use crate::sqlite::connection::stop_flag::until;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::write::change::WriteTarget;
 use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::transaction::SqliteTransaction;
-use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask, until};
+use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask};
 use runnel_store::{Answer, Error, Kind, Records, Result, Value};
 use rusqlite::{Connection, Statement};
 use std::rc::Rc;

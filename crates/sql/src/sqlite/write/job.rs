@@ -12,6 +12,8 @@ pub(crate) trait WriteJob: Send {
     fn deadline(&self) -> Option<Instant>;
     /// Runs it and remembers its result; answers whether it went well.
     fn run(&mut self, connection: &Connection) -> bool;
+    /// Why it did not go well.
+    fn fault(&self) -> Option<&SqlFault>;
     /// Replaces the result by a failure.
     fn fail(&mut self, fault: SqlFault);
     /// Sends the result to the caller.

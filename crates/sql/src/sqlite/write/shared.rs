@@ -8,7 +8,10 @@ use crate::sqlite::write::writer::SqliteWriter;
 use runnel_store::{Answer, Counters, Kind};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long the end of the process waits for a writer that is still busy.
+pub const CLOSE_TIME: Duration = Duration::from_secs(2);
 
 /// One database in this process. When the last handle goes, the writer runs what waits and closes
 /// the file.
@@ -38,11 +41,24 @@ impl SharedDatabase {
         }
         let counters = Counters::of("sqlite", &place.to_string());
         let writer = SqliteWriter::start(&place, &options, &counters)?;
-        let pool = Arc::new(ReadPool::new(place.clone(), options.clone(), counters.clone()));
+        let health = writer.health.clone();
+        let pool =
+            Arc::new(ReadPool::new(place.clone(), options.clone(), counters.clone(), health));
         let shared =
             Arc::new(SharedDatabase { place: place.clone(), options, pool, writer, counters });
         open.push((place, Arc::downgrade(&shared)));
         Ok(shared)
+    }
+
+    /// Closes all databases at the end of the process, when no event loop runs any more: what they
+    /// have committed is then in their files, and the write-ahead logs are gone where no other
+    /// process uses them.
+    pub(crate) fn close_all() {
+        let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+        for shared in open.iter().filter_map(|(_, shared)| shared.upgrade()) {
+            shared.pool.close();
+            shared.writer.close(CLOSE_TIME);
+        }
     }
 
     /// Queues work for the writer: see [`SqliteWriter::write`].

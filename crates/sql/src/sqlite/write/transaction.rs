@@ -4,11 +4,12 @@
 //! one after the other. The price is that other writers wait, which is why a transaction has little
 //! time.
 
+use crate::sqlite::connection::stop_flag::until;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::write::job::WriteJob;
 use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
 use crate::sqlite::write::shared::SharedDatabase;
-use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask, job, until};
+use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask, job};
 use runnel_store::{Answer, Context, Kind, Transaction};
 use rusqlite::Connection;
 use std::any::Any;

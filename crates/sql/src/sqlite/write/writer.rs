@@ -12,29 +12,25 @@
 
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::connection::database_file::{DatabaseFile, Role};
+use crate::sqlite::connection::file_health::FileHealth;
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::connection::stop_flag::{StopFlag, is_over};
+use crate::sqlite::connection::stop_flag::{StopFlag, is_over, until};
 use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::options::SqliteOptions;
+use crate::sqlite::write::backlog::{WRITE_QUEUE, WriteBacklog};
 use crate::sqlite::write::change_feed::{ChangeFeed, OTHERS_INTERVAL};
 use crate::sqlite::write::job::WriteJob;
 use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
 use crate::sqlite::write::reply::ReplyQueue;
-use runnel_store::{Answer, Count, Kind, Level, Watchers};
+use runnel_store::{Answer, Count, Kind, Watchers};
 use rusqlite::Connection;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-
-/// Writes that wait for the writer of one database. When it is full, the next ones wait for room.
-pub const WRITE_QUEUE: usize = 1024;
-
-/// Writes that wait for room in the queue; more are refused as temporarily unavailable.
-pub const WRITE_WAITING: usize = 4096;
 
 /// The most writes that share one transaction.
 pub const WRITE_GROUP: usize = 1024;
@@ -54,12 +50,13 @@ pub(crate) const CHECKPOINT_PAGES: u32 = 1000;
 /// thread.
 pub(crate) struct SqliteWriter {
     queue: Arc<ThreadQueue<WriterTask>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     counters: Arc<WriterCounters>,
     line: Arc<WriteBacklog>,
     pub(crate) watchers: Watchers,
     /// Decides about statements of programs on the writer's connection.
     pub(crate) guard: WriteAuthorizer,
+    pub(crate) health: Arc<FileHealth>,
 }
 
 /// What waits for the writer.
@@ -75,17 +72,6 @@ pub(crate) enum WriterTask {
 pub(crate) trait ExclusiveTask: Send {
     fn run(self: Box<Self>, session: &WriterSession);
 }
-
-/// Those who wait for room in the queue.
-struct WriteBacklog {
-    waiting: AtomicUsize,
-    /// How long each waits at most.
-    patience: Duration,
-    numbers: Arc<runnel_store::Counters>,
-}
-
-/// A place in it, until it is dropped.
-struct BacklogEntry(Arc<WriteBacklog>);
 
 #[derive(Default)]
 struct WriterCounters {
@@ -120,20 +106,6 @@ where
     (Box::new(QueuedWrite { work, result: None, sender, deadline, home }), receiver)
 }
 
-/// Waits for something until a deadline.
-pub(crate) async fn until<T>(
-    deadline: Option<Instant>,
-    future: impl Future<Output = T>,
-) -> SqlResult<T> {
-    match deadline {
-        None => Ok(future.await),
-        Some(deadline) => {
-            let waited = tokio::time::timeout_at(deadline.into(), future).await;
-            waited.map_err(|_| SqlFault::timeout())
-        }
-    }
-}
-
 impl<T, F> WriteJob for QueuedWrite<T, F>
 where
     T: Send + 'static,
@@ -159,6 +131,10 @@ where
 
     fn fail(&mut self, fault: SqlFault) {
         self.result = Some(Err(fault));
+    }
+
+    fn fault(&self) -> Option<&SqlFault> {
+        self.result.as_ref()?.as_ref().err()
     }
 
     fn answer(mut self: Box<Self>) {
@@ -197,9 +173,10 @@ impl SqliteWriter {
         connection.wal_hook(Some(log))?;
         let stop = StopFlag::install(&mut connection)?;
         let guard = WriteAuthorizer::install(&mut connection)?;
+        let health = Arc::new(FileHealth::of(place));
         let queue = ThreadQueue::new(WRITE_QUEUE);
         let (jobs, counts, told) = (queue.clone(), counters.clone(), numbers.clone());
-        let watchers = Watchers::new();
+        let (watchers, watched) = (Watchers::new(), health.clone());
         let feed = ChangeFeed::new(watchers.clone());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
@@ -216,13 +193,14 @@ impl SqliteWriter {
                     writes,
                     careful,
                     feed,
+                    health: watched,
                 };
                 session.serve();
             })
             .map_err(|_| SqlFault::new(Kind::Unavailable, "no thread for the writer"))?;
-        let (waiting, patience) = (AtomicUsize::new(0), options.pool_timeout);
-        let line = Arc::new(WriteBacklog { waiting, patience, numbers: numbers.clone() });
-        Ok(SqliteWriter { queue, thread: Some(thread), counters, line, watchers, guard })
+        let line = WriteBacklog::new(options.pool_timeout, numbers.clone());
+        let thread = Mutex::new(Some(thread));
+        Ok(SqliteWriter { queue, thread, counters, line, watchers, guard, health })
     }
 
     /// Runs work in the writer's next transaction (within an event loop as [`ReplyQueue::here`] needs it).
@@ -270,63 +248,29 @@ impl SqliteWriter {
     pub(crate) fn generation(&self) -> u64 {
         self.counters.generation.load(Ordering::Acquire)
     }
+
+    /// Runs what is queued and closes the database, within a time: what is not carried over into
+    /// the file by then stays in the write-ahead log.
+    pub(crate) fn close(&self, patience: Duration) {
+        self.queue.close();
+        let Some(thread) = self.take_thread() else { return };
+        let end = Instant::now() + patience;
+        while !thread.is_finished() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn take_thread(&self) -> Option<JoinHandle<()>> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl Drop for SqliteWriter {
     fn drop(&mut self) {
         self.queue.close();
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.take_thread() {
             let _ = thread.join();
         }
-    }
-}
-
-impl WriteBacklog {
-    fn enter(line: &Arc<WriteBacklog>) -> SqlResult<BacklogEntry> {
-        let place = BacklogEntry(line.clone());
-        line.numbers.rise(Level::Waiting, 1);
-        if line.waiting.fetch_add(1, Ordering::Relaxed) >= WRITE_WAITING {
-            line.numbers.add(Count::Refused, 1);
-            return Err(SqlFault::new(Kind::Unavailable, "too many writes wait for the database"));
-        }
-        Ok(place)
-    }
-}
-
-impl BacklogEntry {
-    /// Waits for room, no longer than one may.
-    async fn wait<T>(
-        self,
-        deadline: Option<Instant>,
-        room: impl Future<Output = Result<(), Refused<T>>>,
-    ) -> SqlResult<()> {
-        let start = Instant::now();
-        let patience = self.0.patience;
-        let found = until(deadline, tokio::time::timeout(patience, room)).await;
-        self.0.numbers.waits.record(start.elapsed());
-        match found {
-            Ok(Ok(found)) => found.map_err(|_| SqlFault::stopped()),
-            Ok(Err(_)) => {
-                self.0.numbers.add(Count::Late, 1);
-                let seconds = patience.as_secs_f64();
-                let message = format!(
-                    "{WRITE_QUEUE} writes wait for the database, and within {seconds} s there was \
-                     no room for another"
-                );
-                Err(SqlFault::new(Kind::Unavailable, message))
-            }
-            Err(fault) => {
-                self.0.numbers.add(Count::Late, 1);
-                Err(fault)
-            }
-        }
-    }
-}
-
-impl Drop for BacklogEntry {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
-        self.0.numbers.fall(Level::Waiting, 1);
     }
 }
 
@@ -352,6 +296,7 @@ pub(crate) struct WriterSession {
     /// How many further transactions give each job a savepoint from the start.
     careful: Cell<u32>,
     feed: ChangeFeed,
+    health: Arc<FileHealth>,
 }
 
 type WriteJobs = Vec<Box<dyn WriteJob>>;
@@ -368,8 +313,17 @@ impl WriterSession {
             self.checkpoint();
         }
         self.feed.end(&mut self.connection);
+        if self.health.is_log_foreign() {
+            // The end of the last connection would remove the log of another program.
+            return std::mem::forget(self.connection);
+        }
+        // Other processes may have it open: then the log stays, but nothing in it is needed.
+        let is_whole = self.carry_over();
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, "the database was not closed cleanly");
+        }
+        if is_whole {
+            self.health.remove_stray_log();
         }
     }
 
@@ -494,10 +448,19 @@ impl WriterSession {
             job.fail(SqlFault::timeout());
             return true;
         }
-        let good = self.stop.during(job.deadline(), || job.run(&self.connection));
-        statement_counts::flush_work(&self.numbers);
+        let deadline = job.deadline();
+        let good = self.run(job, deadline);
         self.writes.set(self.writes.get() + 1);
         good && !self.connection.is_autocommit()
+    }
+
+    fn run(&self, job: &mut dyn WriteJob, end: Option<Instant>) -> bool {
+        let good = self.stop.during(end, || job.run(&self.connection));
+        if let Some(fault) = job.fault() {
+            self.health.note(fault);
+        }
+        statement_counts::flush_work(&self.numbers);
+        good
     }
 
     /// Runs a job in a savepoint, stopped at its deadline or at the given end. Answers whether the
@@ -513,8 +476,7 @@ impl WriterSession {
         }
         let end = job.deadline().into_iter().chain(end).min();
         let mark = self.feed.mark();
-        let good = self.stop.during(end, || job.run(&self.connection));
-        statement_counts::flush_work(&self.numbers);
+        let good = self.run(job, end);
         if self.connection.is_autocommit() {
             return false;
         }
@@ -539,7 +501,8 @@ impl WriterSession {
     }
 
     pub(crate) fn begin(&self) -> SqlResult<()> {
-        self.execute("BEGIN IMMEDIATE")?;
+        self.execute("BEGIN IMMEDIATE").inspect_err(|fault| self.health.note(fault))?;
+        self.health.check().inspect_err(|_| self.roll_back())?;
         self.writes.set(0);
         self.feed.begin(&self.connection);
         Ok(())
@@ -548,6 +511,8 @@ impl WriterSession {
     pub(crate) fn commit(&self) -> SqlResult<()> {
         let told = self.feed.settle(&self.connection);
         self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
+        // Committed into a file that is gone is lost: that is no acknowledgement.
+        self.health.check_place()?;
         self.counters.generation.fetch_add(1, Ordering::Release);
         self.numbers.add(Count::Commits, 1);
         // What has the writer to itself counts as one.
@@ -581,9 +546,20 @@ impl WriterSession {
             return;
         }
         self.counters.log_pages.store(0, Ordering::Relaxed);
-        let done = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-        if let Err(error) = done {
-            tracing::warn!(%error, "the write-ahead log was not carried over");
+        self.carry_over();
+    }
+
+    /// Answers whether the file has everything now.
+    fn carry_over(&self) -> bool {
+        let done = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+            Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+        });
+        match done {
+            Ok((frames, carried)) => frames == carried,
+            Err(error) => {
+                tracing::warn!(%error, "the write-ahead log was not carried over");
+                false
+            }
         }
     }
 }
