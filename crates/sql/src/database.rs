@@ -1,12 +1,15 @@
 //! A database as a store, for every database system: its tables, their rows, and statements in SQL.
 //!
 //! `backend` says what SQLite and PostgreSQL implement, `table` is one table, `schema` and
-//! `description` compare classes and records with tables, `filter` writes conditions. SQL belongs
-//! into the rooms of the systems.
+//! `description` compare classes and records with tables, `constraint` writes the rules of a class,
+//! `key_parts` keys of several columns, `filter` conditions. Other SQL belongs into the rooms of the
+//! systems.
 
 pub(crate) mod backend;
+pub(crate) mod constraint;
 pub(crate) mod description;
 pub(crate) mod filter;
+pub(crate) mod key_parts;
 pub(crate) mod schema;
 pub(crate) mod table;
 
@@ -46,17 +49,17 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
     }
 
     /// The table of a class: created if it does not exist, extended by the columns, indexes and
-    /// foreign keys that it lacks. Its name is the path of the reference, or the lower-case plural of
-    /// the class's name where that is empty (`Task` → `tasks`). An `id` that is an integer is the
-    /// primary key. A field that refers to a class becomes a foreign key to that class's table. Every
-    /// other difference needs a migration.
+    /// foreign keys that it lacks. Its name is the path of the reference; where that is empty, what the
+    /// class says, or the lower-case plural of the class's name (`Task` → `tasks`). The keys of the
+    /// shape are the primary key. A field that refers to a class becomes a foreign key to that class's
+    /// table. Every other difference needs a migration.
     ///
     /// # Errors
     /// [`Kind::Invalid`] for a class without variables or with names that cannot be columns;
     /// [`Kind::Conflict`] when an existing table, or what it holds, contradicts the class.
     pub fn define_table(&self, reference: &Reference, shape: &Shape) -> Answer<SqlTable<B::Rows>> {
         let name = match reference.relative_path().trim_end_matches('/') {
-            "" => schema::table_name(&shape.name),
+            "" => schema::name_of(shape),
             name => name.to_string(),
         };
         let (backend, shape) = (self.backend.clone(), shape.clone());

@@ -47,7 +47,7 @@ pub trait DatabaseBackend: Clone + 'static {
     fn watch(&self, context: &Context) -> Answer<Changes>;
 }
 
-/// One table. Keys are the decoded texts of references; values have passed the rules of the class.
+/// One table. Keys are the paths of references; values have passed the rules of the class.
 pub trait TableBackend: Clone + 'static {
     /// The name of the system in descriptions of the table.
     const LABEL: &'static str;

@@ -162,6 +162,7 @@ fn typed(cell: Value, kind: FieldType) -> std::result::Result<Value, String> {
             _ => Err(wrong("true or false")),
         },
         FieldType::Bytes => Err(format!("the column holds bytes, which `{text}` cannot say")),
+        FieldType::Json => json::parse(text.as_bytes()).map_err(|_| wrong("JSON")),
         FieldType::Any | FieldType::Text | FieldType::Decimal | FieldType::Date => Ok(cell),
     }
 }

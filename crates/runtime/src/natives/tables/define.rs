@@ -3,7 +3,9 @@
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
-use runnel_store::{Contract, Error, Field, FieldType, Index, Kind, Shape, Value, Verb};
+use runnel_store::{
+    Contract, Error, Field, FieldType, ForeignKey, Index, Kind, OnDelete, Shape, Value, Verb,
+};
 use std::sync::Arc;
 
 pub(crate) const NATIVES: [(&str, Native); 4] = [
@@ -13,10 +15,10 @@ pub(crate) const NATIVES: [(&str, Native); 4] = [
     ("fieldType", field_type),
 ];
 
-/// `(store, path, scheme or nil, class name, fields, indexes, contract)`: a field is a list of its name, its
-/// type, whether it is required, whether it is readonly, and the class that it refers to where it
-/// does; an index is a list of whether it is unique
-/// and its fields.
+/// `(store, path, scheme or nil, class name, fields, indexes, contract, keys, table)`: a field is a list of
+/// its name, its type, whether it is required and whether it is readonly; where it refers to a class,
+/// also of that class, its table (or an empty text) and what a deletion does. An index is a list of
+/// whether it is unique and its fields. `table` is an empty text where the class names none.
 fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let fields = lists(attempt!(arguments.value(isolate, 5)))
@@ -27,7 +29,15 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
             let kind = parts.next().map(text).unwrap_or_default();
             let mut flag = || parts.next() == Some(Value::Bool(true));
             let (required, readonly) = (flag(), flag());
-            let references = parts.next().map(text);
+            let references = parts.next().map(|class| ForeignKey {
+                class: text(class),
+                table: parts.next().map(text).filter(|table| !table.is_empty()),
+                on_delete: match parts.next().map(text).as_deref() {
+                    Some("cascade") => OnDelete::Cascade,
+                    Some("nullify") => OnDelete::Nullify,
+                    _ => OnDelete::Restrict,
+                },
+            });
             let kind = FieldType::named(&kind).unwrap_or(FieldType::Any);
             Field { references, required, readonly, ..Field::new(name, kind) }
         })
@@ -38,6 +48,16 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
         let unique = parts.first() == Some(&Value::Bool(true));
         shape.indexes.push(Index { fields, unique });
     }
+    let keys = attempt!(arguments.value(isolate, 8));
+    shape.keys = keys.as_list().unwrap_or_default().iter().cloned().map(text).collect();
+    // An `id` of another type names no row; a variable that is marked as a key does, or is refused.
+    let names_none = |key: &String| {
+        let field = shape.fields.iter().find(|field| field.name == *key);
+        let plain = |kind| matches!(kind, FieldType::Int | FieldType::Text);
+        key == "id" && field.is_some_and(|field| !plain(field.kind))
+    };
+    shape.keys.retain(|key| !names_none(key));
+    shape.table = Some(arguments.text(9)).filter(|table| !table.is_empty());
     let contract = attempt!(arguments.value(isolate, 7));
     shape.contract = (!contract.is_nil()).then(|| Arc::new(Contract::read(&contract)));
     let on = reference_at(arguments, 2, 3);

@@ -2,11 +2,11 @@
 //! grown, refused when the two contradict each other.
 
 use crate::database::description::TableDescription;
-pub(crate) use crate::database::schema::table_name;
-use crate::database::schema::{is_key, is_text_key};
+use crate::database::constraint::{self, Dialect, check_name};
+use crate::database::schema::{is_numbered, is_whole_key, on_delete, referred_table};
 use crate::sqlite::fault::{SqlFault, SqlResult};
-use crate::sqlite::schema::catalog::{ColumnInfo, DATE, DECIMAL, TableInfo, quoted};
-use runnel_store::{Field, FieldType, Index, Kind, Shape};
+use crate::sqlite::schema::catalog::{ColumnInfo, DATE, DECIMAL, JSON, RowKey, TableInfo, quoted};
+use runnel_store::{Field, FieldType, Index, Kind, OnDelete, Shape};
 use rusqlite::Connection;
 
 /// Checks that a shape can be a table of SQLite at all.
@@ -40,13 +40,18 @@ pub(crate) fn lacking(
     let name = table.as_ref().map_or(name, |table| &table.name);
     match &table {
         None => {
-            let columns: Vec<String> = shape.fields.iter().map(declaration).collect();
+            let declared = |field| declaration(name, shape, field, false);
+            let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
+            if shape.keys.len() > 1 {
+                let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
+                columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
+            }
             statements.push(format!("CREATE TABLE {} ({})", quoted(name), columns.join(", ")));
         }
         Some(table) => {
             table.refuse_key_value()?;
             for field in table.missing(shape)? {
-                let column = declaration(field);
+                let column = declaration(name, shape, field, true);
                 statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", quoted(name)));
             }
             references(connection, table, shape)?;
@@ -102,30 +107,38 @@ fn index_statement(
 /// Checks that the columns that are there refer to what the class says: SQLite cannot add a
 /// reference to a column.
 fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> SqlResult<()> {
-    let mut known =
-        connection.prepare_cached("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)")?;
-    let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let known = known.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
+    let mut known = connection
+        .prepare_cached("SELECT \"from\", \"table\", on_delete FROM pragma_foreign_key_list(?1)")?;
+    let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let known = known.collect::<rusqlite::Result<Vec<(String, String, String)>>>()?;
     for field in &shape.fields {
-        let Some(class) = &field.references else { continue };
+        let Some(key) = &field.references else { continue };
         if table.position(&field.name).is_none() || table.view {
             continue;
         }
-        let parent = table_name(class);
-        let there = known.iter().any(|(from, to)| {
+        let (parent, wanted) = (referred_table(key), on_delete(key));
+        let found = known.iter().find(|(from, to, _)| {
             from.eq_ignore_ascii_case(&field.name) && to.eq_ignore_ascii_case(&parent)
         });
-        if !there {
-            return Err(SqlFault::new(
-                Kind::Conflict,
-                format!(
-                    "{} says that {} refers to {parent}, but the column of the table {} does not; \
-                     make the table anew in a migration: create one with the reference, copy the \
-                     rows, drop the old one and rename",
-                    shape.name, field.name, table.name
-                ),
-            ));
-        }
+        let lacking = match found {
+            None => format!("refers to {parent}"),
+            // What the class leaves to the default, a table made by hand may say.
+            Some((_, _, known))
+                if key.on_delete != OnDelete::Restrict && !wanted.ends_with(known.as_str()) =>
+            {
+                format!("refers to {parent}{}", wanted.to_lowercase())
+            }
+            Some(_) => continue,
+        };
+        return Err(SqlFault::new(
+            Kind::Conflict,
+            format!(
+                "{} says that {} {lacking}, but the column of the table {} does not; make the \
+                 table anew in a migration: create one with the reference, copy the rows, drop the \
+                 old one and rename",
+                shape.name, field.name, table.name
+            ),
+        ));
     }
     Ok(())
 }
@@ -144,15 +157,28 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> 
         Some(ColumnInfo { name: field.name.clone(), kind, readonly, ..column })
     };
     let columns = shape.fields.iter().filter_map(column).collect();
-    Ok(TableInfo { columns, ..table.clone() })
+    let key = match &table.key {
+        // In the order of the class, which is that of the path.
+        RowKey::Columns(_) if shape.keys.len() > 1 => {
+            let part = |name: &String| Some(table.columns[table.position(name)?].clone());
+            RowKey::Columns(shape.keys.iter().filter_map(part).collect())
+        }
+        key => key.clone(),
+    };
+    Ok(TableInfo { columns, key, ..table.clone() })
 }
 
-fn declaration(field: &Field) -> String {
-    if is_key(&field.name, field.kind) {
-        return format!("{} INTEGER PRIMARY KEY", quoted(&field.name));
+/// A column as the table declares it; one that is `added` to rows that have no value for it.
+fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String {
+    let name = quoted(&field.name);
+    if is_numbered(shape, field) {
+        return format!("{name} INTEGER PRIMARY KEY");
     }
+    let whole_key = is_whole_key(shape, field);
     let declared = match field.kind {
         FieldType::Any => "",
+        // `INTEGER PRIMARY KEY` would number the rows.
+        FieldType::Int if whole_key => "INT",
         FieldType::Int => "INTEGER",
         FieldType::Float => "REAL",
         FieldType::Bool => "BOOLEAN",
@@ -160,13 +186,29 @@ fn declaration(field: &Field) -> String {
         FieldType::Bytes => "BLOB",
         FieldType::Decimal => DECIMAL,
         FieldType::Date => DATE,
+        FieldType::Json => JSON,
     };
-    let mut column = format!("{} {declared}", quoted(&field.name)).trim_end().to_string();
-    if is_text_key(&field.name, field.kind) {
-        column.push_str(" PRIMARY KEY NOT NULL");
+    let mut column = format!("{name} {declared}").trim_end().to_string();
+    if whole_key {
+        column.push_str(" PRIMARY KEY");
     }
-    if let Some(class) = &field.references {
-        column = format!("{column} REFERENCES {}", quoted(&table_name(class)));
+    let default = constraint::default(shape, field, Dialect::Sqlite);
+    let is_required = field.required || shape.keys.contains(&field.name);
+    if is_required && (!added || default.is_some()) {
+        column.push_str(" NOT NULL");
+    }
+    if whole_key && shape.generated_key().is_some() {
+        column = format!("{column} DEFAULT {}", constraint::uuid(Dialect::Sqlite));
+    } else if let Some(default) = default {
+        column = format!("{column} DEFAULT {default}");
+    }
+    if let Some(condition) = constraint::check(shape, field, &name, Dialect::Sqlite) {
+        let rule = quoted(&check_name(table, &field.name));
+        column = format!("{column} CONSTRAINT {rule} CHECK ({condition})");
+    }
+    if let Some(key) = &field.references {
+        let parent = quoted(&referred_table(key));
+        column = format!("{column} REFERENCES {parent}{}", on_delete(key));
     }
     column
 }
