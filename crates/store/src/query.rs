@@ -200,3 +200,10 @@ pub enum OnDelete {
     /// Their fields become nil.
     Nullify,
 }
+
+impl From<&str> for ForeignKey {
+    /// To a class with the usual table, whose rows are not deleted while others refer to them.
+    fn from(class: &str) -> Self {
+        ForeignKey { class: class.to_string(), table: None, on_delete: OnDelete::default() }
+    }
+}

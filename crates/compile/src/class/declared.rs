@@ -246,7 +246,8 @@ impl Generator<'_> {
             }
             let label = if twice { "there already" } else { "not known" };
             let message = format!("`{}` says nothing about a variable", mark.text);
-            let hint = format!("the marks behind a type are {}", MARKS.join(", "));
+            let (last, others) = MARKS.split_last().unwrap_or((&"", &[]));
+            let hint = format!("the marks behind a type are {} and {last}", others.join(", "));
             self.error(Diagnostic::error(mark.span, message, label).hint(hint));
         }
     }

@@ -15,7 +15,7 @@ fn project() -> Shape {
 
 fn task() -> Shape {
     let mut shape = task_shape();
-    let reference = Some("Project".to_string());
+    let reference = Some("Project".into());
     shape.fields.push(Field { references: reference, ..Field::new("project", FieldType::Int) });
     shape.indexes = vec![index(&["project", "done"], false)];
     shape
@@ -64,7 +64,7 @@ fn additions_come_by_themselves_and_nothing_else() {
         let sql = "create table owners (id integer primary key, boss integer)";
         database.run(sql, vec![], &now()).await.unwrap();
         let mut owner = shape("Owner", &[("id", FieldType::Int), ("boss", FieldType::Int)]);
-        owner.fields[1].references = Some("Owner".to_string());
+        owner.fields[1].references = Some("Owner".into());
         let (kind, message) = refused(database.define_table(&root, &owner).await.map(|_| ()));
         assert_eq!((kind, message.contains("migration")), (Kind::Conflict, true), "{message}");
         let mut wrong = task_shape();
