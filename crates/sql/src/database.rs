@@ -16,8 +16,8 @@ pub(crate) mod table;
 use crate::database::backend::DatabaseBackend;
 use crate::database::table::SqlTable;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query, Records,
-    Reference, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Migration, Outcome, Query,
+    Records, Reference, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -239,10 +239,10 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
     fn migrate(
         &self,
         reference: &Reference,
-        steps: Vec<(String, String)>,
+        migration: Migration,
         context: &Context,
     ) -> Answer<Vec<String>> {
-        self.backend.migrate(steps, context).on(Verb::Define, reference)
+        self.backend.migrate(migration, context).on(Verb::Define, reference)
     }
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {

@@ -74,6 +74,7 @@ pub use store::context::{Calling, ClientContent, Context, Exchange, LiveTranspor
 pub use store::error::{DISK_FULL, Error, ErrorResponse, FieldProblem, Kind, Result};
 pub use store::key_walk::{LISTED_DEPTH, list_keys};
 pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};
+pub use store::migration::{Migration, MigrationAct, MigrationStep, StepState};
 pub use store::outcome::{Effect, Outcome};
 pub use store::records::{RECORDS_BATCH, Records};
 pub use store::transaction::Transaction;

@@ -142,8 +142,7 @@ impl Shape {
 
     /// Whether the texts of a field are UUIDs.
     pub fn is_uuid(&self, field: &str) -> bool {
-        self.declared(field)
-            .is_some_and(|one| one.kind.kind == ContractKind::Form(TextForm::Uuid))
+        self.declared(field).is_some_and(|one| one.kind.kind == ContractKind::Form(TextForm::Uuid))
     }
 
     /// The name of the key that the collection makes for each new element: an `id` that is an

@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod error;
 pub(crate) mod key_walk;
 pub(crate) mod keys;
+pub(crate) mod migration;
 pub(crate) mod outcome;
 pub(crate) mod records;
 pub(crate) mod transaction;
@@ -16,7 +17,7 @@ pub(crate) mod without;
 
 use crate::{
     Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, KeyPage, KeyRange,
-    Outcome, Query, Records, Reference, Shape, Transaction, Value, Verb, Verbs,
+    Migration, Outcome, Query, Records, Reference, Shape, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -193,13 +194,13 @@ pub trait Tables {
         context: &Context,
     ) -> Answer<Content>;
 
-    /// Applies the steps that were not applied before, in order, each as a whole, and remembers
-    /// them. A step is a name such as `0002-split-name.sql` and its statements. Answers the names
-    /// of the steps applied now. A known step with other statements is [`crate::Kind::Conflict`].
+    /// Runs the steps of a migration, each as a whole, as [`crate::MigrationAct`] says. Two callers at once take
+    /// turns. A known step with other statements, and one that comes before an applied one, is
+    /// [`crate::Kind::Conflict`].
     fn migrate(
         &self,
         reference: &Reference,
-        steps: Vec<(String, String)>,
+        migration: Migration,
         context: &Context,
     ) -> Answer<Vec<String>>;
 

@@ -2,8 +2,8 @@
 //! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
 
 use runnel_store::{
-    Answer, Changes, Content, Context, FieldType, Query, Records, Reference, Shape, Store,
-    Transaction, Value, Verb,
+    Answer, Changes, Content, Context, FieldType, Migration, Query, Records, Reference, Shape,
+    Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -37,8 +37,8 @@ pub trait DatabaseBackend: Clone + 'static {
     /// Runs one statement.
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content>;
 
-    /// Applies the steps that were not applied before. Answers their names.
-    fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>>;
+    /// Runs the steps of a migration. Answers their names.
+    fn migrate(&self, migration: Migration, context: &Context) -> Answer<Vec<String>>;
 
     /// Begins a transaction, or a savepoint of the caller's transaction.
     fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>>;

@@ -59,7 +59,8 @@ fn condition(declared: &ContractType, column: &str, dialect: Dialect) -> Option<
         _ => return None,
     };
     // SQLite's `length` of a text ends at a NUL, so it is no least length.
-    let is_text = matches!(declared.kind, ContractKind::Plain(FieldType::Text) | ContractKind::Form(_));
+    let is_text =
+        matches!(declared.kind, ContractKind::Plain(FieldType::Text) | ContractKind::Form(_));
     let least = declared.least.as_ref().map(|end| match sqlite && is_text {
         true => format!("({measured} >= {} OR instr({column}, char(0)) > 0)", end.text),
         false => format!("{measured} >= {}", end.text),
@@ -124,7 +125,8 @@ pub(crate) fn explain(shape: Option<&Shape>, table: &str, error: Error) -> Error
     let Some(field) = shape.fields.iter().find(broken) else { return error };
     let Some(declared) = shape.declared(&field.name) else { return error };
     let message = format!("is {}", declared.kind.words());
-    let mut explained = Error { message: format!("{} of {} {message}", field.name, shape.name), ..error };
+    let mut explained =
+        Error { message: format!("{} of {} {message}", field.name, shape.name), ..error };
     let pointer = pointer_of(&field.name);
     explained.fields = vec![runnel_store::FieldProblem { pointer, message }];
     explained

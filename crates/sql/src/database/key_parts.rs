@@ -65,7 +65,10 @@ mod tests {
         for (parts, written) in [
             (vec![Value::from("a"), Value::Int(7)], "a/7"),
             (vec![Value::from("a/b"), Value::Int(-1)], "a%2Fb/-1"),
-            (vec![Value::from("\"50%25\""), Value::Int(i64::MIN)], "\"50%2525\"/-9223372036854775808"),
+            (
+                vec![Value::from("\"50%25\""), Value::Int(i64::MIN)],
+                "\"50%2525\"/-9223372036854775808",
+            ),
         ] {
             let document = document(parts.clone());
             assert_eq!(path(&document).unwrap(), written);

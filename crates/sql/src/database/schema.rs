@@ -83,8 +83,7 @@ fn check_key(shape: &Shape, field: &Field) -> SqlResult<()> {
             word(field.kind)
         )));
     }
-    let nullified =
-        field.references.as_ref().is_some_and(|key| key.on_delete == OnDelete::Nullify);
+    let nullified = field.references.as_ref().is_some_and(|key| key.on_delete == OnDelete::Nullify);
     if nullified && (field.required || shape.keys.contains(name)) {
         return Err(SqlFault::invalid(format!(
             "{name} of {class} cannot become nil, so it cannot be `nullify`; `cascade` deletes the \

@@ -71,8 +71,7 @@ impl<T: TableBackend> SqlTable<T> {
             failed => {
                 let table = self.clone();
                 failed.then(move |done| {
-                    let explain =
-                        |error| constraint::explain(table.shape(), table.name(), error);
+                    let explain = |error| constraint::explain(table.shape(), table.name(), error);
                     Answer::Ready(done.map_err(explain))
                 })
             }

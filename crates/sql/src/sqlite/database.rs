@@ -17,7 +17,8 @@ use crate::sqlite::table::SqliteRows;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::{transaction, watch};
 use runnel_store::{
-    Answer, Changes, Content, Context, Error, Result, Shape, Store, Transaction, Value, Verb,
+    Answer, Changes, Content, Context, Error, Migration, Result, Shape, Store, Transaction, Value,
+    Verb,
 };
 use std::path::Path;
 use std::rc::Rc;
@@ -167,8 +168,8 @@ impl DatabaseBackend for SqliteBackend {
         })
     }
 
-    fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>> {
-        migrate::migrate(&self.reader.shared, steps, context)
+    fn migrate(&self, migration: Migration, context: &Context) -> Answer<Vec<String>> {
+        migrate::migrate(&self.reader.shared, migration, context)
     }
 
     fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {

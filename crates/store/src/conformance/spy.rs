@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, Attributes, Changes, Condition, Conditions, Confinement, Content, Context, Entry,
-    KeyPage, KeyRange, Outcome, Query, Records, Reference, Result, Shape, Store, Tables,
+    KeyPage, KeyRange, Migration, Outcome, Query, Records, Reference, Result, Shape, Store, Tables,
     Transaction, Value, Verb, Verbs,
 };
 use futures_util::stream;
@@ -314,7 +314,7 @@ async fn call_tables(
     match method {
         "insert" => tables.insert(on, Box::new(NoRecords), context).await.map(drop),
         "run" => tables.run(on, "SELECT 1", Vec::new(), context).await.map(drop),
-        "migrate" => tables.migrate(on, Vec::new(), context).await.map(drop),
+        "migrate" => tables.migrate(on, Migration::default(), context).await.map(drop),
         "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
         "key value store" => tables.key_value_store(on).await.map(drop),
         _ => tables.begin(on, context).await.map(drop),

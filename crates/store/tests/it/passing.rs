@@ -4,8 +4,8 @@ use futures_util::stream;
 use runnel_store::{
     Answer, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed, Condition,
     Conditions, Content, Context, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions,
-    Log, Map, Memory, Merge, Outcome, Polling, ReadOnly, Records, Reference, Relative, Rename,
-    Result, Retry, RetryOptions, Route, Sequence, Shape, Store, Tables, TextCodec, Timeout,
+    Log, Map, Memory, Merge, Migration, Outcome, Polling, ReadOnly, Records, Reference, Relative,
+    Rename, Result, Retry, RetryOptions, Route, Sequence, Shape, Store, Tables, TextCodec, Timeout,
     Transaction, Value, Verb, WriteBack, WriteBackOptions,
 };
 use std::cell::RefCell;
@@ -125,7 +125,7 @@ async fn call(store: &dyn Store, verb: &str) -> Result<()> {
         }
         "insert" => tables.insert(&on, Box::new(NoRecords), &context).await.map(drop),
         "run" => tables.run(&on, "SELECT 1", Vec::new(), &context).await.map(drop),
-        "migrate" => tables.migrate(&on, Vec::new(), &context).await.map(drop),
+        "migrate" => tables.migrate(&on, Migration::default(), &context).await.map(drop),
         "define" => tables.define(&on, &shape()).await.map(drop),
         "key value store" => tables.key_value_store(&on).await.map(drop),
         "watch" => store.watch(&on, &context).await.map(drop),

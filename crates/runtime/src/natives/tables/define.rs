@@ -4,7 +4,8 @@ use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
 use runnel_store::{
-    Contract, Error, Field, FieldType, ForeignKey, Index, Kind, OnDelete, Shape, Value, Verb,
+    Contract, Error, Field, FieldType, ForeignKey, Index, Kind, Migration, MigrationAct,
+    MigrationStep, OnDelete, Shape, Value, Verb,
 };
 use std::sync::Arc;
 
@@ -89,8 +90,8 @@ fn key_value_store(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::answer(answer, Given::Store)
 }
 
-/// `(store, path, scheme or nil, list of name and statements)`: the names of the steps that were
-/// applied now.
+/// `(store, path, scheme or nil, list of steps, act)`: the names of the steps that were run. A step is a
+/// list of its name, its statements and, where there are any, those that undo it.
 fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let mut steps = Vec::new();
@@ -98,7 +99,8 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
         let mut parts = parts.into_iter();
         match (parts.next(), parts.next()) {
             (Some(Value::Text(name)), Some(Value::Text(statements))) => {
-                steps.push((name, statements));
+                let undo = parts.next().map(text);
+                steps.push(MigrationStep { name, statements, undo });
             }
             (Some(Value::Text(name)), _) => {
                 let message = format!("the migration {name} is no text");
@@ -107,9 +109,15 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
             _ => {}
         }
     }
+    let act = match arguments.text(5).as_str() {
+        "dryRun" => MigrationAct::DryRun,
+        "undo" => MigrationAct::Undo,
+        "list" => MigrationAct::List,
+        _ => MigrationAct::Apply,
+    };
     let call = crate::natives::stores::inner_call(isolate);
-    let on = reference_at(arguments, 2, 3);
-    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, steps, &call);
+    let (on, migration) = (reference_at(arguments, 2, 3), Migration { steps, act });
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
     Reply::answer(answer, Given::Names)
 }
 

@@ -1,8 +1,8 @@
 //! From the shape of a class to its table: made when it is missing, extended by what it lacks,
 //! refused when the two contradict each other.
 
-use crate::database::description::TableDescription;
 use crate::database::constraint::{self, Dialect, check_name};
+use crate::database::description::TableDescription;
 use crate::database::schema::{self, is_numbered, is_whole_key, on_delete, referred_table};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
@@ -116,9 +116,7 @@ async fn lacking(
         match there.iter().find(|(known, _)| *known == name) {
             None => statements.push(format!("ALTER TABLE {sql} {adding}")),
             // What the class leaves to the default, a table made by hand may say.
-            Some((_, known))
-                if key.on_delete != OnDelete::Restrict && *known != on_delete(key) =>
-            {
+            Some((_, known)) if key.on_delete != OnDelete::Restrict && *known != on_delete(key) => {
                 let message = format!(
                     "{} says that {} is{}, but the foreign key {name} is not; write this as a \
                      migration: ALTER TABLE {sql} DROP CONSTRAINT {}, {adding}",

@@ -1,8 +1,8 @@
 //! Inserting, replacing, changing and deleting rows.
 
 use crate::database::backend::InsertedRow;
-use crate::database::description::{TableDescription, no_record, remove_key};
 use crate::database::constraint::{Dialect, literal};
+use crate::database::description::{TableDescription, no_record, remove_key};
 use crate::database::key_parts;
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
@@ -315,8 +315,11 @@ pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &SqlFa
 pub(crate) async fn move_on(connection: &PostgresConnection, table: &TableInfo) -> SqlResult<()> {
     let Some(key) = table.key() else { return Ok(()) };
     let (name, sql) = (quoted(&key.name), &table.sql);
-    let sequence =
-        format!("pg_get_serial_sequence({}, {})", literal(sql, Dialect::Postgres), literal(&key.name, Dialect::Postgres));
+    let sequence = format!(
+        "pg_get_serial_sequence({}, {})",
+        literal(sql, Dialect::Postgres),
+        literal(&key.name, Dialect::Postgres)
+    );
     let rows = connection.all(&format!("SELECT {sequence}::text"), &[]).await?;
     let Some(sequence) =
         rows.first().map(|row| field::<Option<String>>(row, 0)).transpose()?.flatten()

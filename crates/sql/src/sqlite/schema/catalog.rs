@@ -277,9 +277,8 @@ impl TableDescription for TableInfo {
 
     /// A key that has a default gets it where a row has none.
     fn is_left_out(&self, position: usize, value: &Value) -> bool {
-        let made = |key: &ColumnInfo| {
-            key.default.is_some() && key.name == self.columns[position].name
-        };
+        let made =
+            |key: &ColumnInfo| key.default.is_some() && key.name == self.columns[position].name;
         value.is_nil() && matches!(&self.key, RowKey::Column(key) if made(key))
     }
 }

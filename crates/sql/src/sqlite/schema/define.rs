@@ -1,8 +1,8 @@
 //! From the shape of a class to its table: made when it is missing, extended when the class has
 //! grown, refused when the two contradict each other.
 
-use crate::database::description::TableDescription;
 use crate::database::constraint::{self, Dialect, check_name};
+use crate::database::description::TableDescription;
 use crate::database::schema::{is_numbered, is_whole_key, on_delete, referred_table};
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::schema::catalog::{ColumnInfo, DATE, DECIMAL, JSON, RowKey, TableInfo, quoted};
@@ -109,7 +109,8 @@ fn index_statement(
 fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> SqlResult<()> {
     let mut known = connection
         .prepare_cached("SELECT \"from\", \"table\", on_delete FROM pragma_foreign_key_list(?1)")?;
-    let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let known =
+        known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let known = known.collect::<rusqlite::Result<Vec<(String, String, String)>>>()?;
     for field in &shape.fields {
         let Some(key) = &field.references else { continue };

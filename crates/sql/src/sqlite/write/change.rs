@@ -3,10 +3,10 @@
 //! The values are checked on the worker, where a mistake costs the writer nothing; the statements
 //! run on the writer's connection.
 
-use crate::database::key_parts;
 use crate::database::description::{
     RecordGroup, TableDescription, no_record, no_row, record_groups, refuse_keyless, remove_key,
 };
+use crate::database::key_parts;
 use crate::sqlite::connection::cell::{SqliteValue, date, for_column, read};
 use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode::record;

@@ -136,7 +136,7 @@ fn dates_are_ordered_by_time() {
         assert_eq!(text(rows, runnel_store::Form::Json).await, format!("[{zero}]"));
         // Where a moment is the key, it is written so as well.
         let made = [("d.sql".to_string(), "create table days (at DATE TEXT primary key)".into())];
-        database.migrate(&root, made.to_vec(), &now()).await.unwrap();
+        database.migrate(&root, made.to_vec().into(), &now()).await.unwrap();
         let day = content(r#"{"at":"2026-11-21T01:00:00+01:00"}"#);
         let posted = Store::post(&*database, &reference("days"), day, &now()).await.unwrap();
         assert_eq!(posted.reference.unwrap().path(), "days/2026-11-21T00:00:00Z");
