@@ -1,4 +1,5 @@
-//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
+//! Subcommands of one file each: `bench`, `check`, `fmt`, `graph`, `html`, `migrate`, `openapi`,
+//! `routes`, `serve`.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 
@@ -7,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod fmt;
 pub(crate) mod graph;
 pub(crate) mod html;
+pub(crate) mod migrate;
 pub(crate) mod openapi;
 pub(crate) mod routes;
 pub(crate) mod serve;
