@@ -58,10 +58,7 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
     /// [`Kind::Invalid`] for a class without variables or with names that cannot be columns;
     /// [`Kind::Conflict`] when an existing table, or what it holds, contradicts the class.
     pub fn define_table(&self, reference: &Reference, shape: &Shape) -> Answer<SqlTable<B::Rows>> {
-        let name = match reference.relative_path().trim_end_matches('/') {
-            "" => schema::name_of(shape),
-            name => name.to_string(),
-        };
+        let name = table_of(reference, shape);
         let (backend, shape) = (self.backend.clone(), shape.clone());
         self.backend.define(name, &shape.clone()).map(move |name| {
             let rows = backend.rows(&name, Some(&shape));
@@ -113,6 +110,14 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
                 Answer::from(Error::new(Kind::NotAllowed, message)).on(verb, reference)
             }
         }
+    }
+}
+
+/// The name of the table of a class at a reference.
+fn table_of(reference: &Reference, shape: &Shape) -> String {
+    match reference.relative_path().trim_end_matches('/') {
+        "" => schema::name_of(shape),
+        name => name.to_string(),
     }
 }
 
@@ -242,6 +247,10 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
         migration: Migration,
         context: &Context,
     ) -> Answer<Vec<String>> {
+        let mut migration = migration;
+        if let Some(shape) = &mut migration.shape {
+            shape.table = Some(table_of(reference, shape));
+        }
         self.backend.migrate(migration, context).on(Verb::Define, reference)
     }
 

@@ -195,7 +195,7 @@ pub trait Tables {
     ) -> Answer<Content>;
 
     /// Runs the steps of a migration, each as a whole, as [`crate::MigrationAct`] says. Two callers at once take
-    /// turns. A known step with other statements, and one that comes before an applied one, is
+    /// turns. A known step with other statements, and a new step before an applied one, is
     /// [`crate::Kind::Conflict`].
     fn migrate(
         &self,

@@ -174,7 +174,7 @@ fn processes_that_start_at_once_make_the_same_tables() {
 #[test]
 fn commands_that_migrate_at_once_apply_each_step_once() {
     on_both(|folder, database| {
-        std::fs::create_dir(folder.path("migrations")).unwrap();
+        std::fs::create_dir_all(folder.path("migrations")).unwrap();
         folder.write("migrations/1.sql", "create table notes (n int);\n-- down\ndrop table notes;");
         folder.write(
             "migrations/2.sql",

@@ -108,6 +108,27 @@ pub(crate) fn is_whole_key(shape: &Shape, field: &Field) -> bool {
     shape.keys.as_slice() == std::slice::from_ref(&field.name)
 }
 
+/// The statement that gives rows without a value one, or a comment that asks for it; `table` and
+/// `column` are in quotes.
+pub(crate) fn filling(
+    table: &str,
+    column: &str,
+    name: &str,
+    default: Option<&str>,
+    rows: i64,
+) -> Option<String> {
+    let count = if rows == 1 { "1 row has".to_string() } else { format!("{rows} rows have") };
+    match default {
+        _ if rows == 0 => None,
+        Some(default) => {
+            Some(format!("UPDATE {table} SET {column} = {default} WHERE {column} IS NULL"))
+        }
+        None => Some(format!(
+            "-- {count} no {name}: UPDATE {table} SET {column} = … WHERE {column} IS NULL"
+        )),
+    }
+}
+
 /// A type in words.
 pub(crate) fn word(kind: FieldType) -> &'static str {
     match kind {

@@ -64,7 +64,7 @@ impl<T: TableBackend> SqlTable<T> {
         self.0.shape.as_ref()
     }
 
-    /// A write, whose broken rules are told in the words of the class.
+    /// The answer of a write; an error names a broken rule in the words of the class.
     fn explained<R: 'static>(&self, written: Answer<R>) -> Answer<R> {
         match written {
             Answer::Ready(Ok(done)) => Answer::ok(done),

@@ -30,7 +30,7 @@ pub(crate) enum ColumnDisplay {
     Moment,
     /// A text is a list of its lines, and NULL an empty one.
     Lines,
-    /// A text is the value that it writes as JSON; one that is no JSON is itself.
+    /// A text is the value that it writes as JSON, or itself where it is no JSON.
     Json,
 }
 

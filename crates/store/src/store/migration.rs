@@ -1,5 +1,7 @@
 //! Migrations as data: the steps of a program, and what to do with them.
 
+use crate::Shape;
+
 /// Steps in their order, and what to do with them.
 #[derive(Clone, Debug, Default)]
 pub struct Migration {
@@ -7,6 +9,8 @@ pub struct Migration {
     pub steps: Vec<MigrationStep>,
     /// What to do.
     pub act: MigrationAct,
+    /// The class whose table is compared.
+    pub shape: Option<Shape>,
 }
 
 /// One step, which is applied once and as a whole.
@@ -28,10 +32,13 @@ pub enum MigrationAct {
     Apply,
     /// The same in one transaction that is rolled back.
     DryRun,
-    /// The last one that was applied is undone, and forgotten. Answers its name.
+    /// The last applied step is undone, and forgotten. Answers its name.
     Undo,
     /// Nothing. Answers the names of those that were applied before.
     List,
+    /// The table of the shape is compared with it. Answers the statements that make it what the class
+    /// says, beyond those that defining it runs, and comments where a person has to decide.
+    Compare,
 }
 
 /// What was done with a step before.
@@ -49,7 +56,8 @@ impl From<Vec<(String, String)>> for Migration {
     /// Steps to apply: names and statements.
     fn from(steps: Vec<(String, String)>) -> Self {
         let step = |(name, statements)| MigrationStep { name, statements, undo: None };
-        Migration { steps: steps.into_iter().map(step).collect(), act: MigrationAct::Apply }
+        let steps = steps.into_iter().map(step).collect();
+        Migration { steps, ..Migration::default() }
     }
 }
 
@@ -57,8 +65,8 @@ impl Migration {
     /// The steps to run, by their states: those to apply in order, or the one to undo.
     ///
     /// # Errors
-    /// The step that cannot be run, and why: one that was applied with other statements, one that
-    /// comes before an applied one, one that says nothing of undoing it.
+    /// The step that cannot be run, and why: it was applied with other statements, it comes before an
+    /// applied step, or it lacks the statements that undo it.
     pub fn plan(&self, states: &[StepState]) -> Result<Vec<&MigrationStep>, String> {
         let known = || self.steps.iter().zip(states);
         if let Some((step, _)) = known().find(|(_, state)| **state == StepState::Changed) {
@@ -70,6 +78,7 @@ impl Migration {
         let applied = || known().filter(|(_, state)| **state == StepState::Applied);
         let last = applied().map(|(step, _)| step).next_back();
         match self.act {
+            MigrationAct::Compare => Ok(Vec::new()),
             MigrationAct::List => Ok(applied().map(|(step, _)| step).collect()),
             MigrationAct::Undo => match last {
                 Some(step) if step.undo.is_none() => Err(format!(

@@ -150,6 +150,10 @@ local messages = {
   ["transaction:"] = transaction,
   ["migrate:"] = migrating("apply"), ["dryRunMigrate:"] = migrating("dryRun"), ["migrateDown:"] = migrating("undo"),
   ["migrations:"] = migrations,
+  ["differences:"] = function(self, class)
+    local store, path, scheme = place(self)
+    return K.differencesOf(store, path, scheme, class)
+  end,
   ["records:"] = function(self, name)
     local store, path, scheme = place(self)
     name = K.expectText(name, "records:")

@@ -131,14 +131,25 @@ local function shapeOf(class)
   return K.array(fields), K.array(indexes)
 end
 
+-- A place and a class as natives take them.
+local function described(database, path, scheme, class)
+  local fields, indexes = shapeOf(class)
+  return database, path, scheme, class._name, fields, indexes, K.contractOf(class), K.array(K.keysOfClass(class)),
+    namedTable(class)
+end
+
+-- The statements that make the table of a class what the class says, beyond those that `table:` runs.
+function K.differencesOf(database, path, scheme, class)
+  if not K.isClass(class) then throw("typeError", "differences: expects a class, got " .. K.nameOf(class)) end
+  return native.differences(described(database, path, scheme, class))
+end
+
 -- The table of a class at a place, made if it is not there; `base` is the path of its database.
 function K.tableOf(database, path, scheme, class, base)
   if not K.isClass(class) then
     throw("typeError", "table: expects a class, got " .. K.nameOf(class), { i_hint = "records: gives a table by its name" })
   end
-  local fields, indexes = shapeOf(class)
-  local inner = native.define(database, path, scheme, class._name, fields, indexes, K.contractOf(class),
-    K.array(K.keysOfClass(class)), namedTable(class))
+  local inner = native.define(described(database, path, scheme, class))
   local place = { database, base or path, scheme }
   return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class), _place = place },
     Table._methods)

@@ -9,8 +9,9 @@ use runnel_store::{
 };
 use std::sync::Arc;
 
-pub(crate) const NATIVES: [(&str, Native); 4] = [
+pub(crate) const NATIVES: [(&str, Native); 5] = [
     ("define", define),
+    ("differences", differences),
     ("keyValueStore", key_value_store),
     ("migrate", migrate),
     ("fieldType", field_type),
@@ -20,9 +21,8 @@ pub(crate) const NATIVES: [(&str, Native); 4] = [
 /// its name, its type, whether it is required and whether it is readonly; where it refers to a class,
 /// also of that class, its table (or an empty text) and what a deletion does. An index is a list of
 /// whether it is unique and its fields. `table` is an empty text where the class names none.
-fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let store = attempt!(any_store(isolate, arguments, 1));
-    let fields = lists(attempt!(arguments.value(isolate, 5)))
+fn shape_of(isolate: &Isolate, arguments: Arguments) -> Result<Shape, Error> {
+    let fields = lists(arguments.value(isolate, 5)?)
         .into_iter()
         .map(|parts| {
             let mut parts = parts.into_iter();
@@ -44,12 +44,12 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
         })
         .collect();
     let mut shape = Shape::new(arguments.text(4), fields);
-    for mut parts in lists(attempt!(arguments.value(isolate, 6))) {
+    for mut parts in lists(arguments.value(isolate, 6)?) {
         let fields = parts.split_off(1.min(parts.len())).into_iter().map(text).collect();
         let unique = parts.first() == Some(&Value::Bool(true));
         shape.indexes.push(Index { fields, unique });
     }
-    let keys = attempt!(arguments.value(isolate, 8));
+    let keys = arguments.value(isolate, 8)?;
     shape.keys = keys.as_list().unwrap_or_default().iter().cloned().map(text).collect();
     // An `id` of another type names no row; a variable that is marked as a key does, or is refused.
     let names_none = |key: &String| {
@@ -59,11 +59,29 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
     };
     shape.keys.retain(|key| !names_none(key));
     shape.table = Some(arguments.text(9)).filter(|table| !table.is_empty());
-    let contract = attempt!(arguments.value(isolate, 7));
+    let contract = arguments.value(isolate, 7)?;
     shape.contract = (!contract.is_nil()).then(|| Arc::new(Contract::read(&contract)));
+    Ok(shape)
+}
+
+/// What [`shape_of`] reads: the table of the class, made or extended where it has to be.
+fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let shape = attempt!(shape_of(isolate, arguments));
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Define, &on)).define(&on, &shape);
     Reply::answer(answer, Given::Store)
+}
+
+/// What [`shape_of`] reads: the statements that make the table what the class says, beyond those of
+/// [`define`].
+fn differences(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let shape = Some(attempt!(shape_of(isolate, arguments)));
+    let migration = Migration { shape, act: MigrationAct::Compare, ..Migration::default() };
+    let (on, call) = (reference_at(arguments, 2, 3), crate::natives::stores::inner_call(isolate));
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
+    Reply::answer(answer, Given::Names)
 }
 
 fn lists(value: Value) -> Vec<Vec<Value>> {
@@ -116,7 +134,7 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
         _ => MigrationAct::Apply,
     };
     let call = crate::natives::stores::inner_call(isolate);
-    let (on, migration) = (reference_at(arguments, 2, 3), Migration { steps, act });
+    let (on, migration) = (reference_at(arguments, 2, 3), Migration { steps, act, shape: None });
     let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
     Reply::answer(answer, Given::Names)
 }

@@ -59,8 +59,8 @@ pub(crate) async fn define(core: &WorkerDatabase, name: &str, shape: &Shape) -> 
     })
 }
 
-/// The statements that make what the table lacks.
-async fn lacking(
+/// The statements that make what the table lacks: columns first, then indexes and foreign keys.
+pub(crate) async fn lacking(
     connection: &PostgresConnection,
     name: &str,
     shape: &Shape,
@@ -69,17 +69,11 @@ async fn lacking(
     let mut statements = Vec::new();
     let sql = match &known {
         None => {
-            let declared = |field| declaration(name, shape, field, false);
-            let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
-            if shape.keys.len() > 1 {
-                let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
-                columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
-            }
             let sql = match name.split_once('.') {
                 Some((schema, table)) => format!("{}.{}", quoted(schema), quoted(table)),
                 None => quoted(name),
             };
-            statements.push(format!("CREATE TABLE {sql} ({})", columns.join(", ")));
+            statements.push(create_sql(name, &sql, shape));
             sql
         }
         Some(table) => {
@@ -104,33 +98,55 @@ async fn lacking(
         }
     }
     for field in &shape.fields {
-        let Some(key) = &field.references else { continue };
-        let name = cut(&format!("{table}_{}_fkey", field.name));
-        let adding = format!(
-            "ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {}{}",
-            quoted(&name),
-            quoted(&field.name),
-            quoted(&referred_table(key)),
-            on_delete(key),
-        );
-        match there.iter().find(|(known, _)| *known == name) {
-            None => statements.push(format!("ALTER TABLE {sql} {adding}")),
-            // What the class leaves to the default, a table made by hand may say.
-            Some((_, known)) if key.on_delete != OnDelete::Restrict && *known != on_delete(key) => {
-                let message = format!(
-                    "{} says that {} is{}, but the foreign key {name} is not; write this as a \
-                     migration: ALTER TABLE {sql} DROP CONSTRAINT {}, {adding}",
-                    shape.name,
-                    field.name,
-                    on_delete(key).to_lowercase(),
-                    quoted(&name),
-                );
-                return Err(SqlFault::new(Kind::Conflict, message));
-            }
-            Some(_) => {}
-        }
+        statements.extend(foreign_key(shape, field, table, &sql, &there)?);
     }
     Ok(statements)
+}
+
+/// The statement that makes a table, whose name stands in quotes in it.
+fn create_sql(name: &str, sql: &str, shape: &Shape) -> String {
+    let declared = |field| declaration(name, shape, field, false);
+    let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
+    if shape.keys.len() > 1 {
+        let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
+        columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
+    }
+    format!("CREATE TABLE {sql} ({})", columns.join(", "))
+}
+
+/// The statement that makes the foreign key of a field, where there is none.
+fn foreign_key(
+    shape: &Shape,
+    field: &Field,
+    table: &str,
+    sql: &str,
+    there: &[(String, String)],
+) -> SqlResult<Option<String>> {
+    let Some(key) = &field.references else { return Ok(None) };
+    let name = cut(&format!("{table}_{}_fkey", field.name));
+    let adding = format!(
+        "ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {}{}",
+        quoted(&name),
+        quoted(&field.name),
+        quoted(&referred_table(key)),
+        on_delete(key),
+    );
+    match there.iter().find(|(known, _)| *known == name) {
+        None => Ok(Some(format!("ALTER TABLE {sql} {adding}"))),
+        // What the class leaves to the default, a table made by hand may say.
+        Some((_, known)) if key.on_delete != OnDelete::Restrict && *known != on_delete(key) => {
+            let message = format!(
+                "{} says that {} is{}, but the foreign key {name} is not; write this as a \
+                 migration: ALTER TABLE {sql} DROP CONSTRAINT {}, {adding}",
+                shape.name,
+                field.name,
+                on_delete(key).to_lowercase(),
+                quoted(&name),
+            );
+            Err(SqlFault::new(Kind::Conflict, message))
+        }
+        Some(_) => Ok(None),
+    }
 }
 
 /// Nil is the least value, so that an index is of use for the orders that programs ask for.
@@ -147,7 +163,7 @@ fn index_sql(sql: &str, name: &str, fields: &[String], unique: bool, shape: &Sha
 }
 
 /// The names of the indexes and constraints of a table, and what foreign keys do on a deletion.
-async fn names(
+pub(crate) async fn names(
     connection: &PostgresConnection,
     table: Option<&TableInfo>,
 ) -> SqlResult<Vec<(String, String)>> {
@@ -163,7 +179,7 @@ async fn names(
 }
 
 /// A name within the length that PostgreSQL keeps, at a character's end.
-fn cut(name: &str) -> String {
+pub(crate) fn cut(name: &str) -> String {
     let mut end = name.len().min(NAME_LENGTH);
     while !name.is_char_boundary(end) {
         end -= 1;
@@ -212,7 +228,7 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> 
     Ok(TableInfo { columns, key, key_parts, ..table.clone() })
 }
 
-/// A column as the table declares it; one that is `added` to rows that have no value for it.
+/// A column as the table declares it; `added` to rows, it can be required only with a default.
 fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String {
     let name = quoted(&field.name);
     if is_numbered(shape, field) {

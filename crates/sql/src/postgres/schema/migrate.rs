@@ -4,6 +4,7 @@ use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::SCHEMA_LOCK;
+use crate::postgres::schema::differences::differences;
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::worker_database::WorkerDatabase;
@@ -34,6 +35,10 @@ pub(crate) async fn migrate(
              SELECT pg_advisory_lock({SCHEMA_LOCK})"
         );
         connection.batch(&begin).await?;
+        if let Some(shape) = &migration.shape {
+            done.replace(differences(connection, shape).await?);
+            return Ok(());
+        }
         let states = states(connection, migration).await?;
         let plan = migration.plan(&states);
         let steps = plan.map_err(|message| SqlFault::new(Kind::Conflict, message))?;

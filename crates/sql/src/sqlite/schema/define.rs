@@ -40,13 +40,7 @@ pub(crate) fn lacking(
     let name = table.as_ref().map_or(name, |table| &table.name);
     match &table {
         None => {
-            let declared = |field| declaration(name, shape, field, false);
-            let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
-            if shape.keys.len() > 1 {
-                let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
-                columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
-            }
-            statements.push(format!("CREATE TABLE {} ({})", quoted(name), columns.join(", ")));
+            statements.push(create_sql(name, &quoted(name), shape));
         }
         Some(table) => {
             table.refuse_key_value()?;
@@ -66,6 +60,31 @@ pub(crate) fn lacking(
     Ok(statements)
 }
 
+/// The statement that makes the table of a name, with the quoted name that it has for now.
+pub(crate) fn create_sql(name: &str, new: &str, shape: &Shape) -> String {
+    let declared = |field| declaration(name, shape, field, false);
+    let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
+    if shape.keys.len() > 1 {
+        let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
+        columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
+    }
+    format!("CREATE TABLE {new} ({})", columns.join(", "))
+}
+
+/// The name of an index.
+fn index_name(table: &str, index: &Index) -> String {
+    let kind = if index.unique { "key" } else { "idx" };
+    format!("{table}_{}_{kind}", index.fields.join("_"))
+}
+
+/// The statement that makes an index.
+pub(crate) fn index_sql(table: &str, index: &Index) -> String {
+    let columns: Vec<String> = index.fields.iter().map(|field| quoted(field)).collect();
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let name = quoted(&index_name(table, index));
+    format!("CREATE {unique}INDEX {name} ON {} ({})", quoted(table), columns.join(", "))
+}
+
 /// The statement that makes an index, where there is none such.
 fn index_statement(
     connection: &Connection,
@@ -78,8 +97,7 @@ fn index_statement(
          FROM pragma_index_list(?1) l",
     )?;
     let wanted = index.fields.join("\0").to_ascii_lowercase();
-    let kind = if index.unique { "key" } else { "idx" };
-    let name = format!("{table}_{}_{kind}", index.fields.join("_"));
+    let name = index_name(table, index);
     let mut rows = known.query([table])?;
     while let Some(row) = rows.next()? {
         let (known, unique, partial): (String, bool, bool) =
@@ -98,10 +116,7 @@ fn index_statement(
             return Err(SqlFault::new(Kind::Conflict, message));
         }
     }
-    let columns: Vec<String> = index.fields.iter().map(|field| quoted(field)).collect();
-    let unique = if index.unique { "UNIQUE " } else { "" };
-    let (name, table, columns) = (quoted(&name), quoted(table), columns.join(", "));
-    Ok(Some(format!("CREATE {unique}INDEX {name} ON {table} ({columns})")))
+    Ok(Some(index_sql(table, index)))
 }
 
 /// Checks that the columns that are there refer to what the class says: SQLite cannot add a
@@ -169,7 +184,7 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> 
     Ok(TableInfo { columns, key, ..table.clone() })
 }
 
-/// A column as the table declares it; one that is `added` to rows that have no value for it.
+/// A column as the table declares it; `added` to rows, it can be required only with a default.
 fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String {
     let name = quoted(&field.name);
     if is_numbered(shape, field) {

@@ -2,6 +2,7 @@
 
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::fault::{SqlFault, SqlResult};
+use crate::sqlite::schema::differences::differences;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::transaction;
 use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask};
@@ -63,6 +64,9 @@ impl ExclusiveMigration {
     fn apply(&self, session: &WriterSession) -> SqlResult<Vec<String>> {
         // Another program may be migrating at the same time: the lock comes first.
         session.begin()?;
+        if let Some(shape) = &self.migration.shape {
+            return differences(&session.connection, shape);
+        }
         let mut done = Vec::new();
         loop {
             let states = self.states(&session.connection)?;
