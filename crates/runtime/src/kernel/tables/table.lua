@@ -144,10 +144,26 @@ function K.differencesOf(database, path, scheme, class)
   return native.differences(described(database, path, scheme, class))
 end
 
+-- For `runnel migrate generate`: the statements for the tables that the program has asked for, once
+-- `compares` has been sent.
+local compared
+K.classMethod(Table, "compares", function() compared = {} end)
+K.classMethod(Table, "differences", function()
+  local lines = {}
+  for i, step in ipairs(compared or {}) do
+    lines[i] = string.find(step, "^%-%-") and step or step .. ";"
+  end
+  return table.concat(lines, "\n")
+end)
+
 -- The table of a class at a place, made if it is not there; `base` is the path of its database.
 function K.tableOf(database, path, scheme, class, base)
   if not K.isClass(class) then
     throw("typeError", "table: expects a class, got " .. K.nameOf(class), { i_hint = "records: gives a table by its name" })
+  end
+  if compared then
+    local steps = K.differencesOf(database, path, scheme, class)
+    for i = 1, #steps do compared[#compared + 1] = steps[i] end
   end
   local inner = native.define(described(database, path, scheme, class))
   local place = { database, base or path, scheme }
