@@ -209,7 +209,7 @@ impl Tables for Spy {
         Answer::ok(Content::text("[]"))
     }
 
-    fn migrate(&self, _: &Reference, _: Vec<(String, String)>, _: &Context) -> Answer<Vec<String>> {
+    fn migrate(&self, _: &Reference, _: Migration, _: &Context) -> Answer<Vec<String>> {
         self.called("migrate");
         Answer::ok(Vec::new())
     }

@@ -77,7 +77,7 @@ impl Tables for Probe {
     fn migrate(
         &self,
         on: &Reference,
-        _: Vec<(String, String)>,
+        _: Migration,
         _: &Context,
     ) -> Answer<Vec<String>> {
         self.arrived("migrate", on);
