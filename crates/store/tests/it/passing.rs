@@ -74,12 +74,7 @@ impl Tables for Probe {
         self.arrived("run", on);
         Answer::ok(Content::value(Value::List(Vec::new())))
     }
-    fn migrate(
-        &self,
-        on: &Reference,
-        _: Migration,
-        _: &Context,
-    ) -> Answer<Vec<String>> {
+    fn migrate(&self, on: &Reference, _: Migration, _: &Context) -> Answer<Vec<String>> {
         self.arrived("migrate", on);
         Answer::ok(Vec::new())
     }
