@@ -110,6 +110,13 @@ local function reference(class, name, marks)
   if referred then
     return referred._name, namedTable(referred), marks.cascade and "cascade" or marks.nullify and "nullify" or ""
   end
+  local declared = marks and marks.type
+  local value = declared and declared.kind == "class" and K.valueClass(declared.name)
+  if value and #K.keysOfClass(value) > 1 then
+    local wrong = "%s of %s refers to %s, whose key has several variables"
+    throw("invalid", string.format(wrong, name, class._name, value._name),
+      { i_hint = "declare the variables of its key instead" })
+  end
   local mark = marks and (marks.cascade and "cascade" or marks.nullify and "nullify")
   if mark then
     throw("invalid", string.format("%s of %s is `%s`, and refers to no class with a key", name, class._name, mark),
