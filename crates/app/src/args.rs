@@ -111,6 +111,11 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Apply, list or undo the migrations of a database.
+    Migrate {
+        #[command(subcommand)]
+        act: crate::commands::migrate::Migrate,
+    },
     /// List the property paths of what a program serves.
     Routes {
         /// The program.

@@ -1,5 +1,5 @@
 //! Subcommands of one file each: `backup` with `restore` and `vacuum`, `bench`, `check`, `dump` with
-//! `load`, `fmt`, `graph`, `html`, `openapi`, `routes`, `serve`.
+//! `load`, `fmt`, `graph`, `html`, `migrate`, `openapi`, `routes`, `serve`.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 
@@ -10,6 +10,7 @@ pub(crate) mod dump;
 pub(crate) mod fmt;
 pub(crate) mod graph;
 pub(crate) mod html;
+pub(crate) mod migrate;
 pub(crate) mod openapi;
 pub(crate) mod routes;
 pub(crate) mod serve;

@@ -15,7 +15,7 @@ mod world;
 
 use clap::Parser;
 use commands::openapi::ApiOutput;
-use commands::{backup, bench, check, dump, fmt, graph, html, openapi, routes, serve};
+use commands::{backup, bench, check, dump, fmt, graph, html, migrate, openapi, routes, serve};
 use process::{handover, supervise};
 use std::ffi::OsString;
 use std::path::Path;
@@ -77,6 +77,7 @@ fn main() -> ExitCode {
         Some(args::Command::Client { file, args: own }) => {
             openapi::run(file, own, ApiOutput::Client, &report)
         }
+        Some(args::Command::Migrate { act }) => migrate::run(act, &report),
         Some(args::Command::Routes { file, args: own }) => {
             routes::run(file, own, args.json, &report)
         }

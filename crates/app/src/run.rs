@@ -9,7 +9,7 @@ use crate::process::signals;
 use crate::process::workers::{self, WorkerIndex};
 use crate::report::Report;
 use crate::world::World;
-use runnel_runtime::{Argument, Isolate};
+use runnel_runtime::{Argument, Failure, Fault, Isolate};
 use runnel_sql::SqliteDatabase;
 use runnel_store::Value;
 use runnel_syntax::ast::{Parameter, Selector, Signature};
@@ -112,6 +112,25 @@ pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
                 program.world.console().flush();
                 report.failure(&program.isolate, source, "-e", &why)
             }
+        }
+    })
+}
+
+/// Runs a program of the command itself, with its arguments. The lines of the program say nothing to
+/// people, so its errors have none.
+pub(crate) fn own(source: &str, name: &str, args: &[String], report: &Report) -> u8 {
+    with_program(WorkerIndex::first(1), async |program| {
+        let signature = runnel_syntax::parse(source).program.signature;
+        if let Err(message) = bind(&program.isolate, name, signature.as_ref(), None, args) {
+            Console::error(&message);
+            return exit_status::USAGE;
+        }
+        match program.isolate.run(source, name).await {
+            Ok(_) => 0,
+            Err(Failure::Fault(fault)) => {
+                report.ended(&program.isolate, &Fault { trace: Vec::new(), ..fault })
+            }
+            Err(why) => report.failure(&program.isolate, source, name, &why),
         }
     })
 }

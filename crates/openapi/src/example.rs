@@ -145,7 +145,7 @@ fn plain_value(
     };
     let ends = || [&kind.least, &kind.most].into_iter().flatten().map(|end| end.number);
     match plain {
-        FieldType::Any => Some(Value::Text(name.into())),
+        FieldType::Any | FieldType::Json => Some(Value::Text(name.into())),
         FieldType::Int => {
             let near = ends().flat_map(|end| [end.ceil(), end.floor()]);
             let number = std::iter::once(1.0).chain(near).find(|number| within(*number))?;

@@ -1,12 +1,15 @@
 //! A database as a store, for every database system: its tables, their rows, and statements in SQL.
 //!
 //! `backend` says what SQLite and PostgreSQL implement, `table` is one table, `schema` and
-//! `description` compare classes and records with tables, `filter` writes conditions. SQL belongs
-//! into the rooms of the systems.
+//! `description` compare classes and records with tables, `constraint` writes the rules of a class,
+//! `key_parts` keys of several columns, `filter` conditions. Other SQL belongs into the rooms of the
+//! systems.
 
 pub(crate) mod backend;
+pub(crate) mod constraint;
 pub(crate) mod description;
 pub(crate) mod filter;
+pub(crate) mod key_parts;
 pub(crate) mod load;
 pub(crate) mod schema;
 pub(crate) mod table;
@@ -15,7 +18,8 @@ use crate::database::backend::DatabaseBackend;
 use crate::database::table::SqlTable;
 use runnel_store::{
     Answer, ByteStream, Changes, Conditions, Content, Context, Entry, Error, Isolation, Kind,
-    Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Migration, Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value, Verb,
+    Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -47,19 +51,16 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
     }
 
     /// The table of a class: created if it does not exist, extended by the columns, indexes and
-    /// foreign keys that it lacks. Its name is the path of the reference, or the lower-case plural of
-    /// the class's name where that is empty (`Task` → `tasks`). An `id` that is an integer is the
-    /// primary key. A field that refers to a class becomes a foreign key to that class's table. Every
-    /// other difference needs a migration.
+    /// foreign keys that it lacks. Its name is the path of the reference; where that is empty, what the
+    /// class says, or the lower-case plural of the class's name (`Task` → `tasks`). The keys of the
+    /// shape are the primary key. A field that refers to a class becomes a foreign key to that class's
+    /// table. Every other difference needs a migration.
     ///
     /// # Errors
     /// [`Kind::Invalid`] for a class without variables or with names that cannot be columns;
     /// [`Kind::Conflict`] when an existing table, or what it holds, contradicts the class.
     pub fn define_table(&self, reference: &Reference, shape: &Shape) -> Answer<SqlTable<B::Rows>> {
-        let name = match reference.relative_path().trim_end_matches('/') {
-            "" => schema::table_name(&shape.name),
-            name => name.to_string(),
-        };
+        let name = table_of(reference, shape);
         let (backend, shape) = (self.backend.clone(), shape.clone());
         self.backend.define(name, &shape.clone()).map(move |name| {
             let rows = backend.rows(&name, Some(&shape));
@@ -121,6 +122,14 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
                 Answer::from(Error::new(Kind::NotAllowed, message)).on(verb, reference)
             }
         }
+    }
+}
+
+/// The name of the table of a class at a reference.
+fn table_of(reference: &Reference, shape: &Shape) -> String {
+    match reference.relative_path().trim_end_matches('/') {
+        "" => schema::name_of(shape),
+        name => name.to_string(),
     }
 }
 
@@ -247,10 +256,14 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
     fn migrate(
         &self,
         reference: &Reference,
-        steps: Vec<(String, String)>,
+        migration: Migration,
         context: &Context,
     ) -> Answer<Vec<String>> {
-        self.backend.migrate(steps, context).on(Verb::Define, reference)
+        let mut migration = migration;
+        if let Some(shape) = &mut migration.shape {
+            shape.table = Some(table_of(reference, shape));
+        }
+        self.backend.migrate(migration, context).on(Verb::Define, reference)
     }
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {

@@ -52,7 +52,7 @@ pub use copy::{
 };
 pub use graph::{GRAPH_NODES, Graph, GraphConnection, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use query::run::run_query;
-pub use query::{Comparison, Field, Filter, Index, Query, Shape, Sort};
+pub use query::{Comparison, Field, Filter, ForeignKey, Index, OnDelete, Query, Shape, Sort};
 pub use reference::Reference;
 pub use reference::segment::{decode_segment, encode_segment, is_escape};
 pub use resources::budget::{Allowance, Budget, DEFAULT_BUDGET, Held, collected, garbage};
@@ -74,6 +74,7 @@ pub use store::context::{Calling, ClientContent, Context, Exchange, LiveTranspor
 pub use store::error::{DISK_FULL, Error, ErrorResponse, FieldProblem, Kind, Result};
 pub use store::key_walk::{LISTED_DEPTH, list_keys};
 pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};
+pub use store::migration::{Migration, MigrationAct, MigrationStep, StepState};
 pub use store::outcome::{Effect, Outcome};
 pub use store::records::{RECORDS_BATCH, Records};
 pub use store::transaction::{Isolation, Transaction};

@@ -3,7 +3,9 @@
 pub(crate) mod run;
 
 use crate::Value;
-use crate::value::contract::{Contract, ContractClass, ContractField, ContractKind, FieldType};
+use crate::value::contract::{
+    Contract, ContractClass, ContractField, ContractKind, FieldType, TextForm,
+};
 use std::sync::Arc;
 
 /// A query over the elements of a collection.
@@ -73,8 +75,12 @@ pub struct Sort {
 pub struct Shape {
     /// The name of the class, such as `Task`.
     pub name: String,
+    /// The name that the class gives its collection, where it is not the plural of its own.
+    pub table: Option<String>,
     /// Its fields in the order of their declaration.
     pub fields: Vec<Field>,
+    /// The fields that together name an element.
+    pub keys: Vec<String>,
     /// The indexes that its collection should have.
     pub indexes: Vec<Index>,
     /// What the class says of its fields beyond their types: limits, patterns, nested classes.
@@ -92,7 +98,8 @@ pub struct Index {
 
 impl Shape {
     /// The contract of a table: its class, with a generated key as a readonly field.
-    pub fn contract_for_clients(&self, generated: Option<&str>) -> Contract {
+    pub fn contract_for_clients(&self) -> Contract {
+        let generated = self.generated_key();
         let declared = self.contract.as_ref();
         let known = declared.and_then(|contract| contract.classes.first());
         let field = |field: &Field| {
@@ -104,8 +111,8 @@ impl Shape {
             if let ContractKind::Key(kind, _) = one.kind.kind {
                 one.kind.kind = ContractKind::Plain(kind);
             }
-            one.required = field.required && generated != Some(&field.name);
-            one.readonly = field.readonly || generated == Some(&field.name);
+            one.required = field.required && generated != Some(field.name.as_str());
+            one.readonly = field.readonly || generated == Some(field.name.as_str());
             one
         };
         let fields = self.fields.iter().map(field).collect();
@@ -117,9 +124,33 @@ impl Shape {
         Contract { classes, ..Contract::default() }
     }
 
-    /// A shape without indexes.
+    /// A shape without indexes, whose key is an `id` that is an integer or text.
     pub fn new(name: impl Into<String>, fields: Vec<Field>) -> Self {
-        Shape { name: name.into(), fields, indexes: Vec::new(), contract: None }
+        let is_key = |field: &&Field| {
+            field.name == "id" && matches!(field.kind, FieldType::Int | FieldType::Text)
+        };
+        let keys = fields.iter().find(is_key).map(|field| field.name.clone());
+        let (name, keys) = (name.into(), keys.into_iter().collect());
+        Shape { name, table: None, fields, keys, indexes: Vec::new(), contract: None }
+    }
+
+    /// What the class says of the values of a field.
+    pub fn declared(&self, field: &str) -> Option<&ContractField> {
+        let class = self.contract.as_ref()?.classes.first()?;
+        class.fields.iter().find(|one| one.name == field)
+    }
+
+    /// Whether the texts of a field are UUIDs.
+    pub fn is_uuid(&self, field: &str) -> bool {
+        self.declared(field).is_some_and(|one| one.kind.kind == ContractKind::Form(TextForm::Uuid))
+    }
+
+    /// The name of the key that the collection makes for each new element: an `id` that is an
+    /// integer or a UUID.
+    pub fn generated_key(&self) -> Option<&str> {
+        let [key] = self.keys.as_slice() else { return None };
+        let field = self.fields.iter().find(|field| field.name == *key && *key == "id")?;
+        (field.kind == FieldType::Int || self.is_uuid(key)).then_some(key)
     }
 }
 
@@ -137,11 +168,41 @@ pub struct Field {
     pub name: String,
     /// Its type.
     pub kind: FieldType,
-    /// The name of the class whose elements it refers to by their keys, where it is declared with
-    /// one: a foreign key. Its type is then that of the key.
-    pub references: Option<String>,
+    /// The class whose elements it refers to by their keys, where it is declared with one. Its type is
+    /// then that of the key.
+    pub references: Option<ForeignKey>,
     /// Whether every element has a value for it.
     pub required: bool,
     /// Whether clients cannot set it; a program can.
     pub readonly: bool,
+}
+
+/// What a field refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// The name of the class.
+    pub class: String,
+    /// The name that the class gives its collection, where it is not the plural of its own.
+    pub table: Option<String>,
+    /// What happens to the element that refers when the other one is deleted.
+    pub on_delete: OnDelete,
+}
+
+/// What the deletion of an element means for those that refer to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDelete {
+    /// It is refused.
+    #[default]
+    Restrict,
+    /// They are deleted, too.
+    Cascade,
+    /// Their fields become nil.
+    Nullify,
+}
+
+impl From<&str> for ForeignKey {
+    /// To a class with the usual table, whose rows are not deleted while others refer to them.
+    fn from(class: &str) -> Self {
+        ForeignKey { class: class.to_string(), table: None, on_delete: OnDelete::default() }
+    }
 }

@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod error;
 pub(crate) mod key_walk;
 pub(crate) mod keys;
+pub(crate) mod migration;
 pub(crate) mod outcome;
 pub(crate) mod records;
 pub(crate) mod transaction;
@@ -16,7 +17,8 @@ pub(crate) mod without;
 
 use crate::{
     Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, Isolation, KeyPage,
-    KeyRange, Outcome, Query, Records, Reference, Shape, Transaction, Value, Verb, Verbs,
+    KeyRange, Migration, Outcome, Query, Records, Reference, Shape, Transaction, Value, Verb,
+    Verbs,
 };
 use std::rc::Rc;
 
@@ -199,13 +201,13 @@ pub trait Tables {
         context: &Context,
     ) -> Answer<Content>;
 
-    /// Applies the steps that were not applied before, in order, each as a whole, and remembers
-    /// them. A step is a name such as `0002-split-name.sql` and its statements. Answers the names
-    /// of the steps applied now. A known step with other statements is [`crate::Kind::Conflict`].
+    /// Runs the steps of a migration, each as a whole, as [`crate::MigrationAct`] says. Two callers at once take
+    /// turns. A known step with other statements, and a new step before an applied one, is
+    /// [`crate::Kind::Conflict`].
     fn migrate(
         &self,
         reference: &Reference,
-        steps: Vec<(String, String)>,
+        migration: Migration,
         context: &Context,
     ) -> Answer<Vec<String>>;
 

@@ -57,7 +57,7 @@ pub(crate) fn looked_at(
 }
 
 /// Runs the program to its end, or for as long as is waited for it.
-async fn installs(
+pub(crate) async fn installs(
     isolate: &Isolate,
     source: &str,
     name: &str,

@@ -24,6 +24,7 @@ mod http_cases;
 mod http_client;
 mod idle;
 mod judges;
+mod keys;
 mod language_cases;
 mod leaderboards;
 mod leaderboards_upstream;

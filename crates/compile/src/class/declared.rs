@@ -12,7 +12,7 @@ use runnel_syntax::ast::{
 use runnel_text::distance::nearest;
 
 /// What can stand behind the type of a variable.
-const MARKS: [&str; 3] = ["required", "readonly", "unique"];
+const MARKS: [&str; 6] = ["required", "readonly", "unique", "key", "cascade", "nullify"];
 /// Numbers whose neighbours are different numbers: 2^53.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Types that are no class and whose values are plain.
@@ -246,7 +246,8 @@ impl Generator<'_> {
             }
             let label = if twice { "there already" } else { "not known" };
             let message = format!("`{}` says nothing about a variable", mark.text);
-            let hint = "the marks behind a type are required, readonly and unique";
+            let (last, others) = MARKS.split_last().unwrap_or((&"", &[]));
+            let hint = format!("the marks behind a type are {} and {last}", others.join(", "));
             self.error(Diagnostic::error(mark.span, message, label).hint(hint));
         }
     }

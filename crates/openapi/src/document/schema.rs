@@ -202,7 +202,7 @@ fn formatted(kind: &str, format: &str) -> Value {
 
 fn plain_schema(plain: FieldType, kind: &ContractType, purpose: SchemaUse) -> Value {
     match plain {
-        FieldType::Any => Value::Record(Vec::new()),
+        FieldType::Any | FieldType::Json => Value::Record(Vec::new()),
         FieldType::Int => with_range(Value::record([("type", Value::from("integer"))]), kind),
         FieldType::Float => with_range(formatted("number", "double"), kind),
         FieldType::Bool => Value::record([("type", Value::from("boolean"))]),

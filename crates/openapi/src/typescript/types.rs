@@ -79,7 +79,7 @@ fn class_name(names: &SchemaNames, class: usize, purpose: SchemaUse) -> String {
 
 fn plain_text(plain: FieldType, purpose: SchemaUse) -> &'static str {
     match plain {
-        FieldType::Any => "unknown",
+        FieldType::Any | FieldType::Json => "unknown",
         FieldType::Int | FieldType::Float => "number",
         FieldType::Bool => "boolean",
         FieldType::Text | FieldType::Date => "string",

@@ -2,8 +2,8 @@
 //! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
 
 use runnel_store::{
-    Answer, ByteStream, Changes, Content, Context, FieldType, Isolation, Query, Records, Reference,
-    Shape, Store, Transaction, Value, Verb,
+    Answer, ByteStream, Changes, Content, Context, FieldType, Isolation, Migration, Query, Records,
+    Reference, Shape, Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -37,8 +37,8 @@ pub trait DatabaseBackend: Clone + 'static {
     /// Runs one statement.
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content>;
 
-    /// Applies the steps that were not applied before. Answers their names.
-    fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>>;
+    /// Runs the steps of a migration. Answers their names.
+    fn migrate(&self, migration: Migration, context: &Context) -> Answer<Vec<String>>;
 
     /// The database as one file, where the system has such.
     fn snapshot(&self, context: &Context) -> Answer<Content>;
@@ -57,7 +57,7 @@ pub trait DatabaseBackend: Clone + 'static {
     fn watch(&self, context: &Context) -> Answer<Changes>;
 }
 
-/// One table. Keys are the decoded texts of references; values have passed the rules of the class.
+/// One table. Keys are the paths of references; values have passed the rules of the class.
 pub trait TableBackend: Clone + 'static {
     /// The name of the system in descriptions of the table.
     const LABEL: &'static str;

@@ -1,8 +1,8 @@
 //! The description of a table, and the checks of records and classes that need nothing else.
 
-use crate::database::schema::{is_key, is_text_key, word};
+use crate::database::schema::word;
 use crate::fault::{COMPUTED_FIELD, SqlFault, SqlResult, UNKNOWN_FIELD};
-use runnel_store::{Field, FieldType, Kind, Shape, Value};
+use runnel_store::{Field, FieldType, Kind, Shape, Value, decode_segment};
 
 /// One column of a table, in any database system.
 pub(crate) trait TableColumn {
@@ -31,8 +31,8 @@ pub(crate) trait TableDescription {
 
     fn is_view(&self) -> bool;
 
-    /// Whether a column is the primary key by itself.
-    fn is_key(&self, position: usize) -> bool;
+    /// The columns of the key by which rows are addressed, in its order.
+    fn key_positions(&self) -> Vec<usize>;
 
     /// Whether a value is left out of an insertion, so that the database generates it.
     fn is_left_out(&self, _position: usize, _value: &Value) -> bool {
@@ -83,13 +83,28 @@ pub(crate) trait TableDescription {
     /// The fault of a table whose rows have no key.
     fn no_key(&self) -> SqlFault {
         let name = self.name();
-        let message = format!("the rows of {name} have no single key to be addressed by");
+        let message = format!("the rows of {name} have no key to be addressed by");
         SqlFault::new(Kind::NotAllowed, message)
     }
 
-    /// The fault of a text that no row has as its key.
-    fn not_a_key(&self, text: &str) -> SqlFault {
-        SqlFault::invalid(format!("'{text}' cannot be the key of a row of {}", self.name()))
+    /// The fault of listing a table whose keys are paths.
+    fn no_list(&self) -> SqlFault {
+        let name = self.name();
+        let message = format!("the rows of {name} have a key of several columns; query it instead");
+        SqlFault::new(Kind::NotAllowed, message)
+    }
+
+    /// The fault of a path that names no row.
+    fn not_a_key(&self, path: &str) -> SqlFault {
+        let (path, name, keys) = (decode_segment(path), self.name(), self.key_positions());
+        let parts = match keys.as_slice() {
+            [_, _, ..] => {
+                let names = keys.iter().map(|at| self.columns()[*at].name());
+                format!(", which is made of {}", names.collect::<Vec<_>>().join(" and "))
+            }
+            _ => String::new(),
+        };
+        SqlFault::invalid(format!("'{path}' cannot be the key of a row of {name}{parts}"))
     }
 
     /// The fields of a class that an existing table has no column for. Contradictions are conflicts.
@@ -98,12 +113,11 @@ pub(crate) trait TableDescription {
         let (class, name) = (&shape.name, self.name());
         let mut missing = Vec::new();
         for field in &shape.fields {
-            let is_primary = is_key(&field.name, field.kind);
             let Some(position) = self.position(&field.name) else {
                 if self.is_view() {
                     return conflict(format!("{name} is a view and has no column {}", field.name));
                 }
-                if is_primary || is_text_key(&field.name, field.kind) {
+                if shape.keys.contains(&field.name) {
                     return conflict(format!(
                         "the table {name} exists without the column {}, and a primary key cannot \
                          be added; name another table for {class}",
@@ -124,14 +138,30 @@ pub(crate) trait TableDescription {
                     column.holds()
                 ));
             }
-            if is_primary && !self.is_key(position) && !self.is_view() {
-                return conflict(format!(
-                    "the column {} of the table {name} is not its primary key",
-                    column.name()
-                ));
-            }
         }
+        self.check_key(shape)?;
         Ok(missing)
+    }
+
+    /// Refuses a table whose key is not that of its class.
+    fn check_key(&self, shape: &Shape) -> SqlResult<()> {
+        let same = shape.keys.iter().map(|name| self.position(name)).collect::<Option<Vec<_>>>();
+        let (mut own, mut wanted) = (self.key_positions(), same.unwrap_or_default());
+        own.sort_unstable();
+        wanted.sort_unstable();
+        if shape.keys.is_empty() || self.is_view() || own == wanted {
+            return Ok(());
+        }
+        let (name, class, keys) = (self.name(), &shape.name, shape.keys.join(" and "));
+        let mut message = match shape.keys.as_slice() {
+            [key] => format!("the column {key} of the table {name} is not its primary key"),
+            _ => format!("the columns {keys} of the table {name} are not its primary key"),
+        };
+        message.push_str(&format!(
+            ", as {class} says; make the table anew in a migration: create one with the key, copy \
+             the rows, drop the old one and rename"
+        ));
+        Err(SqlFault::new(Kind::Conflict, message))
     }
 }
 
@@ -141,7 +171,7 @@ pub(crate) fn no_record(value: &Value) -> SqlFault {
     SqlFault::new(Kind::Unsupported, message)
 }
 
-/// Removes the key from the values of a row. It has to be the key of the reference, or null.
+/// Removes a column of the key from the values of a row. It has to be that of the reference, or null.
 pub(crate) fn remove_key<V: PartialEq>(
     at: Option<usize>,
     name: &str,
@@ -164,26 +194,28 @@ pub(crate) fn remove_key<V: PartialEq>(
 }
 
 /// The fault of a change of a row that does not exist, by its key.
-pub(crate) fn no_row<T: TableDescription>(table: &T, key: usize, value: &Value) -> SqlFault {
-    let (table, key) = (table.name(), table.columns()[key].name());
-    let row = match value {
-        Value::Int(number) => format!(" {number}"),
-        Value::Text(text) => format!(" {text}"),
-        _ => String::new(),
+pub(crate) fn no_row<T: TableDescription>(table: &T, keys: &[usize], fields: &[Value]) -> SqlFault {
+    let part = |(at, value): (&usize, &Value)| {
+        let name = table.columns()[*at].name();
+        match value {
+            Value::Int(number) => format!("{name} {number}"),
+            Value::Text(text) => format!("{name} {text}"),
+            _ => name.to_string(),
+        }
     };
-    SqlFault::new(Kind::NotFound, format!("{table} has no row with the {key}{row}"))
+    let (table, parts) = (table.name(), keys.iter().zip(fields).map(part).collect::<Vec<_>>());
+    let parts = parts.join(" and ");
+    SqlFault::new(Kind::NotFound, format!("{table} has no row with the {parts}"))
 }
 
-/// Refuses changes without the column of the key.
+/// Refuses changes without the columns of the key.
 pub(crate) fn refuse_keyless<T: TableDescription>(
     table: &T,
     group: &RecordGroup,
-    key: usize,
+    keys: &[usize],
 ) -> SqlResult<()> {
-    if group.columns.contains(&key) {
-        return Ok(());
-    }
-    let name = table.columns()[key].name();
+    let Some(key) = keys.iter().find(|key| !group.columns.contains(key)) else { return Ok(()) };
+    let name = table.columns()[*key].name();
     let message = format!("record {}: it has no {name}, which names its row", group.from + 1);
     Err(SqlFault::invalid(message))
 }

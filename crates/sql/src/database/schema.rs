@@ -1,7 +1,7 @@
 //! Shapes of classes as tables: names, keys and the words for types.
 
 use crate::fault::{SqlFault, SqlResult};
-use runnel_store::{FieldType, Shape};
+use runnel_store::{Field, FieldType, ForeignKey, OnDelete, Shape};
 
 /// The table that remembers which steps of migrations were applied.
 pub(crate) const MIGRATIONS: &str = "runnel_migrations";
@@ -17,6 +17,25 @@ pub(crate) fn table_name(class: &str) -> String {
     }
     let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
     if hisses { format!("{name}es") } else { format!("{name}s") }
+}
+
+/// The name of the table of a class: what the class says, or its plural.
+pub(crate) fn name_of(shape: &Shape) -> String {
+    shape.table.clone().unwrap_or_else(|| table_name(&shape.name))
+}
+
+/// The name of the table that a foreign key leads to.
+pub(crate) fn referred_table(key: &ForeignKey) -> String {
+    key.table.clone().unwrap_or_else(|| table_name(&key.class))
+}
+
+/// What a foreign key does when the row that it leads to is deleted, as SQL says it.
+pub(crate) fn on_delete(key: &ForeignKey) -> &'static str {
+    match key.on_delete {
+        OnDelete::Restrict => "",
+        OnDelete::Cascade => " ON DELETE CASCADE",
+        OnDelete::Nullify => " ON DELETE SET NULL",
+    }
 }
 
 /// Checks that a shape can be a table at all.
@@ -43,6 +62,7 @@ pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
             return Err(SqlFault::invalid(message));
         }
     }
+    shape.fields.iter().try_for_each(|field| check_key(shape, field))?;
     for index in &shape.indexes {
         let known = |name: &String| shape.fields.iter().any(|field| field.name == *name);
         if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {
@@ -57,14 +77,59 @@ pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
     Ok(())
 }
 
-/// Whether a field is the primary key that a table numbers by itself.
-pub(crate) fn is_key(name: &str, kind: FieldType) -> bool {
-    name == "id" && kind == FieldType::Int
+/// Refuses keys that references cannot name, and foreign keys that contradict themselves.
+fn check_key(shape: &Shape, field: &Field) -> SqlResult<()> {
+    let (class, name) = (&shape.name, &field.name);
+    if shape.keys.contains(name) && !can_be_key(field.kind) {
+        return Err(SqlFault::invalid(format!(
+            "{name} of {class} is {}, which cannot be in a key; a key has integers and texts",
+            word(field.kind)
+        )));
+    }
+    let nullified = field.references.as_ref().is_some_and(|key| key.on_delete == OnDelete::Nullify);
+    if nullified && (field.required || shape.keys.contains(name)) {
+        return Err(SqlFault::invalid(format!(
+            "{name} of {class} cannot become nil, so it cannot be `nullify`; `cascade` deletes the \
+             rows that refer to a deleted one"
+        )));
+    }
+    Ok(())
 }
 
-/// Whether a field is a primary key that the program or a client chooses.
-pub(crate) fn is_text_key(name: &str, kind: FieldType) -> bool {
-    name == "id" && kind == FieldType::Text
+/// Whether columns of a type can be the key of a row, or a part of it.
+pub(crate) fn can_be_key(kind: FieldType) -> bool {
+    matches!(kind, FieldType::Int | FieldType::Text)
+}
+
+/// Whether a field is the primary key that a table numbers by itself.
+pub(crate) fn is_numbered(shape: &Shape, field: &Field) -> bool {
+    field.kind == FieldType::Int && shape.generated_key() == Some(field.name.as_str())
+}
+
+/// Whether a field is the primary key by itself.
+pub(crate) fn is_whole_key(shape: &Shape, field: &Field) -> bool {
+    shape.keys.as_slice() == std::slice::from_ref(&field.name)
+}
+
+/// The statement that gives rows without a value one, or a comment that asks for it; `table` and
+/// `column` are in quotes.
+pub(crate) fn filling(
+    table: &str,
+    column: &str,
+    name: &str,
+    default: Option<&str>,
+    rows: i64,
+) -> Option<String> {
+    let count = if rows == 1 { "1 row has".to_string() } else { format!("{rows} rows have") };
+    match default {
+        _ if rows == 0 => None,
+        Some(default) => {
+            Some(format!("UPDATE {table} SET {column} = {default} WHERE {column} IS NULL"))
+        }
+        None => Some(format!(
+            "-- {count} no {name}: UPDATE {table} SET {column} = … WHERE {column} IS NULL"
+        )),
+    }
 }
 
 /// A type in words.
@@ -78,6 +143,7 @@ pub(crate) fn word(kind: FieldType) -> &'static str {
         FieldType::Bytes => "bytes",
         FieldType::Decimal => "a decimal number",
         FieldType::Date => "a date",
+        FieldType::Json => "a list or a record",
     }
 }
 

@@ -1,6 +1,7 @@
 //! One table as a store: the root is all rows, a key is one row.
 
 use crate::database::backend::{InsertedRow, TableBackend};
+use crate::database::constraint;
 use crate::rows::admission::Admission;
 use crate::rows::incoming;
 use crate::rows::record::to_value;
@@ -63,15 +64,28 @@ impl<T: TableBackend> SqlTable<T> {
         self.0.shape.as_ref()
     }
 
+    /// The answer of a write; an error names a broken rule in the words of the class.
+    fn explained<R: 'static>(&self, written: Answer<R>) -> Answer<R> {
+        match written {
+            Answer::Ready(Ok(done)) => Answer::ok(done),
+            failed => {
+                let table = self.clone();
+                failed.then(move |done| {
+                    let explain = |error| constraint::explain(table.shape(), table.name(), error);
+                    Answer::Ready(done.map_err(explain))
+                })
+            }
+        }
+    }
+
     fn classed(&self, content: Content) -> Content {
         Content { class: self.0.class.clone(), ..content }
     }
 
     pub(crate) fn read(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        let key = reference.key();
-        let found = match key.is_empty() {
-            true => self.0.rows.rows(reference.query().filter(|query| !query.is_empty()), context),
-            false => self.0.rows.row(&key, context),
+        let found = match reference.relative_path() {
+            "" => self.0.rows.rows(reference.query().filter(|query| !query.is_empty()), context),
+            path => self.0.rows.row(path, context),
         };
         match found {
             Answer::Ready(found) => {
@@ -124,7 +138,7 @@ impl<T: TableBackend> SqlTable<T> {
                 Err(error) => error.into(),
                 Ok(Value::List(records)) => {
                     let count = records.len() as u64;
-                    let inserted = table.0.rows.insert_list(records, &context);
+                    let inserted = table.explained(table.0.rows.insert_list(records, &context));
                     inserted.map(move |()| inserted_many(count))
                 }
                 Ok(record) => table.insert_one(record, &context),
@@ -151,7 +165,8 @@ impl<T: TableBackend> SqlTable<T> {
 
     fn insert_one(&self, record: Value, context: &Context) -> Answer<Outcome> {
         let class = self.0.class.clone();
-        self.0.rows.insert(record, context).map(move |InsertedRow { key, row }| Outcome {
+        let inserted = self.explained(self.0.rows.insert(record, context));
+        inserted.map(move |InsertedRow { key, row }| Outcome {
             reference: key.map(Reference::from_path),
             content: Some(Content { class, ..Content::value(row) }),
             ..Outcome::created()
@@ -160,7 +175,7 @@ impl<T: TableBackend> SqlTable<T> {
 
     fn insert_many(&self, records: Box<dyn Records>, context: &Context) -> Answer<u64> {
         match self.0.admission.admit_records(records, context) {
-            Ok(records) => self.0.rows.insert_records(records, context),
+            Ok(records) => self.explained(self.0.rows.insert_records(records, context)),
             Err(error) => error.into(),
         }
     }
@@ -181,7 +196,7 @@ impl<T: TableBackend> SqlTable<T> {
                 return table.0.rows.delete(key, &context).map(|_| false);
             }
             match table.0.admission.admit(value, RecordUse::Replace, &context) {
-                Ok(value) => table.0.rows.put(key, value, &context),
+                Ok(value) => table.explained(table.0.rows.put(key, value, &context)),
                 Err(error) => error.into(),
             }
         })
@@ -203,7 +218,7 @@ impl<T: TableBackend> SqlTable<T> {
         let (table, context) = (self.clone(), context.clone());
         let changed = to_value(content).and_then(move |value| {
             match table.0.admission.admit(value, RecordUse::Change, &context) {
-                Ok(value) => table.0.rows.merge(key, value, &context),
+                Ok(value) => table.explained(table.0.rows.merge(key, value, &context)),
                 Err(error) => error.into(),
             }
         });
@@ -226,7 +241,9 @@ impl<T: TableBackend> SqlTable<T> {
         to_value(content).and_then(move |value| {
             match table.0.admission.admit(value, RecordUse::Change, &context) {
                 Err(error) => error.into(),
-                Ok(Value::List(records)) => table.0.rows.merge_list(records, &context),
+                Ok(Value::List(records)) => {
+                    table.explained(table.0.rows.merge_list(records, &context))
+                }
                 Ok(_) => Error::new(Kind::NotAllowed, CHANGES_ONE).into(),
             }
         })
@@ -283,7 +300,7 @@ fn inserted_many(rows: u64) -> Outcome {
 fn row_key(reference: &Reference, refusal: &str) -> Result<String> {
     match reference.relative_path() {
         "" => Err(Error::new(Kind::NotAllowed, refusal)),
-        _ => Ok(reference.key().into_owned()),
+        path => Ok(path.to_string()),
     }
 }
 

@@ -21,8 +21,8 @@ use crate::postgres::watch;
 use crate::postgres::worker_database::WorkerDatabase;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
-    Answer, ByteStream, Changes, Content, Context, Error, Isolation, Kind, Result, Shape, Store,
-    Transaction, Value, Verb,
+    Answer, ByteStream, Changes, Content, Context, Error, Isolation, Kind, Migration, Result,
+    Shape, Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -159,10 +159,10 @@ impl DatabaseBackend for PostgresBackend {
         })
     }
 
-    fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>> {
+    fn migrate(&self, migration: Migration, context: &Context) -> Answer<Vec<String>> {
         let (core, session) = (self.core.clone(), self.core.session(context));
         Answer::later(async move {
-            migrate::migrate(&core, &session, &steps).await.map_err(Error::from)
+            migrate::migrate(&core, &session, &migration).await.map_err(Error::from)
         })
     }
 

@@ -161,10 +161,7 @@ fn of_constraint(said: &DbError) -> (Kind, String) {
         "23502" => {
             (Kind::Invalid, format!("{} must have a value", said.column().unwrap_or("a column")))
         }
-        "23503" => (
-            Kind::Conflict,
-            "the row refers to one that is not there, or others still refer to it".to_string(),
-        ),
+        "23503" => (Kind::Conflict, broken_reference(said)),
         _ => {
             let rule = said.constraint().unwrap_or_default();
             (Kind::Invalid, format!("the table does not accept this: {rule} does not hold"))
@@ -201,6 +198,22 @@ fn duplicate(said: &DbError) -> String {
     match duplicated(said).join(" and ").as_str() {
         "" => "another row has the same values".to_string(),
         columns => format!("another row has the same {columns}"),
+    }
+}
+
+/// Which tables a reference is between, where the server says it in English: `update or delete on table
+/// "authors" violates foreign key constraint "books_author_fkey" on table "books"`.
+fn broken_reference(said: &DbError) -> String {
+    let quoted = |text: &str| text.split('"').nth(1).map(String::from);
+    let child = said.table();
+    let still = said.message().strip_prefix("update or delete on table ").and_then(quoted);
+    let parent = said.detail().and_then(|detail| detail.split_once("present in table "));
+    match (child, still, parent.and_then(|(_, rest)| quoted(rest))) {
+        (Some(child), Some(parent), _) => format!("{child} still refers to this row of {parent}"),
+        (Some(child), None, Some(parent)) => {
+            format!("{child} refers to {parent}, where there is no such row")
+        }
+        _ => "the row refers to one that is not there, or others still refer to it".to_string(),
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub(crate) mod catalog;
 pub(crate) mod define;
+pub(crate) mod differences;
 pub(crate) mod migrate;
 pub(crate) mod read_catalog;

@@ -184,7 +184,7 @@ impl PostgresRows {
         let writing = async |info: &TableInfo| {
             let key = match key_of(info, key) {
                 Some(key) => key,
-                None if info.key.is_none() => return Err(info.no_key()),
+                None if info.key_positions().is_empty() => return Err(info.no_key()),
                 None if matches!(write, RowWrite::Delete) => return Ok(false),
                 None => return Err(info.not_a_key(key)),
             };
@@ -252,6 +252,9 @@ impl TableBackend for PostgresRows {
         Answer::later(async move {
             let session = table.0.core.session(&context);
             let listing = async |info: &TableInfo| {
+                if !info.key_parts.is_empty() {
+                    return Err(info.no_list());
+                }
                 let Some(sql) = keys_sql(info) else { return Ok(Vec::new()) };
                 let reading = async |connection: &PostgresConnection| {
                     let limit = Parameter::int(LIST_LIMIT as i64 + 1);

@@ -4,11 +4,12 @@
 //! the channel `runnel` of the table and the keys. One connection of the worker listens for all its
 //! watchers. When it breaks, a new one replaces it, and every watcher gets a `lost`.
 
+use crate::database::constraint::{Dialect, literal};
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer, Wire, beside};
 use crate::postgres::connection::tls::Tls;
 use crate::postgres::fault::{self, SqlFault, SqlResult};
 use crate::postgres::schema::catalog::SCHEMA_LOCK;
-use crate::postgres::schema::catalog::{TableInfo, quoted, text_literal};
+use crate::postgres::schema::catalog::{TableInfo, quoted};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use futures_util::stream;
@@ -111,7 +112,7 @@ pub(crate) async fn install(connection: &PostgresConnection, table: &TableInfo) 
 }
 
 fn triggers(table: &TableInfo) -> String {
-    let argument = table.key().map_or(String::new(), |key| text_literal(&key.name));
+    let argument = table.key().map_or(String::new(), |key| literal(&key.name, Dialect::Postgres));
     let mut statements = vec![TELL.to_string(), function()];
     for (event, tables) in [
         ("INSERT", "REFERENCING NEW TABLE AS runnel_new"),

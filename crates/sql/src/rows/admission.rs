@@ -1,7 +1,6 @@
 //! What a record has to be before it becomes a row: what the class of the table says, and what a
 //! client may not set.
 
-use crate::database::schema::is_key;
 use crate::fault::{SqlFault, SqlResult};
 use runnel_store::{
     Answer, Context, Contract, Error, FieldProblem, Kind, RecordUse, Records, Result, Shape, Value,
@@ -17,11 +16,7 @@ pub(crate) struct Admission {
 impl Admission {
     /// The rules of a class; without one, those of the table alone.
     pub(crate) fn new(shape: Option<&Shape>) -> Self {
-        let contract = shape.map(|shape| {
-            let key = shape.fields.iter().find(|field| is_key(&field.name, field.kind));
-            shape.contract_for_clients(key.map(|field| field.name.as_str()))
-        });
-        Admission { contract }
+        Admission { contract: shape.map(Shape::contract_for_clients) }
     }
 
     /// Checks content for the table: what a client sent is one record that obeys the class, and

@@ -30,6 +30,8 @@ pub(crate) enum ColumnDisplay {
     Moment,
     /// A text is a list of its lines, and NULL an empty one.
     Lines,
+    /// A text is the value that it writes as JSON, or itself where it is no JSON.
+    Json,
 }
 
 impl ColumnDisplay {
@@ -49,6 +51,9 @@ impl ColumnDisplay {
                 Value::List(text.lines().map(Value::from).collect())
             }
             (ColumnDisplay::Boolean, Value::Int(number @ (0 | 1))) => Value::Bool(number == 1),
+            (ColumnDisplay::Json, Value::Text(text)) => {
+                json::parse(text.as_bytes()).unwrap_or(Value::Text(text))
+            }
             (_, value) => value,
         }
     }

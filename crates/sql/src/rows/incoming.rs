@@ -167,6 +167,7 @@ fn typed(cell: Value, kind: FieldType) -> std::result::Result<Value, String> {
             Ok(bytes) => Ok(Value::Bytes(bytes.into())),
             Err(_) => Err(wrong("base64, which bytes are written in")),
         },
+        FieldType::Json => json::parse(text.as_bytes()).map_err(|_| wrong("JSON")),
         FieldType::Any | FieldType::Text | FieldType::Decimal | FieldType::Date => Ok(cell),
     }
 }

@@ -88,6 +88,9 @@ fn equal(name: &str, kind: FieldType, text: &str) -> SqlResult<Filter> {
         FieldType::Bytes => {
             Err(SqlFault::invalid(format!("{} holds bytes, which a reference cannot name", name)))
         }
+        FieldType::Json => {
+            Err(SqlFault::invalid(format!("{name} holds JSON, which a reference cannot name")))
+        }
         FieldType::Any => {
             let mut either = vec![is(Value::Text(text.to_string()))];
             either.extend(integer.map(|number| is(Value::Int(number))));

@@ -19,8 +19,8 @@ use crate::sqlite::table::SqliteRows;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::{transaction, vacuum, watch};
 use runnel_store::{
-    Answer, ByteStream, Changes, Content, Context, Error, Isolation, Result, Shape, Store,
-    Transaction, Value, Verb,
+    Answer, ByteStream, Changes, Content, Context, Error, Isolation, Migration, Result, Shape,
+    Store, Transaction, Value, Verb,
 };
 use std::path::Path;
 use std::rc::Rc;
@@ -182,8 +182,8 @@ impl DatabaseBackend for SqliteBackend {
         })
     }
 
-    fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>> {
-        migrate::migrate(&self.reader.shared, steps, context)
+    fn migrate(&self, migration: Migration, context: &Context) -> Answer<Vec<String>> {
+        migrate::migrate(&self.reader.shared, migration, context)
     }
 
     fn snapshot(&self, context: &Context) -> Answer<Content> {

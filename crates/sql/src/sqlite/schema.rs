@@ -2,4 +2,5 @@
 
 pub(crate) mod catalog;
 pub(crate) mod define;
+pub(crate) mod differences;
 pub(crate) mod migrate;

@@ -8,7 +8,7 @@ use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::answer_cache::CachedAnswer;
-use crate::sqlite::read::keys::{key_text, keys_sql, target_key};
+use crate::sqlite::read::keys::{key_path, keys_sql, target_key};
 use crate::sqlite::read::plan::TablePlan;
 use crate::sqlite::read::reader::{DatabaseVersion, ReadSite, SqliteReader};
 use crate::sqlite::read::row::row_content;
@@ -197,7 +197,7 @@ impl TableBackend for SqliteRows {
         let reader = self.0.reader.clone();
         let sql = reader.patiently(deadline, move |reader| {
             let plan = reader.snapshot(|_, stamp| inner.plan(stamp))?;
-            Ok(plan.map(|plan| keys_sql(&plan.target.info)))
+            plan.map(|plan| keys_sql(&plan.target.info)).transpose()
         });
         sql.and_then(move |sql| match sql {
             None => Answer::ok(None),
@@ -228,11 +228,12 @@ impl TableBackend for SqliteRows {
             RowValues::of_record(&target.info, record)
                 .map_err(|fault| fault.of_content(granted.is_some()))
         };
-        let inserted = self.change(context, check, WriteTarget::insert);
-        inserted.map(|inserted| InsertedRow {
-            key: inserted.key.as_ref().and_then(key_text),
-            row: inserted.row,
-        })
+        let insert = |target: &WriteTarget, connection: &rusqlite::Connection, row: &RowValues| {
+            let inserted = target.insert(connection, row)?;
+            let key = inserted.key.as_ref().and_then(|key| key_path(&target.info, key));
+            Ok(InsertedRow { key, row: inserted.row })
+        };
+        self.change(context, check, insert)
     }
 
     fn insert_list(&self, records: Vec<Value>, context: &Context) -> Answer<()> {

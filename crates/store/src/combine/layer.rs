@@ -3,8 +3,8 @@
 use super::answers::renamed;
 use crate::{
     Answer, Attributes, Changes, Conditions, Confinement, Content, Context, Entry, Error,
-    Isolation, KeyPage, KeyRange, Kind, Outcome, Query, Records, Reference, Result, Shape, Store,
-    Tables, Transaction, Value, Verb, Verbs,
+    Isolation, KeyPage, KeyRange, Kind, Migration, Outcome, Query, Records, Reference, Result,
+    Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -255,11 +255,11 @@ pub trait Layer: Sized + 'static {
     fn layer_migrate(
         &self,
         reference: &Reference,
-        steps: Vec<(String, String)>,
+        migration: Migration,
         context: &Context,
     ) -> Answer<Vec<String>> {
         self.around(Verb::Define, reference, context, move |inner, on, context| {
-            inner.with_tables(Verb::Define, on, |tables| tables.migrate(on, steps, context))
+            inner.with_tables(Verb::Define, on, |tables| tables.migrate(on, migration, context))
         })
     }
 
@@ -515,10 +515,10 @@ impl<L: Layer> Tables for L {
     fn migrate(
         &self,
         reference: &Reference,
-        steps: Vec<(String, String)>,
+        migration: Migration,
         context: &Context,
     ) -> Answer<Vec<String>> {
-        self.layer_migrate(reference, steps, context)
+        self.layer_migrate(reference, migration, context)
     }
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {

@@ -2,8 +2,8 @@
 
 use crate::{
     Answer, Attributes, Changes, Condition, Conditions, Confinement, Content, Context, Entry,
-    Isolation, KeyPage, KeyRange, Outcome, Query, Records, Reference, Result, Shape, Store, Tables,
-    Transaction, Value, Verb, Verbs,
+    Isolation, KeyPage, KeyRange, Migration, Outcome, Query, Records, Reference, Result, Shape,
+    Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use futures_util::stream;
 use std::any::Any;
@@ -217,7 +217,7 @@ impl Tables for Spy {
         Answer::ok(Content::text("[]"))
     }
 
-    fn migrate(&self, _: &Reference, _: Vec<(String, String)>, _: &Context) -> Answer<Vec<String>> {
+    fn migrate(&self, _: &Reference, _: Migration, _: &Context) -> Answer<Vec<String>> {
         self.called("migrate");
         Answer::ok(Vec::new())
     }
@@ -341,7 +341,7 @@ async fn call_tables(
     match method {
         "insert" => tables.insert(on, Box::new(NoRecords), context).await.map(drop),
         "run" => tables.run(on, "SELECT 1", Vec::new(), context).await.map(drop),
-        "migrate" => tables.migrate(on, Vec::new(), context).await.map(drop),
+        "migrate" => tables.migrate(on, Migration::default(), context).await.map(drop),
         "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
         "key value store" => tables.key_value_store(on).await.map(drop),
         "snapshot" => tables.snapshot(on, context).await.map(drop),

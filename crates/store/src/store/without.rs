@@ -164,7 +164,7 @@ macro_rules! without {
         fn migrate(
             &self,
             reference: &$crate::Reference,
-            _: Vec<(String, String)>,
+            _: $crate::Migration,
             _: &$crate::Context,
         ) -> $crate::Answer<Vec<String>> {
             $crate::Error::not_allowed($crate::Verb::Define, reference).into()

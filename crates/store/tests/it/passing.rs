@@ -4,9 +4,9 @@ use futures_util::stream;
 use runnel_store::{
     Answer, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed, Condition,
     Conditions, Content, Context, Csv, Ensure, Error, Extension, Isolation, Json, Kind, Limit,
-    LimitOptions, Log, Map, Memory, Merge, Outcome, Polling, ReadOnly, Records, Reference,
-    Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, Shape, Store, Tables,
-    TextCodec, Timeout, Transaction, Value, Verb, WriteBack, WriteBackOptions,
+    LimitOptions, Log, Map, Memory, Merge, Migration, Outcome, Polling, ReadOnly, Records,
+    Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, Shape, Store,
+    Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack, WriteBackOptions,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -74,12 +74,7 @@ impl Tables for Probe {
         self.arrived("run", on);
         Answer::ok(Content::value(Value::List(Vec::new())))
     }
-    fn migrate(
-        &self,
-        on: &Reference,
-        _: Vec<(String, String)>,
-        _: &Context,
-    ) -> Answer<Vec<String>> {
+    fn migrate(&self, on: &Reference, _: Migration, _: &Context) -> Answer<Vec<String>> {
         self.arrived("migrate", on);
         Answer::ok(Vec::new())
     }
@@ -150,7 +145,7 @@ async fn call(store: &dyn Store, verb: &str) -> Result<()> {
         }
         "insert" => tables.insert(&on, Box::new(NoRecords), &context).await.map(drop),
         "run" => tables.run(&on, "SELECT 1", Vec::new(), &context).await.map(drop),
-        "migrate" => tables.migrate(&on, Vec::new(), &context).await.map(drop),
+        "migrate" => tables.migrate(&on, Migration::default(), &context).await.map(drop),
         "define" => tables.define(&on, &shape()).await.map(drop),
         "key value store" => tables.key_value_store(&on).await.map(drop),
         "snapshot" => tables.snapshot(&on, &context).await.map(drop),

@@ -57,7 +57,7 @@ for _, name in ipairs { "streamStart", "streamRead", "streamPiece", "requestPart
 end
 for _, name in ipairs {
   "get", "getAnswer", "put", "post", "postForm", "merge", "delete", "list", "entityTag", "putIf", "deleteIf", "lazyValue", "lazyText",
-  "query", "queryAnswer", "run", "define", "begin", "commit", "rollBack", "copy", "watch", "database",
+  "query", "queryAnswer", "run", "define", "differences", "begin", "commit", "rollBack", "copy", "watch", "database",
   "updateAll", "getAll", "insertBegin", "insertFields", "insertBatch", "insertCells", "insertEnd", "insertColumns", "postFrom", "postRows",
 } do
   local raw = K.rawNative[name]

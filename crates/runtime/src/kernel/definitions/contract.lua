@@ -186,8 +186,8 @@ local function describeField(class, name, placeOf, strict)
   if marks.default and marks.constant then
     default = defaultValue(class, { key = K.ivarKey(name), marks = marks }, nil)
   end
-  -- The table numbers its rows.
-  local numbered = strict and name == "id" and marks.type and marks.type.kind == "int"
+  -- The table makes the keys of its rows.
+  local numbered = strict and name == "id" and marks.type and (marks.type.kind == "int" or marks.type.kind == "uuid")
   return K.recordOf {
     "name", name, "type", K.describeType(marks.type or { kind = "any" }, placeOf),
     "required", marks.required or NULL, "readonly", (marks.readonly or numbered) or NULL, "unique", marks.unique or NULL,

@@ -56,14 +56,34 @@ function K.valueClass(name)
   return rawget(class, "_defined") and class or nil
 end
 
--- The class of that name whose objects are rows with a key.
+-- The names of the variables that together name an object of a class: those with the mark `key`, or `id`.
+function K.keysOfClass(class)
+  local names, id = {}, nil
+  for _, ivar in ipairs(class._ivars) do
+    local marks = class._marks[ivar]
+    if marks and marks.key then names[#names + 1] = ivar end
+    if ivar == "id" then id = ivar end
+  end
+  if #names == 0 then names[1] = id end
+  return names
+end
+
+-- The class of that name whose objects are rows with a key, which one value names.
 function K.keyedClass(name)
   local class = K.classes[name]
   if not class or #class._ivars == 0 or K.isSubclass(class, K.classes.Collection) then return nil end
-  for _, ivar in ipairs(class._ivars) do
-    if ivar == "id" then return class end
-  end
-  return nil
+  return #K.keysOfClass(class) == 1 and class or nil
+end
+
+-- The kind of the column of a variable, for natives: `json` for what is neither plain nor a key.
+function K.columnKind(class, name)
+  local declared = class._types[name] and class._marks[name] and class._marks[name].type
+  if not declared then return class._types[name] or "any" end
+  if declared.kind == "list" or declared.kind == "oneOf" then return "json" end
+  if declared.kind ~= "class" then return class._types[name] end
+  local keyed = K.keyedClass(declared.name)
+  if keyed then return K.columnKind(keyed, K.keysOfClass(keyed)[1]) end
+  return K.valueClass(declared.name) and "json" or "any"
 end
 
 -- Words -----------------------------------------------------------------------------------------
@@ -447,7 +467,7 @@ function K.describeType(declared, placeOf, whole)
     elseif lower(declared.name) == "dictionary" or known and known._methods._isDictionary then
       kind = "record"
     elseif known and keyed and not whole then
-      kind, name, class = "key", keyed._types.id or "int", placeOf(known)
+      kind, name, class = "key", keyed._types[K.keysOfClass(keyed)[1]] or "int", placeOf(known)
     elseif known then
       kind, class = "object", placeOf(known)
     else

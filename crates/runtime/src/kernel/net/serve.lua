@@ -62,7 +62,7 @@ local function placeBelow(object, path, answer)
   local key = K.placeOf(answer)
   if not key then return nil end
   local class = K.classOf(object)
-  local place = string.gsub(path, "/+$", "") .. "/" .. K.encodeSegment(key)
+  local place = string.gsub(path, "/+$", "") .. "/" .. key
   if not class or not class._subs then return nil end
   for _, verb in ipairs(K.pathVerbs(class, place)) do
     if verb == "get" then return place end

@@ -19,13 +19,20 @@ end
 
 -- Migrations --------------------------------------------------------------------------------------
 
+-- The statements of a step, and those below a line `-- down`, which undo it.
+local function halves(text)
+  local above, below = string.match("\n" .. text, "^(.-\n)%-%-[ \t]*down[ \t]*\r?\n(.*)$")
+  if not above then return text end
+  return string.sub(above, 2), below
+end
+
 -- The steps of a folder (its files that end in `.sql`, by name), of a dictionary (by key), or of an
--- array of files, as a list of name and statements.
+-- array of files, as a list of name, statements and those that undo it.
 local function stepsOf(source)
   local steps = {}
   local function add(name, statements)
     if statements == nil then throw("notFound", "the migration " .. name .. " cannot be read") end
-    steps[#steps + 1] = K.array { name, K.str(statements) }
+    steps[#steps + 1] = K.array { name, halves(K.str(statements)) }
   end
   if type(source) == "table" and source._isReference then
     local names = source:childNames()
@@ -47,9 +54,22 @@ local function stepsOf(source)
   return K.array(steps)
 end
 
-local function migrate(self, source)
-  local store, path, scheme = place(self)
-  return native.migrate(store, path, scheme, stepsOf(source))
+local function migrating(act)
+  return function(self, source)
+    local store, path, scheme = place(self)
+    return native.migrate(store, path, scheme, stepsOf(source), act)
+  end
+end
+
+-- The steps as records of a name and whether it was applied.
+local function migrations(self, source)
+  local applied, list = {}, {}
+  local names = migrating("list")(self, source)
+  for i = 1, #names do applied[names[i]] = true end
+  for i, step in ipairs(stepsOf(source)) do
+    list[i] = K.recordOf { "name", step[1], "applied", applied[step[1]] or false }
+  end
+  return K.array(list)
 end
 
 -- Maintenance -------------------------------------------------------------------------------------
@@ -94,9 +114,14 @@ local messages = {
   ["keyValueStore:"] = keyValueStore,
   ["run:"] = run, ["run:with:"] = run,
   ["transaction:"] = K.transaction, ["transaction:isolation:"] = K.transaction,
-  ["migrate:"] = migrate,
   ["backup:"] = backup,
   ["vacuum"] = vacuum,
+  ["migrate:"] = migrating("apply"), ["dryRunMigrate:"] = migrating("dryRun"), ["migrateDown:"] = migrating("undo"),
+  ["migrations:"] = migrations,
+  ["differences:"] = function(self, class)
+    local store, path, scheme = place(self)
+    return K.differencesOf(store, path, scheme, class)
+  end,
   ["records:"] = function(self, name)
     local store, path, scheme = place(self)
     name = K.expectText(name, "records:")

@@ -26,8 +26,9 @@ local function begin(self, first)
   if first == nil then throw("nilValue", "nil is no record to insert") end
   local class = self.table.i_class
   self.sent = type(first) == "table" and first._sent or false
-  local begun = native.insertBegin(self.table._native, "", nil, { first }, class and class:instanceVariables(), "id",
-    self.expected, self.sent)
+  local keys = class and K.keysOfClass(class) or { "id" }
+  local begun = native.insertBegin(self.table._native, "", nil, { first }, class and class:instanceVariables(),
+    keys[1] or "id", self.expected, self.sent)
   self.rows = rowsOfBatch(self.table, first)
   local fields = native.insertFields(begun)
   self.cells = K.cells(first, fields[1], fields[2], self.rows)

@@ -22,17 +22,22 @@ local function referencesOf(class)
   return names
 end
 
--- The key that stands for a row: an object's `id`, or what is a key already.
+-- The key that stands for a row: an object's `id`, or what is a key already. A key of several variables
+-- is an array.
 local function keyOf(value)
-  if type(value) == "table" and not value._isBig and K.classOf(value)._types ~= nil then
-    local key = rawget(value, "i_id")
-    if key == nil and #K.classOf(value)._ivars > 0 then
-      throw("invalid", string.format("%s has no id yet, so that nothing can refer to it", K.nameOf(value)),
+  if type(value) ~= "table" or value._isBig or value._isArray then return value end
+  local class = K.classOf(value)
+  if class._types == nil or #class._ivars == 0 then return value end
+  local names, parts = K.keysOfClass(class), {}
+  for i, name in ipairs(names) do
+    parts[i] = rawget(value, K.ivarKey(name))
+    if parts[i] == nil then
+      throw("invalid", string.format("%s has no %s yet, so that nothing can refer to it", K.nameOf(value), name),
         { i_hint = "insert it first" })
     end
-    if key ~= nil then return key end
   end
-  return value
+  if #names == 0 then return value end
+  return #names == 1 and parts[1] or K.array(parts)
 end
 
 -- The fields of an object or a dictionary as a dictionary of its own.
@@ -93,15 +98,39 @@ local function addIndexes(list, class, selector, unique)
   end
 end
 
+-- The name that a class gives its table, or an empty text.
+local function namedTable(class)
+  if rawget(class._metaOwn, "tableName") == nil then return "" end
+  return K.expectText(class:tableName(), "tableName")
+end
+
+-- What a field refers to, as natives take it; nothing where it refers to no class.
+local function reference(class, name, marks)
+  local referred = K.referredClass(class, name)
+  if referred then
+    return referred._name, namedTable(referred), marks.cascade and "cascade" or marks.nullify and "nullify" or ""
+  end
+  local declared = marks and marks.type
+  local value = declared and declared.kind == "class" and K.valueClass(declared.name)
+  if value and #K.keysOfClass(value) > 1 then
+    local wrong = "%s of %s refers to %s, whose key has several variables"
+    throw("invalid", string.format(wrong, name, class._name, value._name),
+      { i_hint = "declare the variables of its key instead" })
+  end
+  local mark = marks and (marks.cascade and "cascade" or marks.nullify and "nullify")
+  if mark then
+    throw("invalid", string.format("%s of %s is `%s`, and refers to no class with a key", name, class._name, mark),
+      { i_hint = "name the class: var <Project cascade> project" })
+  end
+end
+
 -- The fields and indexes of a class, as natives take them.
 local function shapeOf(class)
   local fields, indexes = {}, {}
   for i, name in ipairs(class._ivars) do
-    local referred = K.referredClass(class, name)
-    local kind = referred and (referred._types.id or "int") or class._types[name] or "any"
     local marks = class._marks[name]
-    fields[i] = K.array { name, kind, marks and marks.required or false, marks and marks.readonly or false,
-      referred and referred._name }
+    fields[i] = K.array { name, K.columnKind(class, name), marks and marks.required or false,
+      marks and marks.readonly or false, reference(class, name, marks) }
     if marks and marks.unique then indexes[#indexes + 1] = K.array { true, name } end
   end
   addIndexes(indexes, class, "indexes", false)
@@ -109,13 +138,41 @@ local function shapeOf(class)
   return K.array(fields), K.array(indexes)
 end
 
+-- A place and a class as natives take them.
+local function described(database, path, scheme, class)
+  local fields, indexes = shapeOf(class)
+  return database, path, scheme, class._name, fields, indexes, K.contractOf(class), K.array(K.keysOfClass(class)),
+    namedTable(class)
+end
+
+-- The statements that make the table of a class what the class says, beyond those that `table:` runs.
+function K.differencesOf(database, path, scheme, class)
+  if not K.isClass(class) then throw("typeError", "differences: expects a class, got " .. K.nameOf(class)) end
+  return native.differences(described(database, path, scheme, class))
+end
+
+-- For `runnel migrate generate`: the statements for the tables that the program has asked for, once
+-- `compares` has been sent.
+local compared
+K.classMethod(Table, "compares", function() compared = {} end)
+K.classMethod(Table, "differences", function()
+  local lines = {}
+  for i, step in ipairs(compared or {}) do
+    lines[i] = string.find(step, "^%-%-") and step or step .. ";"
+  end
+  return table.concat(lines, "\n")
+end)
+
 -- The table of a class at a place, made if it is not there; `base` is the path of its database.
 function K.tableOf(database, path, scheme, class, base)
   if not K.isClass(class) then
     throw("typeError", "table: expects a class, got " .. K.nameOf(class), { i_hint = "records: gives a table by its name" })
   end
-  local fields, indexes = shapeOf(class)
-  local inner = native.define(database, path, scheme, class._name, fields, indexes, K.contractOf(class))
+  if compared then
+    local steps = K.differencesOf(database, path, scheme, class)
+    for i = 1, #steps do compared[#compared + 1] = steps[i] end
+  end
+  local inner = native.define(described(database, path, scheme, class))
   local place = { database, base or path, scheme }
   return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class), _place = place },
     Table._methods)
@@ -135,6 +192,11 @@ K.allRows = rows
 local function path(id)
   if type(id) == "number" then return K.str(id) end
   if type(id) == "table" then id = keyOf(id) end
+  if type(id) == "table" and id._isArray then
+    local parts = {}
+    for i = 1, #id do parts[i] = K.encodeSegment(K.str(id[i])) end
+    return table.concat(parts, "/")
+  end
   if type(id) == "table" and id._isReference then return id._path end
   return K.encodeSegment(K.str(id))
 end
@@ -167,8 +229,13 @@ end
 local function inserted(self, record, granted)
   local row = dated(self, native.post(self._native, "", nil, nil, record, granted))
   if type(row) == "table" and not row._isBig then
-    local key = row._isDictionary and row:at_("id") or rawget(row, "i_id")
-    if key ~= nil then places[row] = K.str(key) end
+    local names, parts = self.i_class and K.keysOfClass(self.i_class) or { "id" }, {}
+    for i, name in ipairs(names) do
+      local part
+      if row._isDictionary then part = row:at_(name) else part = rawget(row, K.ivarKey(name)) end
+      parts[i] = part ~= nil and K.encodeSegment(K.str(part)) or nil
+    end
+    if #names > 0 and #parts == #names then places[row] = table.concat(parts, "/") end
   end
   return row
 end

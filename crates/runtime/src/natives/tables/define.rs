@@ -3,23 +3,26 @@
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
-use runnel_store::{Contract, Error, Field, FieldType, Index, Kind, Shape, Value, Verb};
+use runnel_store::{
+    Contract, Error, Field, FieldType, ForeignKey, Index, Kind, Migration, MigrationAct,
+    MigrationStep, OnDelete, Shape, Value, Verb,
+};
 use std::sync::Arc;
 
-pub(crate) const NATIVES: [(&str, Native); 4] = [
+pub(crate) const NATIVES: [(&str, Native); 5] = [
     ("define", define),
+    ("differences", differences),
     ("keyValueStore", key_value_store),
     ("migrate", migrate),
     ("fieldType", field_type),
 ];
 
-/// `(store, path, scheme or nil, class name, fields, indexes, contract)`: a field is a list of its name, its
-/// type, whether it is required, whether it is readonly, and the class that it refers to where it
-/// does; an index is a list of whether it is unique
-/// and its fields.
-fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let store = attempt!(any_store(isolate, arguments, 1));
-    let fields = lists(attempt!(arguments.value(isolate, 5)))
+/// `(store, path, scheme or nil, class name, fields, indexes, contract, keys, table)`: a field is a list of
+/// its name, its type, whether it is required and whether it is readonly; where it refers to a class,
+/// also of that class, its table (or an empty text) and what a deletion does. An index is a list of
+/// whether it is unique and its fields. `table` is an empty text where the class names none.
+fn shape_of(isolate: &Isolate, arguments: Arguments) -> Result<Shape, Error> {
+    let fields = lists(arguments.value(isolate, 5)?)
         .into_iter()
         .map(|parts| {
             let mut parts = parts.into_iter();
@@ -27,22 +30,58 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
             let kind = parts.next().map(text).unwrap_or_default();
             let mut flag = || parts.next() == Some(Value::Bool(true));
             let (required, readonly) = (flag(), flag());
-            let references = parts.next().map(text);
+            let references = parts.next().map(|class| ForeignKey {
+                class: text(class),
+                table: parts.next().map(text).filter(|table| !table.is_empty()),
+                on_delete: match parts.next().map(text).as_deref() {
+                    Some("cascade") => OnDelete::Cascade,
+                    Some("nullify") => OnDelete::Nullify,
+                    _ => OnDelete::Restrict,
+                },
+            });
             let kind = FieldType::named(&kind).unwrap_or(FieldType::Any);
             Field { references, required, readonly, ..Field::new(name, kind) }
         })
         .collect();
     let mut shape = Shape::new(arguments.text(4), fields);
-    for mut parts in lists(attempt!(arguments.value(isolate, 6))) {
+    for mut parts in lists(arguments.value(isolate, 6)?) {
         let fields = parts.split_off(1.min(parts.len())).into_iter().map(text).collect();
         let unique = parts.first() == Some(&Value::Bool(true));
         shape.indexes.push(Index { fields, unique });
     }
-    let contract = attempt!(arguments.value(isolate, 7));
+    let keys = arguments.value(isolate, 8)?;
+    shape.keys = keys.as_list().unwrap_or_default().iter().cloned().map(text).collect();
+    // An `id` of another type names no row; a variable that is marked as a key does, or is refused.
+    let names_none = |key: &String| {
+        let field = shape.fields.iter().find(|field| field.name == *key);
+        let plain = |kind| matches!(kind, FieldType::Int | FieldType::Text);
+        key == "id" && field.is_some_and(|field| !plain(field.kind))
+    };
+    shape.keys.retain(|key| !names_none(key));
+    shape.table = Some(arguments.text(9)).filter(|table| !table.is_empty());
+    let contract = arguments.value(isolate, 7)?;
     shape.contract = (!contract.is_nil()).then(|| Arc::new(Contract::read(&contract)));
+    Ok(shape)
+}
+
+/// What [`shape_of`] reads: the table of the class, made or extended where it has to be.
+fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let shape = attempt!(shape_of(isolate, arguments));
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Define, &on)).define(&on, &shape);
     Reply::answer(answer, Given::Store)
+}
+
+/// What [`shape_of`] reads: the statements that make the table what the class says, beyond those of
+/// [`define`].
+fn differences(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let shape = Some(attempt!(shape_of(isolate, arguments)));
+    let migration = Migration { shape, act: MigrationAct::Compare, ..Migration::default() };
+    let (on, call) = (reference_at(arguments, 2, 3), crate::natives::stores::inner_call(isolate));
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
+    Reply::answer(answer, Given::Names)
 }
 
 fn lists(value: Value) -> Vec<Vec<Value>> {
@@ -69,8 +108,8 @@ fn key_value_store(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::answer(answer, Given::Store)
 }
 
-/// `(store, path, scheme or nil, list of name and statements)`: the names of the steps that were
-/// applied now.
+/// `(store, path, scheme or nil, list of steps, act)`: the names of the steps that were run. A step is a
+/// list of its name, its statements and, where there are any, those that undo it.
 fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let mut steps = Vec::new();
@@ -78,7 +117,8 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
         let mut parts = parts.into_iter();
         match (parts.next(), parts.next()) {
             (Some(Value::Text(name)), Some(Value::Text(statements))) => {
-                steps.push((name, statements));
+                let undo = parts.next().map(text);
+                steps.push(MigrationStep { name, statements, undo });
             }
             (Some(Value::Text(name)), _) => {
                 let message = format!("the migration {name} is no text");
@@ -87,9 +127,15 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
             _ => {}
         }
     }
+    let act = match arguments.text(5).as_str() {
+        "dryRun" => MigrationAct::DryRun,
+        "undo" => MigrationAct::Undo,
+        "list" => MigrationAct::List,
+        _ => MigrationAct::Apply,
+    };
     let call = crate::natives::stores::inner_call(isolate);
-    let on = reference_at(arguments, 2, 3);
-    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, steps, &call);
+    let (on, migration) = (reference_at(arguments, 2, 3), Migration { steps, act, shape: None });
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
     Reply::answer(answer, Given::Names)
 }
 

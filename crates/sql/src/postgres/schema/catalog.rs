@@ -22,6 +22,9 @@ pub(crate) struct TableInfo {
     pub(crate) columns: Vec<ColumnInfo>,
     /// The position of the column that is the primary key by itself.
     pub(crate) key: Option<usize>,
+    /// The positions of several columns that are the primary key together, where references can name
+    /// them; otherwise none.
+    pub(crate) key_parts: Vec<usize>,
     /// The columns (quoted) that make the order of the rows definite; empty without a primary key.
     pub(crate) order: Vec<String>,
     pub(crate) view: bool,
@@ -41,6 +44,8 @@ pub(crate) struct ColumnInfo {
     pub(crate) readonly: bool,
     /// Whether the database numbers it by itself.
     pub(crate) numbered: bool,
+    /// Whether the database has a value for a row that leaves it out.
+    pub(crate) defaulted: bool,
     pub(crate) required: bool,
     /// Whether it is there for its conditions and as the key alone, and not shown: the class has
     /// no such field.
@@ -132,7 +137,7 @@ impl TableInfo {
 
     /// The name of the key that the database gives out by itself.
     pub(crate) fn generated_key(&self) -> Option<&str> {
-        self.key().filter(|key| key.numbered).map(|key| key.name.as_str())
+        self.key().filter(|key| key.numbered || key.defaulted).map(|key| key.name.as_str())
     }
 }
 
@@ -152,6 +157,7 @@ impl TableColumn for ColumnInfo {
     fn preserves(&self, kind: FieldType) -> bool {
         match (kind, self.holds) {
             (FieldType::Any, _) => true,
+            (FieldType::Json, Holds::Other) => true,
             (FieldType::Text, Holds::Text | Holds::Other) => true,
             (FieldType::Date, Holds::Other) => true,
             (_, Holds::Json) => true,
@@ -179,13 +185,14 @@ impl TableDescription for TableInfo {
         self.view
     }
 
-    fn is_key(&self, position: usize) -> bool {
-        self.key == Some(position)
+    fn key_positions(&self) -> Vec<usize> {
+        self.key.map_or_else(|| self.key_parts.clone(), |key| vec![key])
     }
 
-    /// The database numbers a row whose key is nil.
+    /// The database makes the key of a row whose key is nil.
     fn is_left_out(&self, position: usize, value: &Value) -> bool {
-        value.is_nil() && self.key == Some(position) && self.columns[position].numbered
+        let column = &self.columns[position];
+        value.is_nil() && self.key == Some(position) && (column.numbered || column.defaulted)
     }
 }
 
@@ -198,10 +205,4 @@ pub(crate) fn ordered(column: &ColumnInfo) -> String {
 /// A name in double quotes. The only way by which names reach a statement.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A text in single quotes, for statements that take no parameters.
-pub(crate) fn text_literal(text: &str) -> String {
-    // An E-string, so that backslashes mean the same whatever the settings of the database.
-    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -1,8 +1,9 @@
 //! From the shape of a class to its table: made when it is missing, extended by what it lacks,
 //! refused when the two contradict each other.
 
+use crate::database::constraint::{self, Dialect, check_name};
 use crate::database::description::TableDescription;
-use crate::database::schema::{self, is_key, is_text_key, table_name};
+use crate::database::schema::{self, is_numbered, is_whole_key, on_delete, referred_table};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
@@ -10,7 +11,7 @@ use crate::postgres::schema::catalog::{ColumnInfo, SCHEMA_LOCK, TableInfo, quote
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::worker_database::WorkerDatabase;
-use runnel_store::{Field, FieldType, Kind, Shape};
+use runnel_store::{Field, FieldType, Kind, OnDelete, Shape};
 
 /// PostgreSQL cuts longer names off, in bytes.
 const NAME_LENGTH: usize = 63;
@@ -58,8 +59,8 @@ pub(crate) async fn define(core: &WorkerDatabase, name: &str, shape: &Shape) -> 
     })
 }
 
-/// The statements that make what the table lacks.
-async fn lacking(
+/// The statements that make what the table lacks: columns first, then indexes and foreign keys.
+pub(crate) async fn lacking(
     connection: &PostgresConnection,
     name: &str,
     shape: &Shape,
@@ -68,18 +69,17 @@ async fn lacking(
     let mut statements = Vec::new();
     let sql = match &known {
         None => {
-            let columns: Vec<String> = shape.fields.iter().map(declaration).collect();
             let sql = match name.split_once('.') {
                 Some((schema, table)) => format!("{}.{}", quoted(schema), quoted(table)),
                 None => quoted(name),
             };
-            statements.push(format!("CREATE TABLE {sql} ({})", columns.join(", ")));
+            statements.push(create_sql(name, &sql, shape));
             sql
         }
         Some(table) => {
             table.refuse_key_value()?;
             for field in table.missing(shape)? {
-                let column = declaration(field);
+                let column = declaration(name, shape, field, true);
                 statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", table.sql));
             }
             table.sql.clone()
@@ -93,23 +93,60 @@ async fn lacking(
     for index in &shape.indexes {
         let kind = if index.unique { "key" } else { "idx" };
         let name = cut(&format!("{table}_{}_{kind}", index.fields.join("_")));
-        if !there.contains(&name) {
+        if !there.iter().any(|(known, _)| *known == name) {
             statements.push(index_sql(&sql, &name, &index.fields, index.unique, shape));
         }
     }
     for field in &shape.fields {
-        let Some(class) = &field.references else { continue };
-        let name = cut(&format!("{table}_{}_fkey", field.name));
-        if !there.contains(&name) {
-            statements.push(format!(
-                "ALTER TABLE {sql} ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {}",
-                quoted(&name),
-                quoted(&field.name),
-                quoted(&table_name(class)),
-            ));
-        }
+        statements.extend(foreign_key(shape, field, table, &sql, &there)?);
     }
     Ok(statements)
+}
+
+/// The statement that makes a table, whose name stands in quotes in it.
+fn create_sql(name: &str, sql: &str, shape: &Shape) -> String {
+    let declared = |field| declaration(name, shape, field, false);
+    let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
+    if shape.keys.len() > 1 {
+        let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
+        columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
+    }
+    format!("CREATE TABLE {sql} ({})", columns.join(", "))
+}
+
+/// The statement that makes the foreign key of a field, where there is none.
+fn foreign_key(
+    shape: &Shape,
+    field: &Field,
+    table: &str,
+    sql: &str,
+    there: &[(String, String)],
+) -> SqlResult<Option<String>> {
+    let Some(key) = &field.references else { return Ok(None) };
+    let name = cut(&format!("{table}_{}_fkey", field.name));
+    let adding = format!(
+        "ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {}{}",
+        quoted(&name),
+        quoted(&field.name),
+        quoted(&referred_table(key)),
+        on_delete(key),
+    );
+    match there.iter().find(|(known, _)| *known == name) {
+        None => Ok(Some(format!("ALTER TABLE {sql} {adding}"))),
+        // What the class leaves to the default, a table made by hand may say.
+        Some((_, known)) if key.on_delete != OnDelete::Restrict && *known != on_delete(key) => {
+            let message = format!(
+                "{} says that {} is{}, but the foreign key {name} is not; write this as a \
+                 migration: ALTER TABLE {sql} DROP CONSTRAINT {}, {adding}",
+                shape.name,
+                field.name,
+                on_delete(key).to_lowercase(),
+                quoted(&name),
+            );
+            Err(SqlFault::new(Kind::Conflict, message))
+        }
+        Some(_) => Ok(None),
+    }
 }
 
 /// Nil is the least value, so that an index is of use for the orders that programs ask for.
@@ -117,7 +154,7 @@ fn index_sql(sql: &str, name: &str, fields: &[String], unique: bool, shape: &Sha
     let ordered: Vec<String> = fields
         .iter()
         .map(|field| {
-            let key = shape.fields.iter().any(|one| one.name == *field && is_key(field, one.kind));
+            let key = shape.keys.contains(field);
             format!("{}{}", quoted(field), if key { "" } else { " NULLS FIRST" })
         })
         .collect();
@@ -125,22 +162,24 @@ fn index_sql(sql: &str, name: &str, fields: &[String], unique: bool, shape: &Sha
     format!("CREATE {unique}INDEX {} ON {sql} ({})", quoted(name), ordered.join(", "))
 }
 
-/// The names of the indexes and constraints of a table.
-async fn names(
+/// The names of the indexes and constraints of a table, and what foreign keys do on a deletion.
+pub(crate) async fn names(
     connection: &PostgresConnection,
     table: Option<&TableInfo>,
-) -> SqlResult<Vec<String>> {
+) -> SqlResult<Vec<(String, String)>> {
     let Some(table) = table else { return Ok(Vec::new()) };
-    let sql = "SELECT i.indexrelid::regclass::oid::int8, c.relname::text FROM pg_index i \
+    let sql = "SELECT i.indexrelid::regclass::oid::int8, c.relname::text, '' FROM pg_index i \
                JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) \
-               UNION SELECT oid::int8, conname::text FROM pg_constraint \
+               UNION SELECT oid::int8, conname::text, \
+               CASE confdeltype WHEN 'c' THEN ' ON DELETE CASCADE' \
+               WHEN 'n' THEN ' ON DELETE SET NULL' ELSE '' END FROM pg_constraint \
                WHERE conrelid = to_regclass($1)";
     let rows = connection.all(sql, &[Parameter::text(table.sql.clone())]).await?;
-    rows.iter().map(|row| field(row, 1)).collect()
+    rows.iter().map(|row| Ok((field(row, 1)?, field(row, 2)?))).collect()
 }
 
 /// A name within the length that PostgreSQL keeps, at a character's end.
-fn cut(name: &str) -> String {
+pub(crate) fn cut(name: &str) -> String {
     let mut end = name.len().min(NAME_LENGTH);
     while !name.is_char_boundary(end) {
         end -= 1;
@@ -173,17 +212,31 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> 
         key = Some(columns.len());
         columns.push(ColumnInfo { hidden: true, ..column.clone() });
     }
-    Ok(TableInfo { columns, key, ..table.clone() })
+    // In the order of the class, which is that of the path.
+    let mut names = shape.keys.clone();
+    if table.key_parts.len() != names.len() {
+        names = table.key_parts.iter().map(|at| table.columns[*at].name.clone()).collect();
+    }
+    let mut key_parts = Vec::new();
+    for name in names.iter().filter(|_| !table.key_parts.is_empty()) {
+        let known = columns.iter().position(|column| column.name.eq_ignore_ascii_case(name));
+        key_parts.push(known.unwrap_or(columns.len()));
+        if known.is_none() {
+            columns.push(ColumnInfo { hidden: true, ..table.column(name)?.clone() });
+        }
+    }
+    Ok(TableInfo { columns, key, key_parts, ..table.clone() })
 }
 
-fn declaration(field: &Field) -> String {
+/// A column as the table declares it; `added` to rows, it can be required only with a default.
+fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String {
     let name = quoted(&field.name);
-    if is_key(&field.name, field.kind) {
+    if is_numbered(shape, field) {
         return format!("{name} bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY");
     }
     let kind = match field.kind {
         // Anything is what JSON can say.
-        FieldType::Any => "jsonb",
+        FieldType::Any | FieldType::Json => "jsonb",
         FieldType::Int => "bigint",
         FieldType::Float => "double precision",
         FieldType::Bool => "boolean",
@@ -193,8 +246,26 @@ fn declaration(field: &Field) -> String {
         FieldType::Decimal => "numeric",
         FieldType::Date => "timestamptz",
     };
-    let key = if is_text_key(&field.name, field.kind) { " PRIMARY KEY" } else { "" };
-    format!("{name} {kind}{key}")
+    let mut column = format!("{name} {kind}");
+    let whole_key = is_whole_key(shape, field);
+    if whole_key {
+        column.push_str(" PRIMARY KEY");
+    }
+    let default = constraint::default(shape, field, Dialect::Postgres);
+    if field.required && !whole_key && (!added || default.is_some()) {
+        column.push_str(" NOT NULL");
+    }
+    if whole_key && shape.generated_key().is_some() {
+        column = format!("{column} DEFAULT {}", constraint::uuid(Dialect::Postgres));
+    } else if let Some(default) = default {
+        column = format!("{column} DEFAULT {default}");
+    }
+    if let Some(condition) = constraint::check(shape, field, &name, Dialect::Postgres) {
+        let table = table.rsplit('.').next().unwrap_or(table);
+        let rule = quoted(&cut(&check_name(table, &field.name)));
+        column = format!("{column} CONSTRAINT {rule} CHECK ({condition})");
+    }
+    column
 }
 
 #[cfg(test)]

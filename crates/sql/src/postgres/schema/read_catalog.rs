@@ -1,11 +1,12 @@
 //! Descriptions of tables, read from the catalog of the database.
 
+use crate::database::key_parts;
 use crate::key_value::layout::{self, TableRole};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};
 use crate::postgres::value::parameter::Parameter;
-use runnel_store::Kind;
+use runnel_store::{FieldType, Kind};
 use tokio_postgres::Row;
 
 /// The columns of a relation that can be read, with what a domain is made of. The position within
@@ -16,7 +17,8 @@ SELECT n.nspname::text, c.relname::text, c.relkind IN ('v', 'm') AS view, a.attn
        t.typcategory = 'A' AS array, \
        a.attgenerated <> '' AS generated, \
        a.attidentity <> '' OR coalesce(pg_get_expr(d.adbin, d.adrelid), '') LIKE 'nextval(%' AS numbered, \
-       a.attnotnull AS required, array_position(i.indkey::int2[], a.attnum) + 1 AS place \
+       a.attnotnull AS required, array_position(i.indkey::int2[], a.attnum) + 1 AS place, \
+       a.atthasdef AND a.attgenerated = '' AS defaulted \
 FROM pg_class c \
 JOIN pg_namespace n ON n.oid = c.relnamespace \
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
@@ -83,12 +85,17 @@ impl TableInfo {
                 generated: field(row, 7)?,
                 readonly: false,
                 numbered: field(row, 8)?,
+                defaulted: field(row, 11)?,
                 required: field(row, 9)?,
                 hidden: false,
             });
         }
         primary.sort_unstable();
         let key = if let [(_, only)] = primary.as_slice() { Some(*only) } else { None };
+        let parts: Vec<usize> = primary.iter().map(|(_, at)| *at).collect();
+        let kinds: Vec<FieldType> = parts.iter().map(|at| columns[*at].holds.kind()).collect();
+        let texts = parts.iter().all(|at| columns[*at].holds != Holds::Other);
+        let key_parts = if texts && key_parts::are_parts(&kinds) { parts } else { Vec::new() };
         let order = primary.iter().map(|(_, at)| ordered(&columns[*at])).collect();
         let sql = format!("{}.{}", quoted(&schema), quoted(&table));
         Ok(Some(TableInfo {
@@ -98,6 +105,7 @@ impl TableInfo {
             table,
             columns,
             key,
+            key_parts,
             order,
             view,
         }))

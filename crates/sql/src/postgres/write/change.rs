@@ -1,15 +1,17 @@
 //! Inserting, replacing, changing and deleting rows.
 
 use crate::database::backend::InsertedRow;
+use crate::database::constraint::{Dialect, literal};
 use crate::database::description::{TableDescription, no_record, remove_key};
+use crate::database::key_parts;
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::query::rows::{columns, record};
 use crate::postgres::query::select::{PostgresSelect, list};
-use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted, text_literal};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
-use runnel_store::Value;
+use runnel_store::{Value, decode_segment, encode_segment, json};
 
 /// One row for some of the columns.
 pub(crate) struct RowParameters {
@@ -35,15 +37,51 @@ impl RowParameters {
 
     /// Removes the key, which has to be that of the reference.
     fn without_key(mut self, table: &TableInfo, key: &Parameter) -> SqlResult<Self> {
-        let name = table.key().map_or("key", |column| column.name.as_str());
-        let row = (&mut self.columns, &mut self.values);
-        remove_key(table.key, name, key, &Parameter::Null, row)?;
+        for (position, part) in key_values(table, key) {
+            let name = &table.columns[position].name;
+            let row = (&mut self.columns, &mut self.values);
+            remove_key(Some(position), name, &part, &Parameter::Null, row)?;
+        }
         Ok(self)
     }
 }
 
-/// The key that the last part of a reference names; `None` when no row can have it.
-pub(crate) fn key_of(table: &TableInfo, text: &str) -> Option<Parameter> {
+impl RowParameters {
+    fn add_key(&mut self, table: &TableInfo, key: &Parameter) {
+        for (position, part) in key_values(table, key) {
+            self.columns.push(position);
+            self.values.push(part);
+        }
+    }
+}
+
+/// The columns of a key with their values.
+fn key_values(table: &TableInfo, key: &Parameter) -> Vec<(usize, Parameter)> {
+    let Some(single) = table.key else {
+        let Parameter::Text(document) = key else { return Vec::new() };
+        let parts = json::parse(document.as_bytes()).unwrap_or_default();
+        let part = |part: &Value| match part {
+            Value::Int(number) => Parameter::int(*number),
+            part => Parameter::text(part.as_str().unwrap_or_default()),
+        };
+        let parts = parts.as_list().unwrap_or_default().iter().map(part);
+        return table.key_parts.iter().copied().zip(parts).collect();
+    };
+    vec![(single, key.clone())]
+}
+
+/// The key that a path names; `None` when no row can have it.
+pub(crate) fn key_of(table: &TableInfo, path: &str) -> Option<Parameter> {
+    if table.key.is_some() {
+        return key_of_text(table, &decode_segment(path));
+    }
+    let kinds = table.key_parts.iter().map(|at| table.columns[*at].holds.kind());
+    let parts = key_parts::of_path(path, &kinds.collect::<Vec<_>>())?;
+    (!parts.is_empty()).then(|| Parameter::Text(key_parts::document(parts)))
+}
+
+/// The single key that a text names; `None` when no row can have it.
+fn key_of_text(table: &TableInfo, text: &str) -> Option<Parameter> {
     let column = table.key()?;
     // Only the usual writing: `007` and `+7` do not name row 7.
     let usual = match column.holds {
@@ -54,8 +92,22 @@ pub(crate) fn key_of(table: &TableInfo, text: &str) -> Option<Parameter> {
     usual.then(|| Parameter::text(text))
 }
 
-/// The condition that a row has a key, which is the given parameter.
-fn is_key(column: &ColumnInfo, place: usize) -> String {
+/// The condition that a row has a key, which is the given parameter; `None` for rows without keys.
+fn has_key(table: &TableInfo, place: usize) -> Option<String> {
+    let Some(column) = table.key() else {
+        let part = |(part, at): (usize, &usize)| {
+            let column = &table.columns[*at];
+            let value = format!("(${place}::jsonb ->> {part})");
+            let value = if column.holds == Holds::Int { value + "::int8" } else { value };
+            format!("{} = {value}", quoted(&column.name))
+        };
+        let parts: Vec<String> = table.key_parts.iter().enumerate().map(part).collect();
+        return (!parts.is_empty()).then(|| parts.join(" AND "));
+    };
+    Some(has_single_key(column, place))
+}
+
+fn has_single_key(column: &ColumnInfo, place: usize) -> String {
     let name = quoted(&column.name);
     match column.holds {
         Holds::Int => format!("{name} = ${place}::int8"),
@@ -68,7 +120,7 @@ fn is_key(column: &ColumnInfo, place: usize) -> String {
 /// The statement that reads the row of a key.
 pub(crate) fn select_one(table: &TableInfo, key: Parameter) -> Option<PostgresSelect> {
     let shown = table.shown();
-    let condition = is_key(table.key()?, 1);
+    let condition = has_key(table, 1)?;
     let sql = format!("SELECT {} FROM {} WHERE {condition}", list(&shown), table.sql);
     Some(PostgresSelect { sql, parameters: vec![key], own: false })
 }
@@ -81,8 +133,11 @@ pub(crate) async fn insert(
 ) -> SqlResult<InsertedRow> {
     let shown = table.shown();
     let mut returned = list(&shown);
-    if let Some(key) = table.key() {
-        returned.push_str(&format!(", {}::text", quoted(&key.name)));
+    let keys = table.key_positions();
+    match keys.as_slice() {
+        [] => {}
+        [key] => returned.push_str(&format!(", {}::text", quoted(&table.columns[*key].name))),
+        keys => returned.push_str(&format!(", jsonb_build_array({})::text", names(table, keys))),
     }
     let sql = format!("{} RETURNING {returned}", insert_sql(table, &row.columns));
     let found = connection.all(&sql, &row.values).await?;
@@ -91,9 +146,13 @@ pub(crate) async fn insert(
     let statement = connection.prepare(&sql).await?;
     let mut columns = columns(&statement, false)?;
     columns.names.truncate(shown.len());
-    let key = match table.key {
-        Some(_) => field(found, shown.len())?,
-        None => None,
+    let key: Option<String> = match keys.is_empty() {
+        false => field(found, shown.len())?,
+        true => None,
+    };
+    let key = match keys.len() {
+        0 | 1 => key,
+        _ => key.and_then(|document| key_parts::path(&document)),
     };
     Ok(InsertedRow { key, row: record(&columns, found)? })
 }
@@ -120,13 +179,14 @@ pub(crate) async fn put(
     key: &Parameter,
     value: &Value,
 ) -> SqlResult<bool> {
-    let (Some(position), Some(column)) = (table.key, table.key()) else {
+    let keys = table.key_positions();
+    if keys.is_empty() {
         return Err(table.no_key());
-    };
+    }
     let mut row = RowParameters::of_record(table, value)?.without_key(table, key)?;
     let mut sets: Vec<String> = Vec::new();
     for (at, other) in table.columns.iter().enumerate() {
-        if at == position || other.generated || (other.readonly && !row.columns.contains(&at)) {
+        if keys.contains(&at) || other.generated || (other.readonly && !row.columns.contains(&at)) {
             continue;
         }
         let name = quoted(&other.name);
@@ -136,12 +196,12 @@ pub(crate) async fn put(
         };
         sets.push(format!("{name} = {value}"));
     }
-    let name = quoted(&column.name);
+    let name = names(table, &keys);
     if sets.is_empty() {
-        sets.push(format!("{name} = EXCLUDED.{name}"));
+        let one = quoted(&table.columns[keys[0]].name);
+        sets.push(format!("{one} = EXCLUDED.{one}"));
     }
-    row.columns.push(position);
-    row.values.push(key.clone());
+    row.add_key(table, key);
     // A row version that no transaction has replaced was made by this statement.
     let sql = format!(
         "{} ON CONFLICT ({name}) DO UPDATE SET {} RETURNING (xmax = 0) AS made",
@@ -160,13 +220,13 @@ pub(crate) async fn create(
     key: &Parameter,
     value: &Value,
 ) -> SqlResult<bool> {
-    let (Some(position), Some(column)) = (table.key, table.key()) else {
+    let keys = table.key_positions();
+    if keys.is_empty() {
         return Err(table.no_key());
-    };
+    }
     let mut row = RowParameters::of_record(table, value)?.without_key(table, key)?;
-    row.columns.push(position);
-    row.values.push(key.clone());
-    let name = quoted(&column.name);
+    row.add_key(table, key);
+    let name = names(table, &keys);
     let insert = insert_sql(table, &row.columns);
     let sql = format!("{insert} ON CONFLICT ({name}) DO NOTHING RETURNING 1");
     Ok(!connection.all(&sql, &row.values).await?.is_empty())
@@ -178,8 +238,8 @@ pub(crate) async fn lock(
     table: &TableInfo,
     key: &Parameter,
 ) -> SqlResult<()> {
-    let Some(column) = table.key() else { return Err(table.no_key()) };
-    let sql = format!("SELECT 1 FROM {} WHERE {} FOR UPDATE", table.sql, is_key(column, 1));
+    let condition = has_key(table, 1).ok_or_else(|| table.no_key())?;
+    let sql = format!("SELECT 1 FROM {} WHERE {condition} FOR UPDATE", table.sql);
     connection.all(&sql, std::slice::from_ref(key)).await.map(|_| ())
 }
 
@@ -201,13 +261,12 @@ pub(crate) fn merge_statement(
     key: &Parameter,
     value: &Value,
 ) -> SqlResult<(String, Vec<Parameter>)> {
-    let Some(column) = table.key() else { return Err(table.no_key()) };
     let row = RowParameters::of_record(table, value)?.without_key(table, key)?;
     let set = |(index, at): (usize, &usize)| {
         format!("{} = ${}", quoted(&table.columns[*at].name), index + 1)
     };
     let sets: Vec<String> = row.columns.iter().enumerate().map(set).collect();
-    let condition = is_key(column, sets.len() + 1);
+    let condition = has_key(table, sets.len() + 1).ok_or_else(|| table.no_key())?;
     let sql = match sets.is_empty() {
         true => format!("SELECT 1 FROM {} WHERE {condition}", table.sql),
         false => format!("UPDATE {} SET {} WHERE {condition}", table.sql, sets.join(", ")),
@@ -217,14 +276,29 @@ pub(crate) fn merge_statement(
     Ok((sql, values))
 }
 
+/// The path that names the row of a record by its key; `None` where the record lacks a part of it.
+pub(crate) fn path_of(table: &TableInfo, fields: &[(String, Value)]) -> Option<String> {
+    let mut parts = Vec::new();
+    for at in table.key_positions() {
+        let name = &table.columns[at].name;
+        let named = fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
+        parts.push(match named.map(|(_, value)| value) {
+            Some(Value::Int(number)) => number.to_string(),
+            Some(Value::Text(text)) => encode_segment(text).into_owned(),
+            _ => return None,
+        });
+    }
+    Some(parts.join("/"))
+}
+
 /// Deletes the row of a key. Answers whether there was one.
 pub(crate) async fn delete(
     connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
 ) -> SqlResult<bool> {
-    let Some(column) = table.key() else { return Err(table.no_key()) };
-    let sql = format!("DELETE FROM {} WHERE {}", table.sql, is_key(column, 1));
+    let condition = has_key(table, 1).ok_or_else(|| table.no_key())?;
+    let sql = format!("DELETE FROM {} WHERE {condition}", table.sql);
     Ok(connection.execute(&sql, std::slice::from_ref(key)).await? > 0)
 }
 
@@ -241,8 +315,11 @@ pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &SqlFa
 pub(crate) async fn move_on(connection: &PostgresConnection, table: &TableInfo) -> SqlResult<()> {
     let Some(key) = table.key() else { return Ok(()) };
     let (name, sql) = (quoted(&key.name), &table.sql);
-    let sequence =
-        format!("pg_get_serial_sequence({}, {})", text_literal(sql), text_literal(&key.name));
+    let sequence = format!(
+        "pg_get_serial_sequence({}, {})",
+        literal(sql, Dialect::Postgres),
+        literal(&key.name, Dialect::Postgres)
+    );
     let rows = connection.all(&format!("SELECT {sequence}::text"), &[]).await?;
     let Some(sequence) =
         rows.first().map(|row| field::<Option<String>>(row, 0)).transpose()?.flatten()
@@ -253,7 +330,7 @@ pub(crate) async fn move_on(connection: &PostgresConnection, table: &TableInfo) 
     let moved = format!(
         "SELECT setval({}::regclass, largest) FROM (SELECT max({name})::int8 AS largest FROM {sql}) AS rows, \
          {sequence} AS numbers WHERE largest >= numbers.last_value",
-        text_literal(&sequence)
+        literal(&sequence, Dialect::Postgres)
     );
     connection.all(&moved, &[]).await.map(drop)
 }

@@ -9,7 +9,7 @@ use crate::postgres::schema::catalog::TableInfo;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::write::change;
 use futures_util::future::join_all;
-use runnel_store::Value;
+use runnel_store::{Value, decode_segment};
 
 /// Statements that are sent before the first of them is answered. `join_all` polls that many in
 /// their order; the order matters where two records name one row.
@@ -31,12 +31,15 @@ struct RowChange {
 impl<'a> RowChanges<'a> {
     /// Checks the records against the columns of a table.
     pub(crate) fn of_records(table: &'a TableInfo, records: &[Value]) -> SqlResult<Self> {
-        let key = table.key.ok_or_else(|| table.no_key())?;
+        let keys = table.key_positions();
+        if keys.is_empty() {
+            return Err(table.no_key());
+        }
         let check = |at: usize, value: &Value| {
             Parameter::for_column(&table.columns[at], value.clone()).map(drop)
         };
         for group in record_groups(table, records, check)? {
-            refuse_keyless(table, &group, key)?;
+            refuse_keyless(table, &group, &keys)?;
         }
         let made =
             records.iter().enumerate().map(|(record, value)| of_record(table, record, value));
@@ -71,8 +74,9 @@ impl<'a> RowChanges<'a> {
             // After the first failure the server refuses those behind it.
             for (change, changed) in part.iter().zip(join_all(running).await) {
                 if changed? == 0 {
-                    let (table, key) = (self.table, Value::Text(change.key.clone()));
-                    return Err(no_row(table, table.key.unwrap_or_default(), &key));
+                    let parts = change.key.split('/').map(decode_segment);
+                    let parts: Vec<Value> = parts.map(|part| Value::from(&*part)).collect();
+                    return Err(no_row(self.table, &self.table.key_positions(), &parts));
                 }
             }
         }
@@ -81,14 +85,7 @@ impl<'a> RowChanges<'a> {
 }
 
 fn of_record(table: &TableInfo, record: usize, value: &Value) -> SqlResult<RowChange> {
-    let name = table.key().map_or("", |column| column.name.as_str());
-    let fields = value.as_record().unwrap_or_default();
-    let named = fields.iter().find(|(field, _)| field.eq_ignore_ascii_case(name));
-    let key = match named.map(|(_, key)| key) {
-        Some(Value::Int(key)) => key.to_string(),
-        Some(Value::Text(key)) => key.clone(),
-        _ => String::new(),
-    };
+    let key = change::path_of(table, value.as_record().unwrap_or_default()).unwrap_or_default();
     let place = change::key_of(table, &key).ok_or_else(|| {
         let message = format!("record {}: '{key}' cannot be the key of a row", record + 1);
         SqlFault::invalid(message)

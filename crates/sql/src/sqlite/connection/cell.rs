@@ -11,7 +11,7 @@ use crate::rows::parameters::exact_integer;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo};
 use bytes::Bytes;
-use runnel_store::{FieldType, Value};
+use runnel_store::{FieldType, Value, json};
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::borrow::Cow;
@@ -126,8 +126,34 @@ pub(crate) fn for_column<'a>(column: &ColumnInfo, value: &'a Value) -> SqlResult
         (FieldType::Decimal, Value::Float(_)) => {
             Err(column.refuse("exact decimal numbers, given as text", &describe(value)))
         }
+        (FieldType::Json, Value::Nil) => Ok(ToSqlOutput::Borrowed(ValueRef::Null)),
+        (FieldType::Json, value) => match json_text(value) {
+            Ok(text) => Ok(ToSqlOutput::Owned(rusqlite::types::Value::Text(text))),
+            Err(why) => Err(column.refuse("JSON", why)),
+        },
         _ => Ok(ToSqlOutput::Borrowed(borrowed(column, value)?)),
     }
+}
+
+/// How deep a document may be.
+const DOCUMENT_DEPTH: usize = 128;
+
+/// A value as JSON, which comes back as it was.
+fn json_text(value: &Value) -> Result<String, &'static str> {
+    fn check(value: &Value, depth: usize) -> Result<(), &'static str> {
+        match value {
+            _ if depth > DOCUMENT_DEPTH => Err("what is nested more than 128 times"),
+            Value::Bytes(_) => Err("bytes; declare them as `bytes`"),
+            Value::Float(number) if !number.is_finite() => Err("a number that is not finite"),
+            Value::List(values) => values.iter().try_for_each(|value| check(value, depth + 1)),
+            Value::Record(fields) => {
+                fields.iter().try_for_each(|(_, value)| check(value, depth + 1))
+            }
+            _ => Ok(()),
+        }
+    }
+    check(value, 0)?;
+    String::from_utf8(json::text(value)).map_err(|_| "this")
 }
 
 /// A moment as it is stored: in UTC, and with `+00:00` rather than `Z`, because then the order of
@@ -244,6 +270,7 @@ fn holds(kind: FieldType) -> &'static str {
         FieldType::Bytes => "bytes",
         FieldType::Decimal => "decimal numbers",
         FieldType::Date => "dates",
+        FieldType::Json => "JSON",
     }
 }
 

@@ -143,6 +143,10 @@ pub(crate) fn write_cell(value: ValueRef<'_>, shown: ColumnDisplay, out: &mut Ve
             json::write(&read(value, shown), out);
         }
         ValueRef::Null => out.extend_from_slice(b"null"),
+        // Another program may have written what is no JSON.
+        ValueRef::Text(text) if shown == ColumnDisplay::Json => {
+            json::write(&read(ValueRef::Text(text), shown), out);
+        }
         ValueRef::Integer(number) => write_integer(number, shown, out),
         ValueRef::Real(number) => json::write_float(number, out),
         ValueRef::Text(text) if shown == ColumnDisplay::Moment => {

@@ -1,11 +1,12 @@
 //! What the tables look like, read from the database itself.
 
 use crate::database::description::{TableColumn, TableDescription};
+use crate::database::key_parts;
 use crate::database::schema::word;
 use crate::key_value::layout::{self, TableRole};
 use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::fault::SqlResult;
-use runnel_store::FieldType;
+use runnel_store::{FieldType, Value};
 use rusqlite::{Connection, OptionalExtension};
 
 /// A table or view as the database describes it.
@@ -44,9 +45,11 @@ pub(crate) struct ColumnInfo {
 pub(crate) enum RowKey {
     /// By the value of one column, the primary key.
     Column(ColumnInfo),
+    /// By the values of several columns, which are the primary key together.
+    Columns(Vec<ColumnInfo>),
     /// By SQLite's own row number, under a name that no column hides.
     Rowid(&'static str),
-    /// Not at all: a view, or a primary key of several columns without row numbers.
+    /// Not at all: a view, or a primary key without row numbers that references cannot name.
     None,
 }
 
@@ -105,8 +108,12 @@ impl TableInfo {
         }
         primary.sort_unstable();
         let rowid = if without_rowid || kind == "view" { None } else { rowid_name(&columns) };
+        let parts: Vec<ColumnInfo> =
+            primary.iter().map(|(_, column)| columns[*column].clone()).collect();
+        let kinds: Vec<FieldType> = parts.iter().map(|part| part.kind).collect();
         let key = match (primary.as_slice(), rowid) {
             ([(_, column)], _) => RowKey::Column(columns[*column].clone()),
+            _ if key_parts::are_parts(&kinds) => RowKey::Columns(parts),
             (_, Some(name)) => RowKey::Rowid(name),
             (_, None) => RowKey::None,
         };
@@ -159,27 +166,28 @@ impl TableInfo {
         self.by_row_number && self.order == [quoted(&key.name)]
     }
 
-    /// How the values of the key are shown.
     /// The name of the key that the table gives out by itself.
     pub(crate) fn generated_key(&self) -> Option<&str> {
         match &self.key {
-            RowKey::Column(key) if self.is_number(key) => Some(&key.name),
+            RowKey::Column(key) if self.is_number(key) || key.default.is_some() => Some(&key.name),
             _ => None,
         }
     }
 
-    /// The position of the key among the columns, where it is one.
-    pub(crate) fn key_position(&self) -> Option<usize> {
+    /// The columns of the key, in their order.
+    fn key_columns(&self) -> &[ColumnInfo] {
         match &self.key {
-            RowKey::Column(key) => self.position(&key.name),
-            _ => None,
+            RowKey::Column(column) => std::slice::from_ref(column),
+            RowKey::Columns(columns) => columns,
+            RowKey::Rowid(_) | RowKey::None => &[],
         }
     }
 
+    /// How the values of the key are shown.
     pub(crate) fn key_shown(&self) -> ColumnDisplay {
         match &self.key {
             RowKey::Column(column) => shown_as(column.kind),
-            RowKey::Rowid(_) | RowKey::None => ColumnDisplay::Plain,
+            RowKey::Columns(_) | RowKey::Rowid(_) | RowKey::None => ColumnDisplay::Plain,
         }
     }
 
@@ -187,19 +195,35 @@ impl TableInfo {
     pub(crate) fn key_text(&self, key: &str) -> String {
         match self.key_shown() {
             ColumnDisplay::Moment => format!("replace({key}, '+00:00', 'Z')"),
-            ColumnDisplay::Plain | ColumnDisplay::Boolean | ColumnDisplay::Lines => {
-                format!("CAST({key} AS TEXT)")
-            }
+            _ => format!("CAST({key} AS TEXT)"),
         }
     }
 
-    /// The name of the key as it stands in a statement.
+    /// The key as a statement answers it: the parts of several columns as a JSON array.
     pub(crate) fn key_sql(&self) -> Option<String> {
         match &self.key {
             RowKey::Column(column) => Some(quoted(&column.name)),
+            RowKey::Columns(columns) => {
+                let names: Vec<String> =
+                    columns.iter().map(|column| quoted(&column.name)).collect();
+                Some(format!("json_array({})", names.join(", ")))
+            }
             RowKey::Rowid(name) => Some(name.to_string()),
             RowKey::None => None,
         }
+    }
+
+    /// The condition that a row has the key of a parameter.
+    pub(crate) fn key_condition(&self, place: usize) -> Option<String> {
+        let RowKey::Columns(columns) = &self.key else {
+            return self.key_sql().map(|key| format!("{key} = ?{place}"));
+        };
+        // Column by column, so that the index of the primary key finds the row.
+        let part = |(at, column): (usize, &ColumnInfo)| {
+            format!("{} = json_extract(?{place}, '$[{at}]')", quoted(&column.name))
+        };
+        let parts: Vec<String> = columns.iter().enumerate().map(part).collect();
+        Some(parts.join(" AND "))
     }
 }
 
@@ -221,7 +245,7 @@ impl TableColumn for ColumnInfo {
         kind == FieldType::Any
             || kind == self.kind
             || (integers(kind) && integers(self.kind))
-            || (matches!(kind, FieldType::Decimal | FieldType::Date)
+            || (matches!(kind, FieldType::Decimal | FieldType::Date | FieldType::Json)
                 && self.kind == FieldType::Text)
             || (self.kind == FieldType::Any && self.affinity == Affinity::None)
             || (self.kind == FieldType::Any && kind != FieldType::Text)
@@ -247,8 +271,15 @@ impl TableDescription for TableInfo {
         self.view
     }
 
-    fn is_key(&self, position: usize) -> bool {
-        matches!(&self.key, RowKey::Column(key) if key.name == self.columns[position].name)
+    fn key_positions(&self) -> Vec<usize> {
+        self.key_columns().iter().filter_map(|key| self.position(&key.name)).collect()
+    }
+
+    /// A key that has a default gets it where a row has none.
+    fn is_left_out(&self, position: usize, value: &Value) -> bool {
+        let made =
+            |key: &ColumnInfo| key.default.is_some() && key.name == self.columns[position].name;
+        value.is_nil() && matches!(&self.key, RowKey::Column(key) if made(key))
     }
 }
 
@@ -268,6 +299,9 @@ pub(crate) const DECIMAL: &str = "DECIMAL TEXT";
 /// Moments are declared so.
 pub(crate) const DATE: &str = "DATE TEXT";
 
+/// Lists and records are declared so.
+pub(crate) const JSON: &str = "JSON TEXT";
+
 /// What a column is declared to hold. A declaration that says nothing definite, such as `NUMERIC`
 /// or `DATE`, holds anything.
 pub(crate) fn kind_of(declared: &str) -> FieldType {
@@ -279,6 +313,8 @@ pub(crate) fn kind_of(declared: &str) -> FieldType {
         FieldType::Decimal
     } else if declared == DATE {
         FieldType::Date
+    } else if declared == JSON {
+        FieldType::Json
     } else if has("INT") {
         FieldType::Int
     } else if has("CHAR") || has("CLOB") || has("TEXT") {
@@ -305,6 +341,7 @@ pub(crate) fn shown_as(kind: FieldType) -> ColumnDisplay {
     match kind {
         FieldType::Bool => ColumnDisplay::Boolean,
         FieldType::Date => ColumnDisplay::Moment,
+        FieldType::Json => ColumnDisplay::Json,
         _ => ColumnDisplay::Plain,
     }
 }
@@ -316,7 +353,7 @@ fn is_boolean(declared: &str) -> bool {
 
 fn affinity_of(declared: &str) -> Affinity {
     match kind_of(declared) {
-        FieldType::Text | FieldType::Decimal | FieldType::Date => Affinity::Text,
+        FieldType::Text | FieldType::Decimal | FieldType::Date | FieldType::Json => Affinity::Text,
         FieldType::Bytes => Affinity::None,
         FieldType::Float => Affinity::Real,
         FieldType::Any if declared.trim().is_empty() => Affinity::None,

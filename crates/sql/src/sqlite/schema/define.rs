@@ -1,12 +1,12 @@
 //! From the shape of a class to its table: made when it is missing, extended when the class has
 //! grown, refused when the two contradict each other.
 
+use crate::database::constraint::{self, Dialect, check_name};
 use crate::database::description::TableDescription;
-pub(crate) use crate::database::schema::table_name;
-use crate::database::schema::{is_key, is_text_key};
+use crate::database::schema::{is_numbered, is_whole_key, on_delete, referred_table};
 use crate::sqlite::fault::{SqlFault, SqlResult};
-use crate::sqlite::schema::catalog::{ColumnInfo, DATE, DECIMAL, TableInfo, quoted};
-use runnel_store::{Field, FieldType, Index, Kind, Shape};
+use crate::sqlite::schema::catalog::{ColumnInfo, DATE, DECIMAL, JSON, RowKey, TableInfo, quoted};
+use runnel_store::{Field, FieldType, Index, Kind, OnDelete, Shape};
 use rusqlite::Connection;
 
 /// Checks that a shape can be a table of SQLite at all.
@@ -40,13 +40,12 @@ pub(crate) fn lacking(
     let name = table.as_ref().map_or(name, |table| &table.name);
     match &table {
         None => {
-            let columns: Vec<String> = shape.fields.iter().map(declaration).collect();
-            statements.push(format!("CREATE TABLE {} ({})", quoted(name), columns.join(", ")));
+            statements.push(create_sql(name, &quoted(name), shape));
         }
         Some(table) => {
             table.refuse_key_value()?;
             for field in table.missing(shape)? {
-                let column = declaration(field);
+                let column = declaration(name, shape, field, true);
                 statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", quoted(name)));
             }
             references(connection, table, shape)?;
@@ -61,6 +60,31 @@ pub(crate) fn lacking(
     Ok(statements)
 }
 
+/// The statement that makes the table of a name, with the quoted name that it has for now.
+pub(crate) fn create_sql(name: &str, new: &str, shape: &Shape) -> String {
+    let declared = |field| declaration(name, shape, field, false);
+    let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
+    if shape.keys.len() > 1 {
+        let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
+        columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
+    }
+    format!("CREATE TABLE {new} ({})", columns.join(", "))
+}
+
+/// The name of an index.
+fn index_name(table: &str, index: &Index) -> String {
+    let kind = if index.unique { "key" } else { "idx" };
+    format!("{table}_{}_{kind}", index.fields.join("_"))
+}
+
+/// The statement that makes an index.
+pub(crate) fn index_sql(table: &str, index: &Index) -> String {
+    let columns: Vec<String> = index.fields.iter().map(|field| quoted(field)).collect();
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let name = quoted(&index_name(table, index));
+    format!("CREATE {unique}INDEX {name} ON {} ({})", quoted(table), columns.join(", "))
+}
+
 /// The statement that makes an index, where there is none such.
 fn index_statement(
     connection: &Connection,
@@ -73,8 +97,7 @@ fn index_statement(
          FROM pragma_index_list(?1) l",
     )?;
     let wanted = index.fields.join("\0").to_ascii_lowercase();
-    let kind = if index.unique { "key" } else { "idx" };
-    let name = format!("{table}_{}_{kind}", index.fields.join("_"));
+    let name = index_name(table, index);
     let mut rows = known.query([table])?;
     while let Some(row) = rows.next()? {
         let (known, unique, partial): (String, bool, bool) =
@@ -93,39 +116,45 @@ fn index_statement(
             return Err(SqlFault::new(Kind::Conflict, message));
         }
     }
-    let columns: Vec<String> = index.fields.iter().map(|field| quoted(field)).collect();
-    let unique = if index.unique { "UNIQUE " } else { "" };
-    let (name, table, columns) = (quoted(&name), quoted(table), columns.join(", "));
-    Ok(Some(format!("CREATE {unique}INDEX {name} ON {table} ({columns})")))
+    Ok(Some(index_sql(table, index)))
 }
 
 /// Checks that the columns that are there refer to what the class says: SQLite cannot add a
 /// reference to a column.
 fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> SqlResult<()> {
-    let mut known =
-        connection.prepare_cached("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)")?;
-    let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let known = known.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
+    let mut known = connection
+        .prepare_cached("SELECT \"from\", \"table\", on_delete FROM pragma_foreign_key_list(?1)")?;
+    let known =
+        known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let known = known.collect::<rusqlite::Result<Vec<(String, String, String)>>>()?;
     for field in &shape.fields {
-        let Some(class) = &field.references else { continue };
+        let Some(key) = &field.references else { continue };
         if table.position(&field.name).is_none() || table.view {
             continue;
         }
-        let parent = table_name(class);
-        let there = known.iter().any(|(from, to)| {
+        let (parent, wanted) = (referred_table(key), on_delete(key));
+        let found = known.iter().find(|(from, to, _)| {
             from.eq_ignore_ascii_case(&field.name) && to.eq_ignore_ascii_case(&parent)
         });
-        if !there {
-            return Err(SqlFault::new(
-                Kind::Conflict,
-                format!(
-                    "{} says that {} refers to {parent}, but the column of the table {} does not; \
-                     make the table anew in a migration: create one with the reference, copy the \
-                     rows, drop the old one and rename",
-                    shape.name, field.name, table.name
-                ),
-            ));
-        }
+        let lacking = match found {
+            None => format!("refers to {parent}"),
+            // What the class leaves to the default, a table made by hand may say.
+            Some((_, _, known))
+                if key.on_delete != OnDelete::Restrict && !wanted.ends_with(known.as_str()) =>
+            {
+                format!("refers to {parent}{}", wanted.to_lowercase())
+            }
+            Some(_) => continue,
+        };
+        return Err(SqlFault::new(
+            Kind::Conflict,
+            format!(
+                "{} says that {} {lacking}, but the column of the table {} does not; make the \
+                 table anew in a migration: create one with the reference, copy the rows, drop the \
+                 old one and rename",
+                shape.name, field.name, table.name
+            ),
+        ));
     }
     Ok(())
 }
@@ -144,15 +173,28 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> 
         Some(ColumnInfo { name: field.name.clone(), kind, readonly, ..column })
     };
     let columns = shape.fields.iter().filter_map(column).collect();
-    Ok(TableInfo { columns, ..table.clone() })
+    let key = match &table.key {
+        // In the order of the class, which is that of the path.
+        RowKey::Columns(_) if shape.keys.len() > 1 => {
+            let part = |name: &String| Some(table.columns[table.position(name)?].clone());
+            RowKey::Columns(shape.keys.iter().filter_map(part).collect())
+        }
+        key => key.clone(),
+    };
+    Ok(TableInfo { columns, key, ..table.clone() })
 }
 
-fn declaration(field: &Field) -> String {
-    if is_key(&field.name, field.kind) {
-        return format!("{} INTEGER PRIMARY KEY", quoted(&field.name));
+/// A column as the table declares it; `added` to rows, it can be required only with a default.
+fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String {
+    let name = quoted(&field.name);
+    if is_numbered(shape, field) {
+        return format!("{name} INTEGER PRIMARY KEY");
     }
+    let whole_key = is_whole_key(shape, field);
     let declared = match field.kind {
         FieldType::Any => "",
+        // `INTEGER PRIMARY KEY` would number the rows.
+        FieldType::Int if whole_key => "INT",
         FieldType::Int => "INTEGER",
         FieldType::Float => "REAL",
         FieldType::Bool => "BOOLEAN",
@@ -160,13 +202,29 @@ fn declaration(field: &Field) -> String {
         FieldType::Bytes => "BLOB",
         FieldType::Decimal => DECIMAL,
         FieldType::Date => DATE,
+        FieldType::Json => JSON,
     };
-    let mut column = format!("{} {declared}", quoted(&field.name)).trim_end().to_string();
-    if is_text_key(&field.name, field.kind) {
-        column.push_str(" PRIMARY KEY NOT NULL");
+    let mut column = format!("{name} {declared}").trim_end().to_string();
+    if whole_key {
+        column.push_str(" PRIMARY KEY");
     }
-    if let Some(class) = &field.references {
-        column = format!("{column} REFERENCES {}", quoted(&table_name(class)));
+    let default = constraint::default(shape, field, Dialect::Sqlite);
+    let is_required = field.required || shape.keys.contains(&field.name);
+    if is_required && (!added || default.is_some()) {
+        column.push_str(" NOT NULL");
+    }
+    if whole_key && shape.generated_key().is_some() {
+        column = format!("{column} DEFAULT {}", constraint::uuid(Dialect::Sqlite));
+    } else if let Some(default) = default {
+        column = format!("{column} DEFAULT {default}");
+    }
+    if let Some(condition) = constraint::check(shape, field, &name, Dialect::Sqlite) {
+        let rule = quoted(&check_name(table, &field.name));
+        column = format!("{column} CONSTRAINT {rule} CHECK ({condition})");
+    }
+    if let Some(key) = &field.references {
+        let parent = quoted(&referred_table(key));
+        column = format!("{column} REFERENCES {parent}{}", on_delete(key));
     }
     column
 }

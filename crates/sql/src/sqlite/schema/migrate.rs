@@ -1,22 +1,23 @@
-//! Migrations: steps that are applied once, in order, each as a whole.
+//! Migrations: steps that are applied once, in order, each as a whole; tried, undone and listed.
 
 use crate::database::schema::MIGRATIONS;
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::fault::{SqlFault, SqlResult};
+use crate::sqlite::schema::differences::differences;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::transaction;
 use crate::sqlite::write::writer::{ExclusiveTask, WriterSession, WriterTask};
-use runnel_store::{Answer, Context, Kind};
+use runnel_store::{Answer, Context, Kind, Migration, MigrationAct, MigrationStep, StepState};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Batch, Connection, OptionalExtension};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// Applies the steps that were not applied before; answers their names.
+/// Runs the steps of a migration; answers their names.
 pub(crate) fn migrate(
     shared: &Arc<SharedDatabase>,
-    steps: Vec<(String, String)>,
+    migration: Migration,
     context: &Context,
 ) -> Answer<Vec<String>> {
     if transaction::current(shared, context).is_some() {
@@ -28,12 +29,12 @@ pub(crate) fn migrate(
     }
     let (sender, receiver) = oneshot::channel();
     let guard = shared.writer.guard.clone();
-    let migration = ExclusiveMigration { steps, guard, sender, deadline: context.deadline };
+    let migration = ExclusiveMigration { migration, guard, sender, deadline: context.deadline };
     shared.writer.queue(WriterTask::Alone(Box::new(migration)), receiver, context.deadline)
 }
 
 struct ExclusiveMigration {
-    steps: Vec<(String, String)>,
+    migration: Migration,
     guard: WriteAuthorizer,
     sender: oneshot::Sender<SqlResult<Vec<String>>>,
     deadline: Option<Instant>,
@@ -59,51 +60,81 @@ impl ExclusiveTask for ExclusiveMigration {
 
 impl ExclusiveMigration {
     fn apply(&self, session: &WriterSession) -> SqlResult<Vec<String>> {
-        let mut applied = Vec::new();
-        for (name, statements) in &self.steps {
-            // Another program may be migrating at the same time: the lock comes first.
-            session.begin()?;
-            let about = |fault: SqlFault| SqlFault {
-                message: format!("{name}: {}", fault.message),
-                ..fault
-            };
-            if self.step(&session.connection, name, statements).map_err(about)? {
-                session.commit().map_err(about)?;
-                applied.push(name.clone());
-            } else {
-                session.roll_back();
+        // Another program may be migrating at the same time: the lock comes first.
+        session.begin()?;
+        if let Some(shape) = &self.migration.shape {
+            return differences(&session.connection, shape);
+        }
+        let mut done = Vec::new();
+        loop {
+            let states = self.states(&session.connection)?;
+            let plan = self.migration.plan(&states);
+            let steps = plan.map_err(|message| SqlFault::new(Kind::Conflict, message))?;
+            match (self.migration.act, steps.first()) {
+                (MigrationAct::List, _) => {
+                    return Ok(steps.iter().map(|step| step.name.clone()).collect());
+                }
+                (_, None) => return Ok(done),
+                (act, Some(step)) => {
+                    let about = |fault: SqlFault| SqlFault {
+                        message: format!("{}: {}", step.name, fault.message),
+                        ..fault
+                    };
+                    self.step(&session.connection, step).map_err(about)?;
+                    done.push(step.name.clone());
+                    if act == MigrationAct::DryRun {
+                        continue;
+                    }
+                    session.commit().map_err(about)?;
+                    if act == MigrationAct::Undo {
+                        return Ok(done);
+                    }
+                    session.begin()?;
+                }
             }
         }
-        Ok(applied)
     }
 
-    /// Applies one step, unless it was applied before.
-    fn step(&self, connection: &Connection, name: &str, statements: &str) -> SqlResult<bool> {
+    /// What was done with each step before.
+    fn states(&self, connection: &Connection) -> SqlResult<Vec<StepState>> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)";
+        let mut there = connection.prepare_cached(sql)?;
+        if !there.query_row([MIGRATIONS], |row| row.get::<_, bool>(0))? {
+            return Ok(vec![StepState::Pending; self.migration.steps.len()]);
+        }
+        let mut known = connection
+            .prepare_cached(&format!("SELECT checksum FROM {MIGRATIONS} WHERE name = ?1"))?;
+        let state = |step: &MigrationStep| {
+            let found = known.query_row([&step.name], |row| row.get::<_, String>(0)).optional()?;
+            Ok(match found {
+                None => StepState::Pending,
+                Some(found) if found == checksum(&step.statements) => StepState::Applied,
+                Some(_) => StepState::Changed,
+            })
+        };
+        self.migration.steps.iter().map(state).collect()
+    }
+
+    /// Applies or undoes one step, and remembers it.
+    fn step(&self, connection: &Connection, step: &MigrationStep) -> SqlResult<()> {
+        let undo = step.undo.as_ref().filter(|_| self.migration.act == MigrationAct::Undo);
+        self.guard.during(|| run(connection, undo.unwrap_or(&step.statements)))?;
+        broken_references(connection)?;
+        if undo.is_some() {
+            let sql = format!("DELETE FROM {MIGRATIONS} WHERE name = ?1");
+            connection.execute(&sql, [&step.name])?;
+            return Ok(());
+        }
         connection.execute_batch(&format!(
             "CREATE TABLE IF NOT EXISTS {MIGRATIONS} (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, \
              applied TEXT NOT NULL) WITHOUT ROWID"
         ))?;
-        let checksum = checksum(statements);
-        let known: Option<String> = connection
-            .prepare_cached(&format!("SELECT checksum FROM {MIGRATIONS} WHERE name = ?1"))?
-            .query_row([name], |row| row.get(0))
-            .optional()?;
-        match known {
-            Some(known) if known == checksum => return Ok(false),
-            Some(_) => {
-                let message = "was applied before with other statements; write a new step instead";
-                return Err(SqlFault::new(Kind::Conflict, message));
-            }
-            None => {}
-        }
-        self.guard.during(|| run(connection, statements))?;
-        broken_references(connection)?;
         let sql = format!(
             "INSERT INTO {MIGRATIONS} (name, checksum, applied) \
              VALUES (?1, ?2, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))"
         );
-        connection.execute(&sql, [name, &checksum])?;
-        Ok(true)
+        connection.execute(&sql, [&step.name, &checksum(&step.statements)])?;
+        Ok(())
     }
 }
 

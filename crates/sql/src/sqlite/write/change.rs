@@ -6,12 +6,13 @@
 use crate::database::description::{
     RecordGroup, TableDescription, no_record, no_row, record_groups, refuse_keyless, remove_key,
 };
+use crate::database::key_parts;
 use crate::sqlite::connection::cell::{SqliteValue, date, for_column, read};
 use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode::record;
 use crate::sqlite::read::select::{ResultColumns, list};
 use crate::sqlite::schema::catalog::{ColumnInfo, RowKey, TableInfo, quoted};
-use runnel_store::{FieldType, Value};
+use runnel_store::{FieldType, Value, decode_segment, json};
 use rusqlite::{Connection, params_from_iter};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,7 +32,8 @@ impl WriteTarget {
         let shown: Vec<_> = info.columns.iter().collect();
         let columns = Arc::new(ResultColumns::of_columns(shown.iter().copied()));
         let (names, table) = (list(&shown), quoted(&info.name));
-        let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
+        let one = info.key_condition(1);
+        let one = one.map(|condition| format!("SELECT {names} FROM {table} WHERE {condition}"));
         WriteTarget { info, columns, one, inserting: Mutex::new((Vec::new(), "".into())) }
     }
 }
@@ -61,20 +63,24 @@ impl RowValues {
     /// Checks a record against the columns of a table.
     pub(crate) fn of_record(table: &TableInfo, value: Value) -> SqlResult<Self> {
         let Value::Record(fields) = value else { return Err(no_record(&value)) };
-        let columns = table.positions(fields.iter().map(|(name, _)| name.as_str()))?;
-        let cells = columns
-            .iter()
-            .zip(fields)
-            .map(|(position, (_, value))| SqliteValue::for_column(&table.columns[*position], value))
-            .collect::<Result<_, _>>()?;
-        Ok(RowValues { columns, cells })
+        let positions = table.positions(fields.iter().map(|(name, _)| name.as_str()))?;
+        let mut row = RowValues { columns: Vec::new(), cells: Vec::new() };
+        for (position, (_, value)) in positions.into_iter().zip(fields) {
+            if !table.is_left_out(position, &value) {
+                row.columns.push(position);
+                row.cells.push(SqliteValue::for_column(&table.columns[position], value)?);
+            }
+        }
+        Ok(row)
     }
 
     /// Removes the key, which has to be that of the reference.
     fn without_key(mut self, table: &TableInfo, key: &SqliteValue) -> SqlResult<Self> {
-        let RowKey::Column(column) = &table.key else { return Ok(self) };
-        let row = (&mut self.columns, &mut self.cells);
-        remove_key(table.position(&column.name), &column.name, key, &SqliteValue::Null, row)?;
+        for (position, part) in key_cells(table, key) {
+            let name = &table.columns[position].name;
+            let row = (&mut self.columns, &mut self.cells);
+            remove_key(Some(position), name, &part, &SqliteValue::Null, row)?;
+        }
         Ok(self)
     }
 }
@@ -89,37 +95,58 @@ impl RecordBatch {
 
     /// Checks a list of records that change the rows of their keys.
     pub(crate) fn of_changes(table: &TableInfo, records: Vec<Value>) -> SqlResult<Self> {
-        let key = table.key_position().ok_or_else(|| table.no_key())?;
-        let check = |at: usize, value: &Value| match at == key && value.is_nil() {
+        let keys = table.key_positions();
+        if keys.is_empty() {
+            return Err(table.no_key());
+        }
+        let check = |at: usize, value: &Value| match keys.contains(&at) && value.is_nil() {
             true => Err(SqlFault::invalid("it has no key")),
             false => for_column(&table.columns[at], value).map(drop),
         };
         let groups = record_groups(table, &records, check)?;
         for group in &groups {
-            refuse_keyless(table, group, key)?;
+            refuse_keyless(table, group, &keys)?;
         }
         Ok(RecordBatch { records, groups })
     }
 }
 
-/// The key that the last part of a reference names; `None` when no row can have it.
-pub(crate) fn key_cell(table: &TableInfo, text: &str) -> Option<SqliteValue> {
-    // Only the usual writing: `007` and `+7` do not name row 7.
-    let integer = || text.parse::<i64>().ok().filter(|number| number.to_string() == text);
+/// The key that a path names; `None` when no row can have it.
+pub(crate) fn key_cell(table: &TableInfo, path: &str) -> Option<SqliteValue> {
+    let text = decode_segment(path);
+    let integer = || key_parts::integer(&text);
     match &table.key {
         RowKey::None => None,
+        RowKey::Columns(columns) => {
+            let kinds: Vec<FieldType> = columns.iter().map(|column| column.kind).collect();
+            let parts = key_parts::of_path(path, &kinds)?;
+            Some(SqliteValue::Text(key_parts::document(parts)))
+        }
         RowKey::Rowid(_) => integer().map(SqliteValue::Integer),
         RowKey::Column(column) => match column.kind {
             FieldType::Int | FieldType::Bool => integer().map(SqliteValue::Integer),
             FieldType::Float => text.parse().ok().map(SqliteValue::Real),
             FieldType::Text | FieldType::Decimal => Some(SqliteValue::Text(text.to_string())),
-            FieldType::Date => date(text).map(SqliteValue::Text),
-            FieldType::Bytes => None,
+            FieldType::Date => date(&text).map(SqliteValue::Text),
+            FieldType::Bytes | FieldType::Json => None,
             FieldType::Any => Some(
                 integer().map_or_else(|| SqliteValue::Text(text.to_string()), SqliteValue::Integer),
             ),
         },
     }
+}
+
+/// The columns of a key with their values.
+fn key_cells(table: &TableInfo, key: &SqliteValue) -> Vec<(usize, SqliteValue)> {
+    let parts = match (&table.key, key) {
+        (RowKey::Columns(_), SqliteValue::Text(document)) => {
+            let parts = json::parse(document.as_bytes()).unwrap_or_default();
+            let parts = parts.as_list().unwrap_or_default().iter().cloned();
+            parts.filter_map(|part| SqliteValue::of_value(part).ok()).collect()
+        }
+        _ => vec![key.clone()],
+    };
+    table.key_positions().into_iter().zip(parts).collect()
 }
 
 impl WriteTarget {
@@ -204,7 +231,11 @@ impl WriteTarget {
         for RecordGroup { columns, count, .. } in &batch.groups {
             let mut statement = connection.prepare_cached(&self.insert_sql(columns))?;
             for fields in records.by_ref().take(*count) {
-                for (index, (position, (_, value))) in columns.iter().zip(fields).enumerate() {
+                let whole = fields.len() == columns.len();
+                let stored = fields.iter().filter(|(name, _)| {
+                    whole || self.info.position(name).is_some_and(|at| columns.contains(&at))
+                });
+                for (index, (position, (_, value))) in columns.iter().zip(stored).enumerate() {
                     let cell = for_column(&self.info.columns[*position], value)?;
                     statement.raw_bind_parameter(index + 1, cell)?;
                 }
@@ -224,14 +255,18 @@ impl WriteTarget {
         if self.update(connection, key, row, true)? {
             return Ok(false);
         }
-        let (names, places) = self.insert_parts(&row.columns);
-        let name = self.key_name()?;
-        let table = quoted(&self.info.name);
-        let comma = if names.is_empty() { "" } else { ", " };
-        let last = row.columns.len() + 1;
-        let sql =
-            format!("INSERT INTO {table} ({names}{comma}{name}) VALUES ({places}{comma}?{last})");
-        let values = row.cells.iter().chain(std::iter::once(key));
+        let (mut names, values): (Vec<String>, Vec<SqliteValue>) = match &self.info.key {
+            RowKey::Rowid(name) => (vec![name.to_string()], vec![key.clone()]),
+            _ => {
+                let cells = key_cells(&self.info, key).into_iter();
+                cells.map(|(at, cell)| (quoted(&self.info.columns[at].name), cell)).unzip()
+            }
+        };
+        names.extend(row.columns.iter().map(|at| quoted(&self.info.columns[*at].name)));
+        let places: Vec<String> = (1..=names.len()).map(|place| format!("?{place}")).collect();
+        let (table, names, places) = (quoted(&self.info.name), names.join(", "), places.join(", "));
+        let sql = format!("INSERT INTO {table} ({names}) VALUES ({places})");
+        let values = values.iter().chain(&row.cells);
         connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
         Ok(true)
     }
@@ -248,10 +283,10 @@ impl WriteTarget {
 
     /// Changes many rows, each by the key that its record names, or none of them.
     pub(crate) fn merge_all(&self, connection: &Connection, batch: &RecordBatch) -> SqlResult<()> {
-        let key = self.info.key_position().ok_or_else(|| self.info.no_key())?;
+        let keys = self.info.key_positions();
         let mut records = batch.records.iter().filter_map(Value::as_record);
         for RecordGroup { columns, count, .. } in &batch.groups {
-            let sql = self.merge_all_sql(columns, key);
+            let sql = self.merge_all_sql(columns, &keys);
             let mut statement = connection.prepare_cached(&sql)?;
             for fields in records.by_ref().take(*count) {
                 for (index, (position, (_, value))) in columns.iter().zip(fields).enumerate() {
@@ -259,13 +294,16 @@ impl WriteTarget {
                     statement.raw_bind_parameter(index + 1, cell)?;
                 }
                 let exists = match columns.len() {
-                    1 => statement.raw_query().next()?.is_some(),
+                    count if count == keys.len() => statement.raw_query().next()?.is_some(),
                     _ => statement.raw_execute()? > 0,
                 };
                 if !exists {
-                    let place = columns.iter().position(|position| *position == key);
-                    let value = place.map_or(&Value::Nil, |place| &fields[place].1);
-                    return Err(no_row(&self.info, key, value));
+                    let value = |key: &usize| {
+                        let place = columns.iter().position(|position| position == key);
+                        place.map_or(Value::Nil, |place| fields[place].1.clone())
+                    };
+                    let values: Vec<Value> = keys.iter().map(value).collect();
+                    return Err(no_row(&self.info, &keys, &values));
                 }
             }
         }
@@ -274,10 +312,11 @@ impl WriteTarget {
 
     /// The statement that sets the columns of the row whose key is among them. A parameter has the number of
     /// its column.
-    fn merge_all_sql(&self, columns: &[usize], key: usize) -> String {
+    fn merge_all_sql(&self, columns: &[usize], key: &[usize]) -> String {
         let column = |position: &usize| quoted(&self.info.columns[*position].name);
         let numbered = columns.iter().zip(1..);
-        let (keys, sets): (Vec<_>, Vec<_>) = numbered.partition(|(position, _)| **position == key);
+        let (keys, sets): (Vec<_>, Vec<_>) =
+            numbered.partition(|(position, _)| key.contains(position));
         let equal = |parts: Vec<(&usize, i32)>| -> Vec<String> {
             let part = |(position, place)| format!("{} = ?{place}", column(position));
             parts.into_iter().map(part).collect()
@@ -291,8 +330,8 @@ impl WriteTarget {
 
     /// Deletes the row of a key. Answers whether there was one.
     pub(crate) fn delete(&self, connection: &Connection, key: &SqliteValue) -> SqlResult<bool> {
-        let name = self.key_name()?;
-        let sql = format!("DELETE FROM {} WHERE {name} = ?1", quoted(&self.info.name));
+        let condition = self.key_condition(1)?;
+        let sql = format!("DELETE FROM {} WHERE {condition}", quoted(&self.info.name));
         Ok(connection.prepare_cached(&sql)?.execute([key])? > 0)
     }
 
@@ -309,7 +348,7 @@ impl WriteTarget {
         row: &RowValues,
         whole: bool,
     ) -> SqlResult<bool> {
-        let (table, name) = (quoted(&self.info.name), self.key_name()?);
+        let (table, keys) = (quoted(&self.info.name), self.info.key_positions());
         let mut parts: Vec<String> = Vec::new();
         for (index, position) in row.columns.iter().enumerate() {
             let column = quoted(&self.info.columns[*position].name);
@@ -320,7 +359,7 @@ impl WriteTarget {
                 && !column.generated
                 && !column.readonly
                 && !row.columns.contains(position)
-                && quoted(&column.name) != name
+                && !keys.contains(position)
         });
         for (_, column) in missing {
             let default = column.default.as_deref().unwrap_or("NULL");
@@ -328,16 +367,17 @@ impl WriteTarget {
         }
         let last = row.columns.len() + 1;
         if parts.is_empty() {
-            let sql = format!("SELECT 1 FROM {table} WHERE {name} = ?1");
+            let sql = format!("SELECT 1 FROM {table} WHERE {}", self.key_condition(1)?);
             return Ok(connection.prepare_cached(&sql)?.exists([key])?);
         }
-        let sql = format!("UPDATE {table} SET {} WHERE {name} = ?{last}", parts.join(", "));
+        let condition = self.key_condition(last)?;
+        let sql = format!("UPDATE {table} SET {} WHERE {condition}", parts.join(", "));
         let values = row.cells.iter().chain(std::iter::once(key));
         Ok(connection.prepare_cached(&sql)?.execute(params_from_iter(values))? > 0)
     }
 
-    fn key_name(&self) -> SqlResult<String> {
-        self.info.key_sql().ok_or_else(|| self.info.no_key())
+    fn key_condition(&self, place: usize) -> SqlResult<String> {
+        self.info.key_condition(place).ok_or_else(|| self.info.no_key())
     }
 
     pub(crate) fn insert_sql(&self, columns: &[usize]) -> String {
@@ -345,14 +385,10 @@ impl WriteTarget {
         if columns.is_empty() {
             return format!("INSERT INTO {table} DEFAULT VALUES");
         }
-        let (names, places) = self.insert_parts(columns);
-        format!("INSERT INTO {table} ({names}) VALUES ({places})")
-    }
-
-    fn insert_parts(&self, columns: &[usize]) -> (String, String) {
         let names: Vec<String> =
             columns.iter().map(|position| quoted(&self.info.columns[*position].name)).collect();
         let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
-        (names.join(", "), places.join(", "))
+        let (names, places) = (names.join(", "), places.join(", "));
+        format!("INSERT INTO {table} ({names}) VALUES ({places})")
     }
 }

@@ -279,7 +279,7 @@ impl ChangeFeed {
             None => RowNaming::None,
             Some(info) if info.is_inner() => RowNaming::Inner,
             Some(info) => match &info.key {
-                RowKey::None => RowNaming::None,
+                RowKey::None | RowKey::Columns(_) => RowNaming::None,
                 RowKey::Rowid(_) => RowNaming::Number,
                 RowKey::Column(key) if info.is_number(key) => RowNaming::Number,
                 RowKey::Column(key) => RowNaming::Key(format!(

@@ -116,7 +116,7 @@ impl SqliteRows {
         context: &Context,
     ) -> Answer<Option<Vec<String>>> {
         self.within(held, context.deadline, move |connection, target| {
-            match keys_sql(&target.info) {
+            match keys_sql(&target.info)? {
                 Some(sql) => keys(connection, &sql).map(Some),
                 None => Ok(Some(Vec::new())),
             }
@@ -167,10 +167,12 @@ fn found_within(found: Answer<Option<Value>>) -> Answer<Option<Content>> {
 
 fn row(connection: &Connection, target: &WriteTarget, key: &str) -> SqlResult<Option<Value>> {
     let info = &target.info;
-    let (Some(name), Some(key)) = (info.key_sql(), key_cell(info, key)) else { return Ok(None) };
+    let (Some(condition), Some(key)) = (info.key_condition(1), key_cell(info, key)) else {
+        return Ok(None);
+    };
     let shown: Vec<_> = info.columns.iter().collect();
     let (names, table) = (list(&shown), quoted(&info.name));
-    let sql = format!("SELECT {names} FROM {table} WHERE {name} = ?1");
+    let sql = format!("SELECT {names} FROM {table} WHERE {condition}");
     let select = SqliteSelect::new(sql, vec![key], Some(target.columns.clone()), false);
     Ok(encode::records(connection, &select)?.pop())
 }

@@ -83,7 +83,7 @@ fn machines_that_start_at_once_agree() {
             ("0002-b.sql".to_string(), "update a set n = n + 1".to_string()),
         ];
         let migrated =
-            databases.iter().map(|one| one.migrate(&reference(""), steps.clone(), &now()));
+            databases.iter().map(|one| one.migrate(&reference(""), steps.clone().into(), &now()));
         let applied: Vec<_> = futures_util::future::join_all(migrated).await;
         let applied: Vec<String> = applied.into_iter().flat_map(Result::unwrap).collect();
         assert_eq!(applied, ["0001-a.sql", "0002-b.sql"]);
@@ -98,7 +98,7 @@ fn migrations_are_applied_once_and_as_a_whole() {
         let step = |name: &str, sql: &str| (name.to_string(), sql.to_string());
         let first = step("1.sql", "create table a(n int)");
         let migrate = async |steps: Vec<(String, String)>| {
-            database.migrate(&reference(""), steps, &now()).await
+            database.migrate(&reference(""), steps.into(), &now()).await
         };
         assert_eq!(migrate(vec![first.clone()]).await.unwrap(), ["1.sql"]);
         assert!(migrate(vec![first.clone()]).await.unwrap().is_empty());

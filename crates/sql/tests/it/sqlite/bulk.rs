@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use futures_util::FutureExt;
-use runnel_store::{Answer, Context, Error, Kind, Records, Store, Tables, Value, Verb};
+use runnel_store::{Answer, Context, Error, Kind, Migration, Records, Store, Tables, Value, Verb};
 use std::rc::Rc;
 
 /// Batches of rows with numbers, and what comes after them.
@@ -188,8 +188,9 @@ fn batches_store_what_rows_would_and_name_the_same_record() {
     });
 }
 
-fn steps(steps: &[(&str, &str)]) -> Vec<(String, String)> {
-    steps.iter().map(|(name, sql)| (name.to_string(), sql.to_string())).collect()
+fn steps(steps: &[(&str, &str)]) -> Migration {
+    let step = |(name, sql): &(&str, &str)| (name.to_string(), sql.to_string());
+    steps.iter().map(step).collect::<Vec<_>>().into()
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn project() -> Shape {
 
 fn task() -> Shape {
     let mut shape = task_shape();
-    let reference = Some("Project".to_string());
+    let reference = Some("Project".into());
     shape.fields.push(Field { references: reference, ..Field::new("project", FieldType::Int) });
     shape.indexes = vec![index(&["project", "done"], false)];
     shape
@@ -64,7 +64,7 @@ fn additions_come_by_themselves_and_nothing_else() {
         let sql = "create table owners (id integer primary key, boss integer)";
         database.run(sql, vec![], &now()).await.unwrap();
         let mut owner = shape("Owner", &[("id", FieldType::Int), ("boss", FieldType::Int)]);
-        owner.fields[1].references = Some("Owner".to_string());
+        owner.fields[1].references = Some("Owner".into());
         let (kind, message) = refused(database.define_table(&root, &owner).await.map(|_| ()));
         assert_eq!((kind, message.contains("migration")), (Kind::Conflict, true), "{message}");
         let mut wrong = task_shape();
@@ -136,7 +136,7 @@ fn dates_are_ordered_by_time() {
         assert_eq!(text(rows, runnel_store::Form::Json).await, format!("[{zero}]"));
         // Where a moment is the key, it is written so as well.
         let made = [("d.sql".to_string(), "create table days (at DATE TEXT primary key)".into())];
-        database.migrate(&root, made.to_vec(), &now()).await.unwrap();
+        database.migrate(&root, made.to_vec().into(), &now()).await.unwrap();
         let day = content(r#"{"at":"2026-11-21T01:00:00+01:00"}"#);
         let posted = Store::post(&*database, &reference("days"), day, &now()).await.unwrap();
         assert_eq!(posted.reference.unwrap().path(), "days/2026-11-21T00:00:00Z");

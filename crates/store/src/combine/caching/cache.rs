@@ -11,8 +11,8 @@ use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Attributes, Changes, Conditions, Content, Context, Isolation, KeyPage, KeyRange,
-    Memory, Outcome, Records, Reference, Result, Sequence, Setting, SettingKind, SettingTable,
-    Shape, Store, Transaction, Value, Verb,
+    Memory, Migration, Outcome, Records, Reference, Result, Sequence, Setting, SettingKind,
+    SettingTable, Shape, Store, Transaction, Value, Verb,
 };
 use fill::{CacheState, Writing, name};
 use following::Extent;
@@ -420,12 +420,12 @@ impl Layer for Cache {
     fn layer_migrate(
         &self,
         reference: &Reference,
-        steps: Vec<(String, String)>,
+        migration: Migration,
         context: &Context,
     ) -> Answer<Vec<String>> {
         let (to, context) = (reference.clone(), context.clone());
         self.write(&Reference::default(), Extent::AndBelow, move |source| {
-            source.with_tables(Verb::Define, &to, |tables| tables.migrate(&to, steps, &context))
+            source.with_tables(Verb::Define, &to, |tables| tables.migrate(&to, migration, &context))
         })
     }
 

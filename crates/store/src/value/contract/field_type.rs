@@ -21,6 +21,8 @@ pub enum FieldType {
     Decimal,
     /// A moment in time, carried as text: RFC 3339, such as `2026-11-21T05:30:00Z`.
     Date,
+    /// A list or a record, as JSON writes it.
+    Json,
 }
 
 impl FieldType {
@@ -34,6 +36,7 @@ impl FieldType {
             "data" | "bytes" | "nsdata" => FieldType::Bytes,
             "decimal" | "nsdecimalnumber" => FieldType::Decimal,
             "date" | "datetime" | "moment" | "nsdate" => FieldType::Date,
+            "json" => FieldType::Json,
             _ => return None,
         })
     }
@@ -49,6 +52,7 @@ impl FieldType {
             FieldType::Bytes => "bytes",
             FieldType::Decimal => "decimal",
             FieldType::Date => "date",
+            FieldType::Json => "json",
         }
     }
 
@@ -63,6 +67,7 @@ impl FieldType {
             FieldType::Bytes => "bytes, which JSON cannot write",
             FieldType::Decimal => "a decimal number, written as text such as \"12.30\"",
             FieldType::Date => "a date such as \"2026-11-21T05:30:00Z\"",
+            FieldType::Json => "an array or an object",
         }
     }
 
@@ -70,7 +75,7 @@ impl FieldType {
     /// integer is a float and a decimal number too.
     pub fn admits(self, value: &Value) -> bool {
         match (self, value) {
-            (FieldType::Any, _)
+            (FieldType::Any | FieldType::Json, _)
             | (FieldType::Int, Value::Int(_) | Value::Big(_))
             | (FieldType::Float, Value::Int(_) | Value::Big(_))
             | (FieldType::Bool, Value::Bool(_))
