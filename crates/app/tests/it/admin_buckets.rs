@@ -168,6 +168,8 @@ fn the_pages_work_without_javascript_and_for_everybody() {
     plain.click("tbody a");
     assert_eq!(plain.text("h1"), "photos/");
     plain.type_into("#prefix", "ca\n");
+    let address_of = || plain.get("/url").as_str().unwrap_or_default().to_string();
+    support::eventually("the prefix is asked for", || address_of().contains("prefix=ca"));
     plain.click("tbody a");
     assert_eq!(plain.text("h1"), "photos/cats/");
     plain.click("tbody a");

@@ -124,7 +124,10 @@ fn a_body_over_http2_is_a_stream() {
     let to_form = address.replace("files/two", "form");
     assert_eq!(upload(&["-F", "a=b", "-F", &form], &to_form).unwrap(), "[\"a=b\",\"three\"]");
     let refused = address.replace("files/two", "unread");
-    assert_eq!(upload(&["-X", "PUT", "-d", "unread"], &refused).unwrap(), "no");
+    // The answer may be there before the body is sent, and then curl 7.88 sometimes loses it with the
+    // stream, which ends without an error (RFC 9113 section 8.1).
+    let mut answers = (0..5).map(|_| upload(&["-X", "PUT", "-d", "unread"], &refused).unwrap());
+    assert_eq!(answers.find(|answer| !answer.is_empty()).as_deref(), Some("no"));
     for name in ["kept/two", "kept/three"] {
         assert_eq!(std::fs::metadata(server.folder.path(name)).unwrap().len(), 3_000_000);
     }

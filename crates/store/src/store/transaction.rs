@@ -41,7 +41,7 @@ impl Isolation {
 /// back.
 pub trait Transaction {
     /// Makes everything in it happen: durable, and seen by others, when it answers well. An error
-    /// means that nothing of it happened.
+    /// means that nothing of it happened, unless it is [`crate::Kind::InDoubt`].
     fn commit(&self) -> Answer<()>;
 
     /// Gives everything in it up.

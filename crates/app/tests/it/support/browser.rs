@@ -113,7 +113,7 @@ impl Browser {
 
     /// The visible text of the one element of a selector.
     pub(crate) fn text(&self, selector: &str) -> String {
-        let text = self.get(&format!("/element/{}/text", self.one(selector)));
+        let text = self.on_one(selector, "GET", "/text");
         text.as_str().unwrap_or_default().to_string()
     }
 
@@ -142,8 +142,27 @@ impl Browser {
     }
 
     pub(crate) fn click(&self, selector: &str) {
-        let element = self.one(selector);
-        self.post(&format!("/element/{element}/click"), &json!({}));
+        self.on_one(selector, "POST", "/click");
+    }
+
+    /// A command on the one element of a selector. One of a page that is just being left is looked
+    /// for again on the next.
+    fn on_one(&self, selector: &str, method: &str, command: &str) -> Value {
+        let mut value = Value::Null;
+        eventually_or(
+            || {
+                let target = format!("{}/element/{}{command}", self.session, self.one(selector));
+                let body: &[u8] = if method == "GET" { b"" } else { b"{}" };
+                let headers = [("Content-Type", "application/json")];
+                let reply = send(self.port, method, &target, &headers, body).unwrap();
+                value = reply.json()["value"].clone();
+                let is_stale = value["error"] == "stale element reference";
+                assert!(reply.status == 200 || is_stale, "{command} of {selector}: {value}");
+                !is_stale
+            },
+            || format!("{command} of {selector} finds no page at rest"),
+        );
+        value
     }
 
     pub(crate) fn type_into(&self, selector: &str, text: &str) {

@@ -13,6 +13,8 @@ use tokio::sync::Mutex;
 /// Transactions can be nested this deep.
 pub const POSTGRES_NESTING: usize = 32;
 
+const ROLLBACK: &str = "ROLLBACK";
+
 /// What the levels of one transaction share.
 pub(crate) struct PostgresTransaction {
     pool: Rc<PostgresPool>,
@@ -199,7 +201,11 @@ impl PostgresSavepoint {
         let (shared, level) = (self.shared.clone(), self.level);
         Answer::later(async move {
             let sql = if level == 1 { outermost } else { inner.as_str() };
-            let ended = async |connection: &PostgresConnection| connection.batch(sql).await;
+            let commits = level == 1 && outermost != ROLLBACK;
+            let ended = async |connection: &PostgresConnection| {
+                let done = connection.batch(sql).await;
+                if commits { done.map_err(SqlFault::in_doubt) } else { done }
+            };
             let done = shared.pool.within(None, shared.enter(ended)).await;
             shared.depth.set(level - 1);
             if level == 1 {
@@ -227,7 +233,7 @@ impl Transaction for PostgresSavepoint {
         let level = self.level;
         let inner =
             format!("ROLLBACK TO SAVEPOINT runnel_{level}; RELEASE SAVEPOINT runnel_{level}");
-        self.end("ROLLBACK", inner)
+        self.end(ROLLBACK, inner)
     }
 
     fn outer(&self) -> Option<&Rc<dyn Transaction>> {

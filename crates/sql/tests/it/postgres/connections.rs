@@ -141,6 +141,60 @@ fn a_network_that_falls_silent() {
     });
 }
 
+/// Carries to the database, and remembers that a COMMIT was among it.
+async fn carry_to(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, commits: Rc<Cell<bool>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        if buffer[..count].windows(6).any(|part| part == b"COMMIT") {
+            commits.set(true);
+        }
+        if to.write_all(&buffer[..count]).await.is_err() {
+            break;
+        }
+    }
+}
+
+/// Carries from the database until a COMMIT is answered, of which nothing passes.
+async fn carry_from(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, commits: Rc<Cell<bool>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        if commits.get() || to.write_all(&buffer[..count]).await.is_err() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_commit_whose_answer_is_lost_is_in_doubt() {
+    with_database(|url| async move {
+        let (start, rest) = url.split_once("@").unwrap();
+        let (to, name) = rest.split_once('/').unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let to = to.to_string();
+        tokio::task::spawn_local(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                let far = TcpStream::connect(&to).await.unwrap();
+                let (near, far) = (near.into_split(), far.into_split());
+                let commits = Rc::new(Cell::new(false));
+                tokio::task::spawn_local(carry_to(near.0, far.1, commits.clone()));
+                tokio::task::spawn_local(carry_from(far.0, near.1, commits));
+            }
+        });
+        let through = open(&format!("{start}@127.0.0.1:{port}/{name}?sslmode=disable"));
+        let direct = tasks(&open(&url)).await;
+        let tasks = tasks(&through).await;
+        let transaction = through.begin(&reference(""), None, &now()).await.unwrap();
+        let inside = Context { transaction: Some(transaction.clone()), ..now() };
+        tasks.post(&reference(""), content("{}"), &inside).await.unwrap();
+        let error = transaction.commit().await.unwrap_err();
+        assert_eq!((error.kind, error.temporary), (Kind::InDoubt, false), "{error}");
+        assert!(error.message.contains("is not known"), "{error}");
+        // It was done.
+        assert!(get(&direct, "").await.unwrap().contains("\"id\":1"));
+    });
+}
+
 #[test]
 fn connections_that_died_are_replaced() {
     with_database(|url| async move {
