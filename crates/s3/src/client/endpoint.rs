@@ -20,6 +20,8 @@ use runnel_store::{Error, Kind, Result};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+/// How long an operation may be kept alive by white space.
+const LONGEST_OPERATION: Duration = Duration::from_secs(3600);
 /// How often a request is sent when the server is not reached or asks to come back. Nothing that is
 /// said twice to S3 does more than said once, but for what [`S3Request::once`] says.
 const ATTEMPTS: u32 = 3;
@@ -171,10 +173,31 @@ impl S3Server {
         deadline: Option<Instant>,
     ) -> Result<String> {
         let until = self.until(deadline, 0);
+        self.read_text(response, most, || until).await
+    }
+
+    /// The same of an operation that may take long: the white space that a server sends meanwhile
+    /// prolongs the wait, for an hour at most.
+    pub(crate) async fn late_text(
+        &self,
+        response: Response<Received>,
+        most: usize,
+        deadline: Option<Instant>,
+    ) -> Result<String> {
+        let last = Instant::now() + LONGEST_OPERATION;
+        self.read_text(response, most, || self.until(deadline, 0).min(last)).await
+    }
+
+    async fn read_text(
+        &self,
+        response: Response<Received>,
+        most: usize,
+        until: impl Fn() -> Instant,
+    ) -> Result<String> {
         let mut body = response.into_body();
         let mut text = BytesMut::new();
         loop {
-            match tokio::time::timeout_at(until.into(), body.next()).await {
+            match tokio::time::timeout_at(until().into(), body.next()).await {
                 Ok(Some(piece)) => text.extend_from_slice(&piece?),
                 Ok(None) => break,
                 Err(_) => {

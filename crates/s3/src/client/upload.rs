@@ -241,7 +241,7 @@ impl MultipartUpload {
             ..S3Request::new(Method::POST, &self.bucket, &self.key)
         };
         let response = self.server.succeed(&ask, deadline).await?;
-        let answer = self.server.text(response, ANSWER_SIZE, deadline).await?;
+        let answer = self.server.late_text(response, ANSWER_SIZE, deadline).await?;
         outcome(&answer, &self.bucket)
     }
 

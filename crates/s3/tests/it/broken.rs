@@ -6,7 +6,8 @@ use runnel_s3::{S3, S3Options};
 use runnel_store::{Content, Context, Error, Kind, Result, Store};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tokio::net::TcpSocket;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 fn answer(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
@@ -95,6 +96,76 @@ fn a_server_that_stops_in_the_middle_is_given_up() {
             let error = content.read(usize::MAX).await.unwrap_err();
             assert_eq!((error.kind, error.reference.as_deref()), (kind, Some("a")));
         }
+    });
+}
+
+/// Answers the requests of an upload; making the object of the parts takes longer than the client
+/// waits for an answer, with white space meanwhile.
+async fn slow_completion() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    tokio::task::spawn_local(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::task::spawn_local(async move {
+                let mut stream = BufReader::new(stream);
+                while let Some((head, length)) = head_of(&mut stream).await {
+                    let mut body = vec![0; length];
+                    stream.read_exact(&mut body).await.unwrap();
+                    let whole = match head.as_str() {
+                        head if head.contains("?uploads") => {
+                            answer("200 OK", "", "<R><UploadId>u</UploadId></R>")
+                        }
+                        head if head.starts_with("HEAD") => answer("404 Not Found", "", ""),
+                        head if head.starts_with("PUT") => answer("200 OK", "etag: \"a\"\r\n", ""),
+                        _ => {
+                            let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+                            stream.write_all(head.as_bytes()).await.unwrap();
+                            for _ in 0..6 {
+                                tokio::time::sleep(Duration::from_millis(150)).await;
+                                stream.write_all(b"1\r\n \r\n").await.unwrap();
+                                stream.flush().await.unwrap();
+                            }
+                            let done = "<R><ETag>a</ETag></R>";
+                            format!("{:x}\r\n{done}\r\n0\r\n\r\n", done.len())
+                        }
+                    };
+                    stream.write_all(whole.as_bytes()).await.unwrap();
+                    stream.flush().await.unwrap();
+                }
+            });
+        }
+    });
+    endpoint
+}
+
+/// The line of a request, and the length of its body.
+async fn head_of(stream: &mut BufReader<TcpStream>) -> Option<(String, usize)> {
+    let (mut first, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).await.ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        match line.trim_end() {
+            "" => return Some((first, length)),
+            _ if first.is_empty() => first = line,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn an_upload_may_be_completed_for_longer_than_an_answer_takes() {
+    run(async {
+        let endpoint = slow_completion().await;
+        let large = Content::bytes(vec![0; runnel_s3::PART + 1]);
+        let began = Instant::now();
+        let stored = store(&endpoint).put(&at("a"), large, &none()).await;
+        assert!(stored.is_ok(), "{stored:?}");
+        assert!(began.elapsed() > Duration::from_millis(850));
     });
 }
 
