@@ -92,7 +92,8 @@ fn with_tables(described: &Value) -> Value {
     for table in list(described.get("tables")) {
         let class = table.get("class").and_then(Value::as_i64);
         let class = class.and_then(|class| classes.get(usize::try_from(class).ok()?).cloned());
-        let Some(class) = class else { continue };
+        let Some(mut class) = class else { continue };
+        class.set("served", table.get("served").cloned().unwrap_or_default());
         let segments = list(table.get("path")).iter().map(|segment| text(segment.get("text")));
         let path = segments.collect::<Vec<_>>().join("/");
         let made = table_operations(&class, classes.len(), &path);

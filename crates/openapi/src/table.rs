@@ -1,6 +1,6 @@
 //! A table that is served without handlers, described as operations.
 
-use runnel_store::Value;
+use runnel_store::{LARGEST_PAGE, Value};
 
 /// Parameters of a query that are no columns (`crates/sql/src/rows/parameters.rs`). `fields` is not
 /// described: rows with some columns have another type.
@@ -12,7 +12,8 @@ const COMPARED: [&str; 11] =
 /// The operations of a table at a path, such as `notes`, and its classes as a table sees them: the value
 /// `{ classes, operations }`. `class` is plain data as a contract reads it, and `position` the place of the
 /// first class among those of the API. The key is made by the table unless it is text, dates are moments, and
-/// a field that is not `required` may be null. A text is the key of a new row only: where a row is replaced
+/// a field that is not `required` may be null. `served` of the class is a list: the largest page, the fields
+/// that a query may compare, and those it may sort by; nil where the class does not say. A text is the key of a new row only: where a row is replaced
 /// or changed, the path names it, and a second class says so.
 pub fn table_operations(class: &Value, position: usize, path: &str) -> Value {
     let inserted = table_class(class);
@@ -201,20 +202,25 @@ fn list_parameters(class: &Value) -> Vec<Value> {
             ("filled", true.into()),
         ])
     };
-    let count = || {
-        Value::record([
-            ("kind", Value::from("int")),
-            ("min", Value::Int(0)),
-            ("max", u64::MAX.to_string().into()),
-        ])
+    let count = |most: Value| {
+        Value::record([("kind", Value::from("int")), ("min", Value::Int(0)), ("max", most)])
+    };
+    let served = class.get("served").and_then(Value::as_list).unwrap_or_default();
+    let page = served.first().and_then(Value::as_i64);
+    let page = page.unwrap_or(i64::try_from(LARGEST_PAGE).unwrap_or(i64::MAX));
+    let may = |at: usize, name: &str| {
+        let named = served.get(at).and_then(Value::as_list);
+        named.is_none_or(|named| named.iter().any(|one| one.as_str() == Some(name)))
     };
     let mut names = Vec::new();
     let mut compared = Vec::new();
     for field in fields(class) {
         let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
-        names.push(name);
+        if may(2, name) {
+            names.push(name);
+        }
         let kind = field.get("type").cloned().unwrap_or_default();
-        if QUERY_WORDS.contains(&name) || !COMPARED.contains(&kind_of(&kind)) {
+        if QUERY_WORDS.contains(&name) || !COMPARED.contains(&kind_of(&kind)) || !may(1, name) {
             continue;
         }
         // Any value of the column's kind can be compared, valid or not.
@@ -235,10 +241,12 @@ fn list_parameters(class: &Value) -> Vec<Value> {
         names.join(", ")
     );
     let mut parameters = vec![
-        parameter("limit", count(), "How many rows at most."),
-        parameter("offset", count(), "How many rows are skipped."),
-        parameter("sort", sort_keys(&names), &sort),
+        parameter("limit", count(page.into()), "How many rows at most."),
+        parameter("offset", count(u64::MAX.to_string().into()), "How many rows are skipped."),
     ];
+    if !names.is_empty() {
+        parameters.push(parameter("sort", sort_keys(&names), &sort));
+    }
     parameters.extend(compared);
     parameters
 }
@@ -251,7 +259,9 @@ fn sort_keys(names: &[&str]) -> Value {
     });
     if plain && !names.is_empty() {
         let one = format!("(-?({}))?", names.join("|"));
-        kind.set("pattern", format!("{one}(,{one})*").into());
+        // A name that stands twice counts once.
+        let more = if names.len() > 10 { "{0,9}" } else { "*" };
+        kind.set("pattern", format!("{one}(,{one}){more}").into());
     }
     kind
 }

@@ -8,3 +8,4 @@ pub(crate) mod dump;
 pub(crate) mod incoming;
 pub(crate) mod parameters;
 pub(crate) mod record;
+pub(crate) mod served;

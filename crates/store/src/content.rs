@@ -34,6 +34,9 @@ pub struct Content {
     pub modified: Option<SystemTime>,
     /// The class of a record in this content, for stores that create objects.
     pub class: Option<Rc<str>>,
+    /// Where a list goes on that is answered in part: the query of the reference that answers the
+    /// next part.
+    pub next: Option<Rc<str>>,
 }
 
 /// Attributes of content by their names.
@@ -203,6 +206,7 @@ impl Content {
             metadata: self.metadata.clone(),
             modified: self.modified,
             class: self.class.clone(),
+            next: self.next.clone(),
         })
     }
 }

@@ -52,7 +52,10 @@ pub use copy::{
 };
 pub use graph::{GRAPH_NODES, Graph, GraphConnection, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use query::run::run_query;
-pub use query::{Comparison, Field, Filter, ForeignKey, Index, OnDelete, Query, Shape, Sort};
+pub use query::{
+    Comparison, Field, Filter, ForeignKey, Index, LARGEST_PAGE, OnDelete, Query, ServedLimits,
+    Shape, Sort,
+};
 pub use reference::Reference;
 pub use reference::segment::{decode_segment, encode_segment, is_escape};
 pub use resources::budget::{Allowance, Budget, DEFAULT_BUDGET, Held, collected, garbage};

@@ -85,6 +85,28 @@ pub struct Shape {
     pub indexes: Vec<Index>,
     /// What the class says of its fields beyond their types: limits, patterns, nested classes.
     pub contract: Option<Arc<Contract>>,
+    /// What clients of a server may ask of its collection.
+    pub served: ServedLimits,
+}
+
+/// What clients of a server may ask of a collection in one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServedLimits {
+    /// The most elements of an answer.
+    pub largest_page: u64,
+    /// The fields that conditions may name; `None` for all of them.
+    pub filterable: Option<Vec<String>>,
+    /// The fields that the order may name; `None` for all of them.
+    pub sortable: Option<Vec<String>>,
+}
+
+/// The most elements that an answer to a client has, unless the class says otherwise.
+pub const LARGEST_PAGE: u64 = 1_000;
+
+impl Default for ServedLimits {
+    fn default() -> Self {
+        ServedLimits { largest_page: LARGEST_PAGE, filterable: None, sortable: None }
+    }
 }
 
 /// An index over the elements of a collection.
@@ -131,7 +153,8 @@ impl Shape {
         };
         let keys = fields.iter().find(is_key).map(|field| field.name.clone());
         let (name, keys) = (name.into(), keys.into_iter().collect());
-        Shape { name, table: None, fields, keys, indexes: Vec::new(), contract: None }
+        let (indexes, served) = (Vec::new(), ServedLimits::default());
+        Shape { name, table: None, fields, keys, indexes, contract: None, served }
     }
 
     /// What the class says of the values of a field.

@@ -57,6 +57,7 @@ mod search;
 mod search_page;
 mod secrets;
 mod seed_server;
+mod served_tables;
 mod sockets;
 mod spec;
 mod stopping;

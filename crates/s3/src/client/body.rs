@@ -163,7 +163,7 @@ pub(crate) async fn content(
                     entity_tag,
                     metadata,
                     modified,
-                    class: None,
+                    ..Content::default()
                 });
             }
             Err(_) => {
@@ -180,7 +180,7 @@ pub(crate) async fn content(
         entity_tag: about.entity_tag,
         metadata: about.metadata,
         modified: about.modified,
-        class: None,
+        ..Content::default()
     })
 }
 

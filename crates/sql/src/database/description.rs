@@ -21,6 +21,16 @@ pub(crate) trait TableColumn {
     fn holds(&self) -> &str;
 }
 
+/// The error that a table has no such column.
+pub(crate) fn unknown_column<'a>(
+    table: &str,
+    name: &str,
+    columns: impl Iterator<Item = &'a str>,
+) -> SqlFault {
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    SqlFault::invalid(format!("{table} has no column '{name}'; its columns are {columns}"))
+}
+
 /// A table or view as the database describes it.
 pub(crate) trait TableDescription {
     type Column: TableColumn;
@@ -51,9 +61,7 @@ pub(crate) trait TableDescription {
     fn find(&self, name: &str) -> SqlResult<usize> {
         self.position(name).ok_or_else(|| {
             let shown = self.columns().iter().filter(|column| column.is_shown());
-            let names = shown.map(TableColumn::name).collect::<Vec<_>>().join(", ");
-            let table = self.name();
-            SqlFault::invalid(format!("{table} has no column '{name}'; its columns are {names}"))
+            unknown_column(self.name(), name, shown.map(TableColumn::name))
         })
     }
 

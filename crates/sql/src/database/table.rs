@@ -2,11 +2,12 @@
 
 use crate::database::backend::{InsertedRow, TableBackend};
 use crate::database::constraint;
+use crate::database::description::unknown_column;
 use crate::rows::admission::Admission;
-use crate::rows::incoming;
 use crate::rows::record::to_value;
+use crate::rows::{incoming, parameters, served};
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Isolation, Kind,
+    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, FieldType, Isolation, Kind,
     Outcome, Query, RecordUse, Records, Reference, Result, Shape, Store, TableFormat, Tables,
     Transaction, Value, Verb, Verbs, encode_segment,
 };
@@ -83,8 +84,10 @@ impl<T: TableBackend> SqlTable<T> {
     }
 
     pub(crate) fn read(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let query = reference.query().filter(|query| !query.is_empty());
         let found = match reference.relative_path() {
-            "" => self.0.rows.rows(reference.query().filter(|query| !query.is_empty()), context),
+            "" if context.from_client.is_some() => self.page(query, context),
+            "" => self.0.rows.rows(query, context),
             path => self.0.rows.row(path, context),
         };
         match found {
@@ -96,6 +99,52 @@ impl<T: TableBackend> SqlTable<T> {
                 later.map(move |content| content.map(|content| table.classed(content)))
             }
         }
+    }
+
+    /// The part of the rows that a client gets at once.
+    fn page(&self, query: Option<&str>, context: &Context) -> Answer<Option<Content>> {
+        let (table, context) = (self.clone(), context.clone());
+        let Some(text) = query else {
+            return self.part(None, Query::default(), &context);
+        };
+        let text = text.to_string();
+        self.0.rows.columns(&context).and_then(move |columns| {
+            let names = || columns.iter().map(|(column, _)| column.as_str());
+            let find = |name: &str| {
+                let alike = |one: &&str| one.eq_ignore_ascii_case(name);
+                let found = names().position(|one| one == name);
+                match found.or_else(|| names().position(|one| alike(&one))) {
+                    Some(position) => Ok(columns[position].1),
+                    None => Err(unknown_column(&table.0.name, name, names())),
+                }
+            };
+            match parameters::parse(&text, find) {
+                Ok(query) => table.part(Some(&text), query, &context),
+                Err(fault) => Error::from(fault).into(),
+            }
+        })
+    }
+
+    /// The rows of a query as far as they fit a page, with a link to those behind it. What fits is
+    /// asked for without a limit, which is quicker.
+    fn part(&self, text: Option<&str>, query: Query, context: &Context) -> Answer<Option<Content>> {
+        let limits = self.0.shape.as_ref().map(|shape| shape.served.clone()).unwrap_or_default();
+        let page = match served::page(text.unwrap_or_default(), query, &limits) {
+            Ok(page) => page,
+            Err(fault) => return Error::from(fault).into(),
+        };
+        let (table, whole, context) = (self.clone(), text.map(String::from), context.clone());
+        self.0.rows.query(&page.behind, &context).then(move |behind| match behind.map(|n| n.body) {
+            Ok(Body::Value(Value::Int(0))) => table.0.rows.rows(whole.as_deref(), &context),
+            Ok(_) => {
+                table.0.rows.rows(Some(&page.query), &context).map(move |rows| {
+                    rows.map(|rows| Content { next: Some(page.next.into()), ..rows })
+                })
+            }
+            // The table may be missing, which is no error.
+            Err(error) if error.kind == Kind::NotFound => table.0.rows.rows(None, &context),
+            Err(error) => error.into(),
+        })
     }
 
     pub(crate) fn select(

@@ -151,7 +151,7 @@ impl ObjectEntry {
             entity_tag: Some(self.tag()),
             metadata: self.metadata()?,
             modified: self.modified(),
-            class: None,
+            ..Content::default()
         })
     }
 

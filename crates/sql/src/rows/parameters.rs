@@ -4,6 +4,12 @@ use crate::fault::{SqlFault, SqlResult};
 use percent_encoding::percent_decode_str;
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 
+/// Values that a query compares with, together.
+pub(crate) const QUERY_VALUES: usize = 100;
+
+/// Names that a query sorts by.
+pub(crate) const SORT_NAMES: usize = 10;
+
 /// Reads a query: `name=value` for each column (several of one name mean any of them), `sort` with
 /// names separated by commas and `-` before those that go from largest to smallest, `fields`,
 /// `limit` and `offset`. The four words are not columns here, even where a table has such.
@@ -11,19 +17,33 @@ use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 pub(crate) fn parse(text: &str, find: impl Fn(&str) -> SqlResult<FieldType>) -> SqlResult<Query> {
     let mut query = Query::default();
     let mut conditions: Vec<(String, Vec<Filter>)> = Vec::new();
+    let mut values = 0;
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, value) = (unescape(name)?, unescape(value)?);
         match name.as_str() {
             "limit" => query.limit = Some(number(&name, &value)?),
             "offset" => query.offset = number(&name, &value)?,
-            "fields" => query.fields = names(&value).map(str::to_string).collect(),
-            "sort" => query.sort = names(&value).map(sort_key).collect(),
+            "fields" => query.fields = once(names(&value).map(str::to_string), |name| name),
+            "sort" => {
+                query.sort = once(names(&value).map(sort_key), |key| &key.field);
+                if query.sort.len() > SORT_NAMES {
+                    return Err(SqlFault::invalid(format!(
+                        "sort takes at most {SORT_NAMES} names"
+                    )));
+                }
+            }
             _ => {
                 let filter = equal(&name, find(&name)?, &value)?;
                 match conditions.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, filters)) if filters.contains(&filter) => continue,
                     Some((_, filters)) => filters.push(filter),
                     None => conditions.push((name, vec![filter])),
+                }
+                values += 1;
+                if values > QUERY_VALUES {
+                    let message = format!("a query compares with at most {QUERY_VALUES} values");
+                    return Err(SqlFault::invalid(message));
                 }
             }
         }
@@ -33,6 +53,17 @@ pub(crate) fn parse(text: &str, find: impl Fn(&str) -> SqlResult<FieldType>) -> 
         query.filter = Some(Filter::All(conditions.into_iter().map(any).collect()));
     }
     Ok(query)
+}
+
+/// The items without those that name what an earlier one has named.
+fn once<T>(items: impl Iterator<Item = T>, name: fn(&T) -> &String) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for item in items {
+        if !kept.iter().any(|one| name(one) == name(&item)) {
+            kept.push(item);
+        }
+    }
+    kept
 }
 
 fn unescape(text: &str) -> SqlResult<String> {
@@ -133,6 +164,20 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_twice_counts_once() {
+        let query = parse(&format!(
+            "{}sort={}&fields=id,id",
+            "title=a&".repeat(700),
+            "-id,id,".repeat(300)
+        ));
+        let query = query.unwrap();
+        let title = Filter::Compare("title".into(), Comparison::Equal, Value::Text("a".into()));
+        assert_eq!(query.filter, Some(Filter::All(vec![Filter::Any(vec![title])])));
+        assert_eq!(query.sort, [Sort { field: "id".into(), descending: true }]);
+        assert_eq!(query.fields, ["id"]);
+    }
+
+    #[test]
     fn values_are_unescaped() {
         let query = parse("title=a%26b+c%2B").unwrap();
         let title =
@@ -153,6 +198,8 @@ mod tests {
             "done=maybe",
             "nope=1",
             "title=%ff",
+            &(0..=QUERY_VALUES).map(|n| format!("title={n}&")).collect::<String>(),
+            &format!("sort={}", (0..=SORT_NAMES).map(|n| format!("c{n},")).collect::<String>()),
         ] {
             assert_eq!(parse(wrong).unwrap_err().kind, Kind::Invalid, "{wrong}");
         }

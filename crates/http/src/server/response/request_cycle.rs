@@ -52,6 +52,8 @@ pub(crate) struct ResponseFacts {
     pub(crate) has_parts: bool,
     /// `Content-Range` of a part.
     pub(crate) content_range: Option<HeaderValue>,
+    /// `Link` to the next part of a list (RFC 8288).
+    pub(crate) next: Option<HeaderValue>,
 }
 
 impl RequestCycle {
@@ -156,7 +158,11 @@ impl RequestCycle {
         location: Option<HeaderValue>,
     ) -> PendingResponse {
         let validators = Validators { tag: content.entity_tag.take(), modified: content.modified };
-        let facts = ResponseFacts { validators, location, ..ResponseFacts::default() };
+        let next = content
+            .next
+            .take()
+            .and_then(|next| HeaderValue::try_from(format!("<?{next}>; rel=\"next\"")).ok());
+        let facts = ResponseFacts { validators, location, next, ..ResponseFacts::default() };
         let (cycle, facts) = match self.if_changed(content.media_type.as_deref(), facts, None) {
             Ok(parts) => parts,
             Err(response) => return response.into(),
@@ -510,6 +516,9 @@ impl RequestCycle {
         }
         if let Some(content_range) = facts.content_range {
             headers.insert(header::CONTENT_RANGE, content_range);
+        }
+        if let Some(next) = facts.next {
+            headers.insert(header::LINK, next);
         }
         if facts.negotiated {
             headers.insert(header::VARY, HeaderValue::from_static("accept"));

@@ -140,6 +140,7 @@ local function addTable(collection, prefix, class)
   for i, name in ipairs(prefix) do segments[i] = text(name) end
   collection.tables[#collection.tables + 1] = K.recordOf {
     "path", K.array(segments), "class", collection.placeOf(class), "security", securityList(collection),
+    "served", K.servedLimits(class),
   }
 end
 

@@ -104,6 +104,35 @@ local function namedTable(class)
   return K.expectText(class:tableName(), "tableName")
 end
 
+-- The names that a class method answers, which have to be variables of the class; nil without the method.
+local function declaredNames(class, selector)
+  if rawget(class._meta, selector) == nil then return NULL end
+  local names = class[selector](class)
+  if type(names) ~= "table" or not names._isArray then
+    throw("typeError", string.format("%s of the class %s answers no array of field names", selector, class._name))
+  end
+  local known = {}
+  for _, name in ipairs(class._ivars) do known[name] = true end
+  for i = 1, #names do
+    if not known[K.expectText(names[i], selector)] then
+      throw("invalid", string.format("%s of %s names %s, which is no variable of it", selector, class._name, names[i]))
+    end
+  end
+  return names
+end
+
+-- What clients of a server may ask of a table, as natives take it.
+function K.servedLimits(class)
+  local page = NULL
+  if rawget(class._meta, "largestPage") ~= nil then
+    page = class:largestPage()
+    if type(page) ~= "number" or page < 1 or page > 1e9 or page % 1 ~= 0 then
+      throw("invalid", "largestPage of " .. class._name .. " must be a whole number from 1 to 1000000000")
+    end
+  end
+  return K.array { page, declaredNames(class, "filterable"), declaredNames(class, "sortable") }
+end
+
 -- What a field refers to, as natives take it; nothing where it refers to no class.
 local function reference(class, name, marks)
   local referred = K.referredClass(class, name)
@@ -142,7 +171,7 @@ end
 local function described(database, path, scheme, class)
   local fields, indexes = shapeOf(class)
   return database, path, scheme, class._name, fields, indexes, K.contractOf(class), K.array(K.keysOfClass(class)),
-    namedTable(class)
+    namedTable(class), K.servedLimits(class)
 end
 
 -- The statements that make the table of a class what the class says, beyond those that `table:` runs.

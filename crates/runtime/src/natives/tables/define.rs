@@ -4,8 +4,8 @@ use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
 use runnel_store::{
-    Contract, Error, Field, FieldType, ForeignKey, Index, Kind, Migration, MigrationAct,
-    MigrationStep, OnDelete, Shape, Value, Verb,
+    Contract, Error, Field, FieldType, ForeignKey, Index, Kind, LARGEST_PAGE, Migration,
+    MigrationAct, MigrationStep, OnDelete, ServedLimits, Shape, Value, Verb,
 };
 use std::sync::Arc;
 
@@ -17,10 +17,12 @@ pub(crate) const NATIVES: [(&str, Native); 5] = [
     ("fieldType", field_type),
 ];
 
-/// `(store, path, scheme or nil, class name, fields, indexes, contract, keys, table)`: a field is a list of
+/// `(store, path, scheme or nil, class name, fields, indexes, contract, keys, table, served)`: a field is a list of
 /// its name, its type, whether it is required and whether it is readonly; where it refers to a class,
 /// also of that class, its table (or an empty text) and what a deletion does. An index is a list of
-/// whether it is unique and its fields. `table` is an empty text where the class names none.
+/// whether it is unique and its fields. `table` is an empty text where the class names none. `served` is a
+/// list of what the class says of requests of clients, each nil where it says nothing: the largest page, the
+/// fields they may filter by, and those they may sort by.
 fn shape_of(isolate: &Isolate, arguments: Arguments) -> Result<Shape, Error> {
     let fields = lists(arguments.value(isolate, 5)?)
         .into_iter()
@@ -59,9 +61,24 @@ fn shape_of(isolate: &Isolate, arguments: Arguments) -> Result<Shape, Error> {
     };
     shape.keys.retain(|key| !names_none(key));
     shape.table = Some(arguments.text(9)).filter(|table| !table.is_empty());
+    shape.served = served_limits(arguments.value(isolate, 10)?);
     let contract = arguments.value(isolate, 7)?;
     shape.contract = (!contract.is_nil()).then(|| Arc::new(Contract::read(&contract)));
     Ok(shape)
+}
+
+fn served_limits(value: Value) -> ServedLimits {
+    let Value::List(parts) = value else { return ServedLimits::default() };
+    let names = |part: Option<&Value>| {
+        let names = part.and_then(Value::as_list)?.iter().cloned();
+        Some(names.map(text).collect())
+    };
+    let page = parts.first().and_then(Value::as_i64).and_then(|page| u64::try_from(page).ok());
+    ServedLimits {
+        largest_page: page.unwrap_or(LARGEST_PAGE),
+        filterable: names(parts.get(1)),
+        sortable: names(parts.get(2)),
+    }
 }
 
 /// What [`shape_of`] reads: the table of the class, made or extended where it has to be.

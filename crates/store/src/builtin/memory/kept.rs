@@ -48,6 +48,7 @@ impl StoredContent for Content {
             metadata: self.metadata.clone(),
             modified: self.modified,
             class: self.class.clone(),
+            next: self.next.clone(),
         }
     }
 
@@ -82,6 +83,7 @@ pub(super) struct SharedContent {
     metadata: Option<Arc<Metadata>>,
     modified: Option<SystemTime>,
     class: Option<Arc<str>>,
+    next: Option<Arc<str>>,
 }
 
 #[derive(Clone, Default)]
@@ -120,6 +122,7 @@ impl StoredContent for SharedContent {
             metadata: content.metadata.map(|metadata| Arc::new((*metadata).clone())),
             modified: content.modified,
             class: content.class.map(|class| Arc::from(&*class)),
+            next: content.next.map(|next| Arc::from(&*next)),
         }
     }
 
@@ -140,6 +143,7 @@ impl StoredContent for SharedContent {
             metadata: self.metadata.as_deref().map(|metadata| Rc::new(metadata.clone())),
             modified: self.modified,
             class: self.class.as_deref().map(Rc::from),
+            next: self.next.as_deref().map(Rc::from),
         }
     }
 
