@@ -31,11 +31,20 @@ pub struct SqlDatabase<B: DatabaseBackend> {
     pub(crate) backend: B,
     /// The tables that the backend keeps.
     kept: RefCell<FxHashMap<String, SqlTable<B::Rows>>>,
+    /// The tables of classes, whose rules hold for what clients do through the database as well.
+    defined: Rc<RefCell<FxHashMap<String, SqlTable<B::Rows>>>>,
+}
+
+/// Whether a name is that of a table of the database system or of the engine, which clients never see.
+fn is_internal(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let begins = |part: &str| ["sqlite_", "pg_", "runnel_"].iter().any(|one| part.starts_with(one));
+    name.split('.').any(|part| begins(part) || part == "information_schema")
 }
 
 impl<B: DatabaseBackend> SqlDatabase<B> {
     pub(crate) fn over(backend: B) -> Rc<Self> {
-        Rc::new(SqlDatabase { backend, kept: RefCell::default() })
+        Rc::new(SqlDatabase { backend, kept: RefCell::default(), defined: Rc::default() })
     }
 
     /// A table by its name, whether it exists or not.
@@ -62,9 +71,12 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
     pub fn define_table(&self, reference: &Reference, shape: &Shape) -> Answer<SqlTable<B::Rows>> {
         let name = table_of(reference, shape);
         let (backend, shape) = (self.backend.clone(), shape.clone());
+        let defined = self.defined.clone();
         self.backend.define(name, &shape.clone()).map(move |name| {
             let rows = backend.rows(&name, Some(&shape));
-            SqlTable::new(rows, name, Some(shape))
+            let table = SqlTable::new(rows, name.clone(), Some(shape));
+            defined.borrow_mut().insert(name, table.clone());
+            table
         })
     }
 
@@ -107,16 +119,35 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
         Some((self.table(name), rest))
     }
 
+    /// The same for who asks: clients are bound by the class of a table, and see no internal ones.
+    fn split_for(
+        &self,
+        reference: &Reference,
+        context: &Context,
+    ) -> runnel_store::Result<Option<(SqlTable<B::Rows>, Reference)>> {
+        let Some((name, rest)) = reference.split_first().filter(|_| context.from_client.is_some())
+        else {
+            return Ok(self.split(reference));
+        };
+        if is_internal(name) {
+            return Err(Error::new(Kind::NotFound, format!("there is no table {name}")));
+        }
+        let defined = self.defined.borrow().get(name).cloned();
+        Ok(Some((defined.unwrap_or_else(|| self.table(name)), rest)))
+    }
+
     /// Does something with the table of a reference; the root allows no such verb.
     fn within<T: 'static>(
         &self,
         verb: Verb,
         reference: &Reference,
+        context: &Context,
         act: impl FnOnce(&SqlTable<B::Rows>, &Reference) -> Answer<T>,
     ) -> Answer<T> {
-        match self.split(reference) {
-            Some((table, rest)) => act(&table, &rest).on(verb, reference),
-            None => {
+        match self.split_for(reference, context) {
+            Err(error) => Answer::from(error).on(verb, reference),
+            Ok(Some((table, rest))) => act(&table, &rest).on(verb, reference),
+            Ok(None) => {
                 let message =
                     format!("a database does not {}; name one of its tables", verb.name());
                 Answer::from(Error::new(Kind::NotAllowed, message)).on(verb, reference)
@@ -136,9 +167,12 @@ fn table_of(reference: &Reference, shape: &Shape) -> String {
 #[deny(clippy::missing_trait_methods)]
 impl<B: DatabaseBackend> Store for SqlDatabase<B> {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.read(&rest, context),
-            None => self.backend.names(context).map(|names| {
+        let answer = match self.split_for(reference, context) {
+            Err(error) => error.into(),
+            Ok(Some((table, rest))) => table.read(&rest, context),
+            // The names of the tables are the program's business.
+            Ok(None) if context.from_client.is_some() => Answer::ok(None),
+            Ok(None) => self.backend.names(context).map(|names| {
                 Some(Content::value(Value::List(names.into_iter().map(Value::Text).collect())))
             }),
         };
@@ -146,13 +180,14 @@ impl<B: DatabaseBackend> Store for SqlDatabase<B> {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let put =
-            self.within(Verb::Put, reference, |table, rest| table.replace(rest, content, context));
+        let put = self.within(Verb::Put, reference, context, |table, rest| {
+            table.replace(rest, content, context)
+        });
         put.map(Outcome::put)
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        self.within(Verb::Post, reference, |table, rest| {
+        self.within(Verb::Post, reference, context, |table, rest| {
             let name = table.name().to_string();
             let place =
                 move |key: Reference| Reference::from_path(format!("{name}/{}", key.path()));
@@ -161,21 +196,24 @@ impl<B: DatabaseBackend> Store for SqlDatabase<B> {
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let merged =
-            self.within(Verb::Merge, reference, |table, rest| table.change(rest, content, context));
+        let merged = self.within(Verb::Merge, reference, context, |table, rest| {
+            table.change(rest, content, context)
+        });
         merged.map(|()| Outcome::changed())
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
-        let deleted =
-            self.within(Verb::Delete, reference, |table, rest| table.remove(rest, context));
+        let deleted = self
+            .within(Verb::Delete, reference, context, |table, rest| table.remove(rest, context));
         deleted.map(Outcome::deleted)
     }
 
     fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.entries(&rest, context),
-            None => self.backend.names(context).map(|mut names| {
+        let answer = match self.split_for(reference, context) {
+            Err(error) => error.into(),
+            Ok(Some((table, rest))) => table.entries(&rest, context),
+            Ok(None) if context.from_client.is_some() => Answer::ok(None),
+            Ok(None) => self.backend.names(context).map(|mut names| {
                 names.sort_unstable();
                 let entry = |name| Entry { name, collection: true };
                 Some(names.into_iter().map(entry).collect())
@@ -185,7 +223,9 @@ impl<B: DatabaseBackend> Store for SqlDatabase<B> {
     }
 
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.within(Verb::Query, reference, |table, rest| table.select(rest, query, context))
+        self.within(Verb::Query, reference, context, |table, rest| {
+            table.select(rest, query, context)
+        })
     }
 
     /// Changes of rows have references such as `tasks/7`; a loss is reported at the watched
@@ -239,7 +279,9 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
         records: Box<dyn Records>,
         context: &Context,
     ) -> Answer<u64> {
-        self.within(Verb::Post, reference, |table, rest| table.insert(rest, records, context))
+        self.within(Verb::Post, reference, context, |table, rest| {
+            table.insert(rest, records, context)
+        })
     }
 
     /// See [`SqlDatabase::run`]. A statement is about the database, whatever the path.
