@@ -201,6 +201,56 @@ async fn what_is_old_is_read_again() {
     assert_eq!(get(&store, "a").await, None);
 }
 
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn what_is_stale_is_answered_while_the_source_is_asked_again() {
+    let minute = Duration::from_secs(60);
+    let slow = Slow::new();
+    let store = Cache::in_memory(slow.clone()).with_age(minute).with_stale(Some(minute), None);
+    let test = async {
+        slow.set("a", "1").await;
+        get(&store, "a").await;
+        slow.set("a", "2").await;
+        tokio::time::advance(Duration::from_secs(61)).await;
+        // Many ask; the source is asked once, in the background.
+        for _ in 0..10 {
+            assert_eq!(get(&store, "a").await, Some("1".into()));
+        }
+        for _ in 0..10 {
+            yield_now().await;
+        }
+        assert_eq!((get(&store, "a").await, slow.reads.get()), (Some("2".into()), 2));
+        // Too old.
+        slow.set("a", "3").await;
+        tokio::time::advance(2 * minute).await;
+        assert_eq!(get(&store, "a").await, Some("3".into()));
+    };
+    tokio::task::LocalSet::new().run_until(test).await;
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn what_is_stale_is_answered_where_the_source_fails() {
+    let minute = Duration::from_secs(60);
+    let slow = Slow::new();
+    let store = Cache::in_memory(slow.clone()).with_age(minute).with_stale(None, Some(5 * minute));
+    let context = Context::default();
+    slow.set("a", "1").await;
+    get(&store, "a").await;
+    tokio::time::advance(minute).await;
+    *slow.fails.borrow_mut() = Some(Error::new(Kind::Unavailable, "away"));
+    assert_eq!(get(&store, "a").await, Some("1".into()));
+    // Never held, or refused rather than failed.
+    assert!(store.get(&at("b"), &context).await.is_err());
+    *slow.fails.borrow_mut() = Some(Error::new(Kind::Denied, "not for you"));
+    assert!(store.get(&at("a"), &context).await.is_err());
+    // What the source answers again counts at once.
+    *slow.fails.borrow_mut() = None;
+    slow.set("a", "2").await;
+    assert_eq!(get(&store, "a").await, Some("2".into()));
+    *slow.fails.borrow_mut() = Some(Error::new(Kind::Unavailable, "away"));
+    tokio::time::advance(6 * minute).await;
+    assert!(store.get(&at("a"), &context).await.is_err());
+}
+
 #[tokio::test(flavor = "current_thread")]
 async fn queries_are_kept_apart_and_forgotten_with_their_path() {
     /// Answers the query itself, and how often it was asked.

@@ -4,18 +4,20 @@ mod fill;
 mod flight;
 mod following;
 mod recency;
+mod stale;
 
 use crate::ReadOnly;
 use crate::combine::access::guard::refuse_guarded;
 use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Attributes, Changes, Conditions, Content, Context, Isolation, KeyPage, KeyRange,
-    Memory, Migration, Outcome, Records, Reference, Result, Sequence, Setting, SettingKind,
+    Answer, Attributes, Changes, Conditions, Content, Context, Error, Isolation, KeyPage, KeyRange,
+    Kind, Memory, Migration, Outcome, Records, Reference, Result, Sequence, Setting, SettingKind,
     SettingTable, Shape, Store, Transaction, Value, Verb,
 };
 use fill::{CacheState, Writing, name};
 use following::Extent;
+use stale::Freshness;
 
 pub use fill::{CACHED_BYTES, CACHED_ENTRIES};
 
@@ -28,6 +30,8 @@ struct CacheOptions {
     max_size: u64,
     max_entries: usize,
     ttl: Option<Duration>,
+    stale_while_revalidate: Option<Duration>,
+    stale_if_error: Option<Duration>,
     write_through: bool,
     watch: bool,
     read_only_source: bool,
@@ -39,6 +43,8 @@ impl Default for CacheOptions {
             max_size: CACHED_BYTES,
             max_entries: CACHED_ENTRIES,
             ttl: None,
+            stale_while_revalidate: None,
+            stale_if_error: None,
             write_through: false,
             watch: false,
             read_only_source: false,
@@ -61,6 +67,16 @@ const SETTINGS: SettingTable<CacheOptions> = SettingTable(&[
         |options: &mut CacheOptions| &mut options.ttl,
     )
     .was(&["age"]),
+    Setting::new(
+        "staleWhileRevalidate",
+        "how long after the `ttl` a content is answered while the source is asked again",
+        |options: &mut CacheOptions| &mut options.stale_while_revalidate,
+    ),
+    Setting::new(
+        "staleIfError",
+        "how long after the `ttl` a content is answered where the source fails",
+        |options: &mut CacheOptions| &mut options.stale_if_error,
+    ),
     Setting::new(
         "writeThrough",
         "whether what is written is kept as well",
@@ -99,8 +115,14 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
     let mut cache = Cache::new(kept.clone(), parts.source()?)
         .with_size(if held("maxSize") { options.max_size } else { u64::MAX })
         .with_entries(if held("maxEntries") { options.max_entries } else { usize::MAX });
-    if let Some(ttl) = options.ttl {
-        cache = cache.with_age(ttl);
+    let stale = (options.stale_while_revalidate, options.stale_if_error);
+    match options.ttl {
+        Some(ttl) => cache = cache.with_age(ttl).with_stale(stale.0, stale.1),
+        None if stale == (None, None) => {}
+        None => {
+            let message = "staleWhileRevalidate and staleIfError of a Cache need a ttl";
+            return Err(Error::new(Kind::Invalid, message));
+        }
     }
     if options.write_through {
         cache = cache.write_through();
@@ -173,6 +195,18 @@ impl Cache {
     /// count as expired.
     pub fn with_age(self, age: Duration) -> Self {
         self.shared.settings.update(|old| fill::Settings { age: Some(age), ..old });
+        self
+    }
+
+    /// Sets how long after their age contents are answered: while the source is asked again in the
+    /// background, and where it fails (RFC 5861). At most 64 are asked for again at once.
+    pub fn with_stale(
+        self,
+        while_revalidate: Option<Duration>,
+        if_error: Option<Duration>,
+    ) -> Self {
+        let stale = |old| fill::Settings { while_revalidate, if_error, ..old };
+        self.shared.settings.update(stale);
         self
     }
 
@@ -279,8 +313,18 @@ impl Layer for Cache {
         let Some(name) = found else { return shared.source.get(reference, context) };
         shared.follow();
         let miss = |name: String| shared.clone().miss(name, reference.clone(), context.clone());
-        if !shared.is_fresh(&name) {
-            return Answer::later(miss(name.into_owned()));
+        match shared.freshness(&name) {
+            Freshness::Fresh => {}
+            Freshness::Revalidate => shared.revalidate(&name, reference),
+            Freshness::IfError => {
+                let (name, shared) = (name.into_owned(), shared.clone());
+                return Answer::later(shared.miss_or_stale(
+                    name,
+                    reference.clone(),
+                    context.clone(),
+                ));
+            }
+            Freshness::Missing => return Answer::later(miss(name.into_owned())),
         }
         match shared.cache.get(&fill::place(reference, &name), context) {
             Answer::Ready(Ok(Some(content))) => Answer::ok(Some(content)),

@@ -29,10 +29,12 @@ pub(super) struct CacheState {
     pub(super) following: RefCell<Option<SourceFollower>>,
     pub(super) writes_under_way: Cell<u32>,
     pub(super) writes_begun: Cell<u64>,
-    held: RefCell<Recency>,
+    pub(super) held: RefCell<Recency>,
     /// Invalidated entries that a slow cache still has to remove.
     leftover: RefCell<Vec<Rc<str>>>,
-    flights: Flights,
+    pub(super) flights: Flights,
+    /// Contents that are asked for again in the background.
+    pub(super) refreshes: Cell<usize>,
     /// The confined copies of this cache, which forget with it.
     parts: RefCell<Vec<Weak<CacheState>>>,
 }
@@ -42,6 +44,10 @@ pub(super) struct Settings {
     pub(super) bytes: u64,
     pub(super) entries: usize,
     pub(super) age: Option<Duration>,
+    /// How long after its age a content is answered while the source is asked again.
+    pub(super) while_revalidate: Option<Duration>,
+    /// How long after its age a content is answered where the source fails.
+    pub(super) if_error: Option<Duration>,
     pub(super) write_through: bool,
     /// Serves only entries that this store knows the cache to hold.
     pub(super) known_only: bool,
@@ -117,6 +123,8 @@ impl CacheState {
             bytes: CACHED_BYTES,
             entries: CACHED_ENTRIES,
             age: None,
+            while_revalidate: None,
+            if_error: None,
             write_through: false,
             known_only: false,
         };
@@ -130,6 +138,7 @@ impl CacheState {
             held: RefCell::default(),
             leftover: RefCell::default(),
             flights: Flights::default(),
+            refreshes: Cell::new(0),
             parts: RefCell::default(),
         }
     }
@@ -176,15 +185,6 @@ impl CacheState {
 
     fn is_told(&self) -> bool {
         self.following.borrow().as_ref().is_none_or(SourceFollower::is_on)
-    }
-
-    /// Whether what the cache has at a name can be answered.
-    pub(super) fn is_fresh(&self, name: &str) -> bool {
-        let settings = self.settings.get();
-        match self.held.borrow_mut().used(name) {
-            Some(since) => settings.age.is_none_or(|age| since.elapsed() < age),
-            None => settings.age.is_none() && !settings.known_only,
-        }
     }
 
     /// Holds names no longer; answers those that are to be removed from the cache.

@@ -72,6 +72,11 @@ impl Flights {
         }
     }
 
+    /// Whether a read of this name is under way.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.borrow().contains_key(name)
+    }
+
     /// Closes the reads under way to new callers, because their results may be stale.
     pub(super) fn close(&self) {
         self.0.borrow_mut().clear();
