@@ -8,6 +8,7 @@
 //! | [`Map`] | functions that rewrite references and content |
 //! | [`Route`] | dispatches by the first path segment, or by scheme |
 //! | [`Sequence`] | the first store that has the reference |
+//! | [`Fallback`] | the first store that answers |
 //! | [`Cache`] | a fast store in front of a slow one |
 //! | [`Log`] | reports writes |
 //! | [`Polling`] | change notifications for a store without them |
@@ -58,6 +59,7 @@ pub use network::polling::{POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Poll
 pub use network::retry::{Retry, RetryOptions};
 pub use network::timeout::Timeout;
 pub use paths::extension::Extension;
+pub use paths::fallback::Fallback;
 pub use paths::map::Map;
 pub use paths::relative::Relative;
 pub use paths::rename::Rename;

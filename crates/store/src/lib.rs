@@ -28,7 +28,7 @@ pub use builtin::environment::Environment;
 pub use builtin::memory::{Memory, NAMED_MEMORIES};
 pub use combine::{
     Below, CACHED_BYTES, CACHED_ENTRIES, Cache, CircuitBreaker, CircuitBreakerOptions, Combinator,
-    CombinatorParts, CombinedStore, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension,
+    CombinatorParts, CombinedStore, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Fallback,
     FormatChoice, Guard, GuardOptions, Headers, HeadersOptions, Json, LIMITED_KEYS, Layer, Limit,
     LimitKey, LimitOptions, Links, Log, Map, Merge, OptionalHeader, POLLED_CONTENT, POLLED_DEPTH,
     POLLED_REFERENCES, PathUp, Polling, RateLimit, RateLimitFields, RateLimitOptions, ReadOnly,

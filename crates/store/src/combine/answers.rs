@@ -1,7 +1,11 @@
 //! Answers, changes and listings as several combinators need them.
 
-use crate::{Answer, Body, Change, Changes, Content, Context, Entry, Reference, Value};
+use crate::{
+    Answer, Body, Change, Changes, Confinement, Content, Context, Entry, Error, Kind, Reference,
+    Relative, Result, Store, Value,
+};
 use futures_util::{StreamExt, stream};
+use std::rc::Rc;
 
 /// Maps found content, unless it is the short answer to a caller who has it already.
 pub(super) fn when_new(
@@ -88,4 +92,59 @@ fn size_of_value(value: &Value) -> u64 {
         Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
     };
     inner + size_of::<Value>() as u64
+}
+
+/// Asks the stores in order while their answers say to go on; the last answer counts. `None` without
+/// a store.
+pub(super) fn first_answer<T: 'static>(
+    stores: &[Rc<dyn Store>],
+    ask: impl Fn(&dyn Store) -> Answer<T> + 'static,
+    goes_on: fn(&Result<T>) -> bool,
+) -> Option<Answer<T>> {
+    let (first, rest) = stores.split_first()?;
+    match ask(&**first) {
+        Answer::Ready(result) if goes_on(&result) && !rest.is_empty() => {
+            first_answer(rest, ask, goes_on)
+        }
+        Answer::Ready(result) => Some(Answer::Ready(result)),
+        Answer::Later(found) => {
+            let rest = rest.to_vec();
+            Some(Answer::later(async move {
+                let mut found = found.await;
+                for store in rest {
+                    if !goes_on(&found) {
+                        break;
+                    }
+                    found = ask(&*store).await;
+                }
+                found
+            }))
+        }
+    }
+}
+
+/// Whether a store could not answer, rather than refused to.
+pub(super) fn is_failure(error: &Error) -> bool {
+    error.temporary || matches!(error.kind, Kind::Failed | Kind::InDoubt)
+}
+
+/// All stores confined to a reference, in the same order.
+///
+/// # Errors
+/// What the first of them answers that cannot be confined.
+pub(super) fn all_confined(
+    stores: &[Rc<dyn Store>],
+    reference: &Reference,
+    links: bool,
+) -> std::result::Result<Vec<Rc<dyn Store>>, Confinement> {
+    let confined = |store: &Rc<dyn Store>| match store.confined(reference, links) {
+        Confinement::By(confined) => Ok(confined),
+        Confinement::Inherent => {
+            Ok(Rc::new(Relative::new(store.clone(), reference.clone())) as Rc<dyn Store>)
+        }
+        // It may be created later, where the copy would not see it.
+        Confinement::Missing => Err(Confinement::Missing),
+        Confinement::Impossible => Err(Confinement::Impossible),
+    };
+    stores.iter().map(confined).collect()
 }

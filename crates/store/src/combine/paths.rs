@@ -3,6 +3,7 @@
 use crate::combine::definition::Combinator;
 
 pub(crate) mod extension;
+pub(crate) mod fallback;
 pub(crate) mod map;
 pub(crate) mod relative;
 pub(crate) mod rename;
@@ -13,6 +14,7 @@ pub(crate) mod sequence;
 pub(super) const COMBINATORS: &[Combinator] = &[
     relative::COMBINATOR,
     sequence::COMBINATOR,
+    fallback::COMBINATOR,
     route::COMBINATOR,
     rename::COMBINATOR,
     extension::COMBINATOR,

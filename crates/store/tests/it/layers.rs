@@ -3,8 +3,8 @@
 use runnel_store::conformance::check_layer;
 use runnel_store::{
     Answer, Below, Cache, CircuitBreaker, CircuitBreakerOptions, Compressed, Confinement, Content,
-    Context, Csv, Ensure, Extension, Guard, GuardOptions, Headers, HeadersOptions, Json, Layer,
-    Limit, LimitOptions, Links, Log, Map, Memory, Merge, Outcome, Polling, RateLimit,
+    Context, Csv, Ensure, Extension, Fallback, Guard, GuardOptions, Headers, HeadersOptions, Json,
+    Layer, Limit, LimitOptions, Links, Log, Map, Memory, Merge, Outcome, Polling, RateLimit,
     RateLimitOptions, ReadOnly, Redirects, RedirectsOptions, Reference, Relative, Rename, Result,
     Retry, RetryOptions, Route, SecurityHeaders, SecurityOptions, Sequence, StaticFiles,
     StaticOptions, Store, TextCodec, Timeout, Value, Verb, WriteBack, WriteBackOptions,
@@ -192,6 +192,12 @@ fn sequence() {
         &[all_stores, ("conditions", "no store alone says whether something exists")],
         |source| Sequence::new(vec![source, Rc::new(Memory::site())]),
     );
+}
+
+#[test]
+fn fallback() {
+    check_all(|source| Fallback::new(vec![source]));
+    check_all(|source| Fallback::new(vec![source, Rc::new(Memory::site())]));
 }
 
 #[test]

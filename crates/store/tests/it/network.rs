@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use runnel_store::{
-    Answer, CircuitBreaker, CircuitBreakerOptions, Content, Context, Error, Kind, Limit,
+    Answer, CircuitBreaker, CircuitBreakerOptions, Content, Context, Error, Fallback, Kind, Limit,
     LimitOptions, Memory, Outcome, Reference, Retry, RetryOptions, Store, Timeout, Value,
     WriteBack, WriteBackOptions, flush_all,
 };
@@ -376,4 +376,45 @@ async fn everything_can_be_flushed_at_the_end() {
         flush_all().await.unwrap();
     };
     LocalSet::new().run_until(work).await;
+}
+
+async fn copy_of(text: &str) -> Rc<dyn Store> {
+    let copy = Memory::site();
+    copy.put(&at("a"), Content::text(text.to_string()), &Context::default()).await.unwrap();
+    Rc::new(copy)
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn the_next_store_answers_where_one_fails() {
+    for kind in [Kind::Unavailable, Kind::Timeout, Kind::Failed, Kind::TooMany] {
+        let far = Far::new(1, kind, Duration::from_millis(10));
+        let first = Rc::new(Line(far.clone()));
+        let store = Fallback::new(vec![first, copy_of("copy").await]);
+        let read = store.get(&at("a"), &Context::default()).await.unwrap().unwrap();
+        assert_eq!(read.read(99).await.unwrap(), "copy", "{kind:?}");
+        // It answers again, and there is nothing.
+        assert!(store.get(&at("a"), &Context::default()).await.unwrap().is_none());
+    }
+    for kind in [Kind::Denied, Kind::Invalid, Kind::NotFound] {
+        let first = Rc::new(Line(Far::new(1, kind, Duration::ZERO)));
+        let store = Fallback::new(vec![first, copy_of("copy").await]);
+        let refused = store.get(&at("a"), &Context::default()).await.err().unwrap();
+        assert_eq!(refused.kind, kind);
+    }
+    let both = [(); 2].map(|()| Far::new(9, Kind::Unavailable, Duration::ZERO));
+    let both = both.map(|far| Rc::new(Line(far)) as Rc<dyn Store>);
+    let store = Fallback::new(both.to_vec());
+    assert!(store.get(&at("a"), &Context::default()).await.is_err());
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn what_is_written_is_the_first_store_s_alone() {
+    let far = Far::new(1, Kind::Unavailable, Duration::ZERO);
+    let copy = copy_of("copy").await;
+    let store = Fallback::new(vec![Rc::new(Line(far.clone())), copy.clone()]);
+    let put = |text: &'static str| store.put(&at("a"), Content::text(text), &Context::default());
+    assert_eq!(put("new").await.err().unwrap().kind, Kind::Unavailable);
+    put("new").await.unwrap();
+    let held = copy.get(&at("a"), &Context::default()).await.unwrap().unwrap();
+    assert_eq!(held.read(99).await.unwrap(), "copy");
 }

@@ -3,8 +3,8 @@
 use futures_util::stream;
 use runnel_store::{
     Answer, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed, Condition,
-    Conditions, Content, Context, Csv, Ensure, Error, Extension, Isolation, Json, Kind, Limit,
-    LimitOptions, Log, Map, Memory, Merge, Migration, Outcome, Polling, ReadOnly, Records,
+    Conditions, Content, Context, Csv, Ensure, Error, Extension, Fallback, Isolation, Json, Kind,
+    Limit, LimitOptions, Log, Map, Memory, Merge, Migration, Outcome, Polling, ReadOnly, Records,
     Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, Shape, Store,
     Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack, WriteBackOptions,
 };
@@ -171,7 +171,7 @@ const fn row(
     Row { name, make, below, refuses: &[] }
 }
 
-const ROWS: [Row; 24] = [
+const ROWS: [Row; 25] = [
     row("relative", "base/a/b", |source| {
         Rc::new(Relative::new(source, Reference::from_path("base")))
     }),
@@ -192,6 +192,7 @@ const ROWS: [Row; 24] = [
         })
     },
     row("sequence of one", "a/b", |source| Rc::new(Sequence::new(vec![source]))),
+    row("fallback", "a/b", |source| Rc::new(Fallback::new(vec![source, Rc::new(Memory::site())]))),
     row("log", "a/b", |source| Rc::new(Log::new(source, |_, _| {}))),
     row("map of references", "x/a/b", |source| {
         Rc::new(Map::new(source, "x").references(

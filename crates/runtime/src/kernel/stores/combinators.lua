@@ -9,6 +9,7 @@ local definitions = {}
 K.combinatorDefinitions = definitions
 for _, definition in ipairs(K.combinators) do
   definitions[definition.name] = definition
+  if definition.name == "Fallback" then definition.super = classes.Sequence end
   K.nativeCombinator(definition)
 end
 
@@ -66,13 +67,16 @@ local function listOfStores(self, list)
   return K.array(stores, #stores)
 end
 
--- Sequence: the first that has it; writes go to the first.
+-- Sequence: the first that has it; Fallback: the first that answers. Writes go to the first.
 local Sequence = classes.Sequence
-definitions.Sequence.parts = function(self)
-  if self.i_stores == nil then
-    throw("nilValue", "a Sequence has no stores", { i_hint = "give it some: `#Sequence{ stores: [ a, b ] }`" })
+for _, name in ipairs { "Sequence", "Fallback" } do
+  definitions[name].parts = function(self)
+    if self.i_stores == nil then
+      throw("nilValue", "a " .. name .. " has no stores",
+        { i_hint = "give it some: `#" .. name .. "{ stores: [ a, b ] }`" })
+    end
+    return K.copyList(self.i_stores), {}
   end
-  return K.copyList(self.i_stores), {}
 end
 K.ivar(Sequence, "stores")
 K.classMethods(Sequence, {
@@ -85,7 +89,7 @@ K.classMethods(Sequence, {
 K.methods(Sequence, {
   ["setStores:"] = function(self, list)
     if type(list) ~= "table" or K.isClass(list) or not list._isArray then
-      throw("typeError", "`stores` of a Sequence must be an array of stores, not " .. K.nameOf(list))
+      throw("typeError", "`stores` of " .. K.nameOf(self) .. " must be an array of stores, not " .. K.nameOf(list))
     end
     self.i_stores = listOfStores(self, list)
     K.combinatorChanged(self)

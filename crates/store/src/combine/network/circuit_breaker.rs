@@ -1,5 +1,6 @@
 //! A circuit breaker: refuses calls to a source that keeps failing.
 
+use crate::combine::answers::is_failure;
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer};
 use crate::{Answer, Context, Error, Kind, Reference, Result, Setting, SettingTable, Store, Verb};
@@ -167,10 +168,6 @@ impl Drop for CallInCircuit {
             self.circuit.enter(CircuitState::Open { until: Instant::now() });
         }
     }
-}
-
-fn is_failure(error: &Error) -> bool {
-    error.temporary || matches!(error.kind, Kind::Failed | Kind::InDoubt)
 }
 
 impl Layer for CircuitBreaker {

@@ -1,7 +1,6 @@
 //! The first store that has it.
 
-use crate::Relative;
-use crate::combine::answers::{in_order, until_error};
+use crate::combine::answers::{all_confined, first_answer, in_order, until_error};
 use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer, relocate_below};
 use crate::{
@@ -14,7 +13,7 @@ use std::rc::Rc;
 pub(super) const COMBINATOR: Combinator = Combinator {
     class: "Sequence",
     aliases: &["SequentialStore", "MPWSequentialStore"],
-    help: "fallback: the first store with a result",
+    help: "layers: the first store with a result",
     settings: &NO_SETTINGS,
     make: |parts| Ok(Sequence::new(parts.sources.clone()).into()),
 };
@@ -82,7 +81,7 @@ impl Layer for Sequence {
     fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let (on, context) = (reference.clone(), context.clone());
         let ask = move |store: &dyn Store| store.get(&on, &context);
-        search(&self.stores, ask, |found| matches!(found, Ok(None)))
+        first_answer(&self.stores, ask, |found| matches!(found, Ok(None)))
             .unwrap_or_else(|| Answer::ok(None))
     }
 
@@ -125,7 +124,7 @@ impl Layer for Sequence {
     ) -> Answer<Content> {
         let (on, query, context) = (reference.clone(), query.clone(), context.clone());
         let ask = move |store: &dyn Store| store.query(&on, &query, &context);
-        search(
+        first_answer(
             &self.stores,
             ask,
             |found| matches!(found, Err(error) if error.kind == Kind::NotFound),
@@ -181,19 +180,10 @@ impl Layer for Sequence {
 
     /// All stores confined, in the same order.
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
-        let mut stores = Vec::new();
-        for store in &self.stores {
-            match store.confined(reference, links) {
-                Confinement::By(confined) => stores.push(confined),
-                Confinement::Inherent => {
-                    stores.push(Rc::new(Relative::new(store.clone(), reference.clone())));
-                }
-                // It may be created later, where the copy would not see it.
-                Confinement::Missing => return Confinement::Missing,
-                Confinement::Impossible => return Confinement::Impossible,
-            }
+        match all_confined(&self.stores, reference, links) {
+            Ok(stores) => Confinement::By(Rc::new(Sequence { stores })),
+            Err(refused) => refused,
         }
-        Confinement::By(Rc::new(Sequence { stores }))
     }
 
     fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
@@ -226,33 +216,4 @@ async fn seen(stores: &[Rc<dyn Store>], level: usize, change: Change) -> Option<
 /// reported.
 async fn has(store: &Rc<dyn Store>, reference: &Reference) -> bool {
     matches!(store.get(reference, &Context::default()).await, Ok(Some(_)))
-}
-
-/// Asks the stores in order until one has the reference; the last answer counts. `None` without a
-/// store.
-fn search<T: 'static>(
-    stores: &[Rc<dyn Store>],
-    ask: impl Fn(&dyn Store) -> Answer<T> + 'static,
-    is_missing: fn(&Result<T>) -> bool,
-) -> Option<Answer<T>> {
-    let (first, rest) = stores.split_first()?;
-    match ask(&**first) {
-        Answer::Ready(result) if is_missing(&result) && !rest.is_empty() => {
-            search(rest, ask, is_missing)
-        }
-        Answer::Ready(result) => Some(Answer::Ready(result)),
-        Answer::Later(found) => {
-            let rest = rest.to_vec();
-            Some(Answer::later(async move {
-                let mut found = found.await;
-                for store in rest {
-                    if !is_missing(&found) {
-                        break;
-                    }
-                    found = ask(&*store).await;
-                }
-                found
-            }))
-        }
-    }
 }

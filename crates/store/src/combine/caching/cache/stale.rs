@@ -1,7 +1,8 @@
 //! Answers past their time to live: while the source is asked again, and while it fails (RFC 5861).
 
 use super::fill::{CacheState, place};
-use crate::{Content, Context, Error, Kind, Reference, Result};
+use crate::combine::answers::is_failure;
+use crate::{Content, Context, Reference, Result};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -77,10 +78,4 @@ impl CacheState {
         }
         Err(error)
     }
-}
-
-/// Whether the source could not answer, rather than refused to.
-fn is_failure(error: &Error) -> bool {
-    error.temporary
-        || matches!(error.kind, Kind::Failed | Kind::InDoubt | Kind::Timeout | Kind::Unavailable)
 }
