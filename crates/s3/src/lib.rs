@@ -25,7 +25,6 @@ pub mod fuzzing;
 mod server;
 mod signature;
 
-pub use client::endpoint::presign::presign;
 pub use client::list::LISTED;
 pub use client::options::{ANSWER_TIME, CONNECT_TIME, S3Options, Variable};
 pub use client::store::{S3, s3_scheme};

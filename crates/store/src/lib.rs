@@ -83,7 +83,7 @@ pub use store::records::{RECORDS_BATCH, Records};
 pub use store::transaction::{Isolation, Transaction};
 pub use store::verb::{Verb, Verbs};
 pub use store::watchers::Watchers;
-pub use store::{Confinement, Store, Tables};
+pub use store::{Confinement, Store, Tables, no_address};
 pub use value::Value;
 pub use value::contract::{
     Contract, ContractClass, ContractField, ContractKind, ContractType, FieldType, LimitEnd,

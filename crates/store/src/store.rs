@@ -21,6 +21,7 @@ use crate::{
     Verbs,
 };
 use std::rc::Rc;
+use std::time::Duration;
 
 /// A store answers verbs on references. Every store and combinator behaves as written here; the
 /// conformance suite (feature `conformance`) checks it against the memory store.
@@ -115,6 +116,19 @@ pub trait Store {
         Error::not_allowed(Verb::Put, from).into()
     }
 
+    /// An address with which anyone may do one verb with the content — get, put or delete — until the
+    /// validity is over. A store without such addresses answers [`crate::Kind::NotAllowed`].
+    fn presign(
+        &self,
+        reference: &Reference,
+        verb: Verb,
+        validity: Duration,
+        context: &Context,
+    ) -> Answer<String> {
+        let _ = (verb, validity, context);
+        no_address(reference).into()
+    }
+
     /// Runs a query over the collection at the reference. A store that cannot answers
     /// [`crate::Kind::NotAllowed`], and the caller runs it over the elements it gets.
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
@@ -166,6 +180,12 @@ pub trait Store {
     fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         Vec::new()
     }
+}
+
+/// The error of a store without presigned addresses.
+pub fn no_address(reference: &Reference) -> Error {
+    let message = format!("{reference} has no presigned addresses; a store of S3 has them");
+    Error::new(crate::Kind::NotAllowed, message)
 }
 
 /// How a store keeps its readers below a reference: the answer of [`Store::confined`].

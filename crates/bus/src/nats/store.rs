@@ -294,7 +294,7 @@ impl Store for Nats {
         })
     }
 
-    runnel_store::without!(keys, relocate, query, tables, links, as_any, sources);
+    runnel_store::without!(keys, presign, relocate, query, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         format!("nats {}", self.server.address)

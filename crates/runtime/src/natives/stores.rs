@@ -9,17 +9,18 @@ use crate::values::native::NativeLazy;
 use futures_util::future::FutureExt;
 use runnel_store::{
     Answer, Body, ClientContent, Condition, Content, Context as Call, EntityTag, Error, Kind,
-    Outcome, Reference, Store, Value,
+    Outcome, Reference, Store, Value, Verb,
 };
 use std::os::raw::c_int;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// Bytes of a stream that a program reads into memory at once.
 const LARGEST_READ: usize = 64 * 1024 * 1024;
 /// Bytes of a text that stands for a number.
 const LONGEST_NUMBER: usize = 64;
 
-pub(crate) const NATIVES: [(&str, Native); 15] = [
+pub(crate) const NATIVES: [(&str, Native); 16] = [
     ("get", get),
     ("getAnswer", get_answer),
     ("put", put),
@@ -28,6 +29,7 @@ pub(crate) const NATIVES: [(&str, Native); 15] = [
     ("merge", merge),
     ("delete", delete),
     ("list", list),
+    ("presign", presign),
     ("entityTag", entity_tag),
     ("heldNumber", held_number),
     ("putIf", put_if),
@@ -203,6 +205,25 @@ fn list(isolate: &Isolate, arguments: Arguments) -> Reply {
         })
     });
     Reply::answer(answer, |given| given)
+}
+
+/// `(store, path, query or nil, scheme or nil, verb, seconds)`: an address for one verb.
+fn presign(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let verb = match arguments.text(5).as_str() {
+        "get" => Verb::Get,
+        "put" => Verb::Put,
+        "delete" => Verb::Delete,
+        other => {
+            let message =
+                format!("a presigned address is for 'get', 'put' or 'delete', not '{other}'");
+            return Reply::Failed(Error::new(Kind::Invalid, message));
+        }
+    };
+    let seconds = arguments.number(6);
+    let validity = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let address = store.presign(&reference(arguments), verb, validity, &inner_call(isolate));
+    Reply::answer(address, Given::Text)
 }
 
 /// The strong entity tag of the content; nil where it has none.

@@ -1,6 +1,9 @@
 //! Objects as content, and content as what goes out.
 
+pub(crate) mod range;
+
 use crate::client::attributes;
+use crate::client::body::range::ObjectParts;
 use crate::client::endpoint::S3Server;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
@@ -8,10 +11,12 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Response};
 use runnel_http::Received;
 use runnel_store::{
-    Body, ByteStream, Content, EntityTag, Error, Form, Kind, Metadata, Reference, Result, Text,
-    Value, Verb,
+    Body, ByteStream, Content, EntityTag, Error, Form, Kind, Metadata, Reference, Result, Seekable,
+    Text, Value, Verb,
 };
+use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What S3 says of an object of which nothing is known, and what we say.
@@ -138,10 +143,12 @@ pub(crate) fn unless_known(tag: &EntityTag) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("{weak}\"{}\"", tag.text.as_str())).ok()
 }
 
-/// An object as content: small ones as they are, large ones as streams.
+/// An object as content: small ones as they are, large ones as streams, of which parts can be read
+/// where the object has a tag to know it by.
 pub(crate) async fn content(
-    server: &S3Server,
+    server: &Arc<S3Server>,
     response: Response<Received>,
+    (bucket, key): (&str, &str),
     reference: &Reference,
     deadline: Option<Instant>,
 ) -> Result<Content> {
@@ -174,8 +181,28 @@ pub(crate) async fn content(
     }
     let start = (!collected.is_empty()).then(|| Ok(collected.freeze()));
     let rest = pieces(body, reference.clone());
+    let all: ByteStream = Box::pin(stream::iter(start).chain(rest));
+    let body = match (about.length, about.entity_tag.clone().filter(|tag| !tag.weak)) {
+        (Some(length), Some(tag)) => {
+            let parts = Arc::new(ObjectParts {
+                server: server.clone(),
+                bucket: bucket.to_string(),
+                key: key.to_string(),
+                tag,
+                reference: reference.clone(),
+                deadline,
+            });
+            // What has begun to arrive is the whole object.
+            let begun = RefCell::new(Some(all));
+            Seekable::body(length, move |from, part| {
+                let begun = begun.take().filter(|_| (from, part) == (0, length));
+                begun.unwrap_or_else(|| parts.clone().part(from, part))
+            })
+        }
+        (length, _) => Body::Stream(all, length),
+    };
     Ok(Content {
-        body: Body::Stream(Box::pin(stream::iter(start).chain(rest)), about.length),
+        body,
         media_type: about.media_type.map(Into::into),
         entity_tag: about.entity_tag,
         metadata: about.metadata,
@@ -184,7 +211,7 @@ pub(crate) async fn content(
     })
 }
 
-fn pieces(body: Received, reference: Reference) -> ByteStream {
+pub(crate) fn pieces(body: Received, reference: Reference) -> ByteStream {
     Box::pin(stream::unfold(Some(body), move |body| {
         let reference = reference.clone();
         async move {

@@ -2,6 +2,7 @@
 
 use crate::client::body;
 use crate::client::condition::{self, KeyState};
+use crate::client::endpoint::presign::presign;
 use crate::client::endpoint::{S3Request, S3Server, is_missing};
 use crate::client::keys;
 use crate::client::list;
@@ -18,7 +19,7 @@ use std::cell::OnceCell;
 use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A bucket of a server that speaks S3.
 ///
@@ -125,7 +126,8 @@ impl Store for S3 {
                 }
                 status if is_missing(status) => Ok(None),
                 status if status.is_success() => {
-                    body::content(&server, response, &from, deadline).await.map(Some)
+                    let object = (bucket.as_str(), key.as_str());
+                    body::content(&server, response, object, &from, deadline).await.map(Some)
                 }
                 _ => Err(server.refused(response, Some(&bucket), deadline).await),
             }
@@ -246,6 +248,21 @@ impl Store for S3 {
             };
             upload::annotate(&server, (&bucket, &key), &attributes, own, deadline).await?;
             Ok(Outcome::changed())
+        })
+    }
+
+    fn presign(
+        &self,
+        reference: &Reference,
+        verb: Verb,
+        validity: Duration,
+        _: &Context,
+    ) -> Answer<String> {
+        self.at(verb, reference, move |server, place| async move {
+            let ObjectPath::Object(bucket, key) = place else {
+                return Err(Error::new(Kind::NotAllowed, "only objects have presigned addresses"));
+            };
+            presign(&server.settings, verb, (&bucket, &key), validity).await
         })
     }
 

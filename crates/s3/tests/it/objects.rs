@@ -4,7 +4,7 @@ use crate::support::*;
 use bytes::Bytes;
 use futures_util::{StreamExt, future, stream};
 use runnel_s3::{PART, S3, S3Options, s3_scheme};
-use runnel_store::{Body, ByteStream, Content, Error, Kind, Result, Verb};
+use runnel_store::{Body, ByteStream, Content, Error, Kind, Result, Seekable, Store, Verb};
 use std::time::{Duration, Instant};
 
 fn streamed(pieces: ByteStream) -> Content {
@@ -53,6 +53,37 @@ fn what_is_large_goes_in_parts_and_comes_as_a_stream() {
         assert!(found.entity_tag.unwrap().text.ends_with("-3"));
         no_uploads(endpoint, &name).await;
     });
+}
+
+#[test]
+fn a_part_of_an_object_is_asked_for() {
+    let Some(endpoint) = endpoint() else { return };
+    run(async {
+        let (_, store) = bucket(endpoint).await;
+        let bytes = large(9 << 20);
+        let put = store.put(&at("film"), Content::bytes(bytes.clone()), &none());
+        put.await.unwrap();
+        for (from, length) in [(0, 10), (5 << 20, 1000), ((9 << 20) - 7, 7), (3, 0)] {
+            let found = store.get(&at("film"), &none()).await.unwrap().unwrap();
+            let Body::Stream(stream, _) = &found.body else { panic!("it is collected") };
+            let part = Seekable::of(stream).unwrap().part(from, length);
+            let part: Vec<Bytes> = part.map(Result::unwrap).collect().await;
+            let (from, length) = (from as usize, length as usize);
+            assert!(part.concat() == bytes[from..from + length], "{from} {length}");
+        }
+        // Of another object there is no part, also where the key is the same.
+        let found = store.get(&at("film"), &none()).await.unwrap().unwrap();
+        put_bytes(&*store, "film", large(10 << 20)).await;
+        let Body::Stream(stream, _) = &found.body else { panic!("it is collected") };
+        let part = Seekable::of(stream).unwrap().part(8 << 20, 9);
+        let part: Vec<Result<Bytes>> = part.collect().await;
+        let error = part[0].as_ref().unwrap_err();
+        assert_eq!((error.kind, part.len()), (Kind::Conflict, 1), "{error:?}");
+    });
+}
+
+async fn put_bytes(store: &dyn Store, path: &str, bytes: Bytes) {
+    store.put(&at(path), Content::bytes(bytes), &none()).await.unwrap();
 }
 
 #[test]

@@ -282,7 +282,7 @@ impl Store for Disk {
         Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
 
-    crate::without!(merge, query, tables, as_any, sources);
+    crate::without!(presign, merge, query, tables, as_any, sources);
 
     fn describe(&self) -> String {
         self.root.describe()

@@ -341,7 +341,7 @@ impl Store for Memory {
         Conditions::Tags
     }
 
-    crate::without!(tables, links, as_any, sources);
+    crate::without!(presign, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         match (&self.name, self.flavour) {

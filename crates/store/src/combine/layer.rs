@@ -9,6 +9,7 @@ use crate::{
 use std::any::Any;
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// The store that answers for a layer, and the name of the reference there.
 pub struct Below<'a> {
@@ -173,6 +174,19 @@ pub trait Layer: Sized + 'static {
     ) -> Answer<Outcome> {
         self.around(Verb::Put, reference, context, move |inner, on, context| {
             inner.annotate(on, attributes, context)
+        })
+    }
+
+    /// [`Store::presign`].
+    fn layer_presign(
+        &self,
+        reference: &Reference,
+        verb: Verb,
+        validity: Duration,
+        context: &Context,
+    ) -> Answer<String> {
+        self.around(verb, reference, context, move |inner, on, context| {
+            inner.presign(on, verb, validity, context)
         })
     }
 
@@ -448,6 +462,16 @@ impl<L: Layer> Store for L {
         context: &Context,
     ) -> Answer<Outcome> {
         self.layer_annotate(reference, attributes, context)
+    }
+
+    fn presign(
+        &self,
+        reference: &Reference,
+        verb: Verb,
+        validity: Duration,
+        context: &Context,
+    ) -> Answer<String> {
+        self.layer_presign(reference, verb, validity, context)
     }
 
     fn relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {

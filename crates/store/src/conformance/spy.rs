@@ -9,6 +9,7 @@ use futures_util::stream;
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// What the source says when it is asked to confine itself.
 #[derive(Clone, Copy)]
@@ -19,7 +20,7 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 24] = [
+pub(super) const METHODS: [&str; 25] = [
     "get",
     "put",
     "put if absent",
@@ -31,6 +32,7 @@ pub(super) const METHODS: [&str; 24] = [
     "appends",
     "keeps metadata",
     "annotate",
+    "presign",
     "relocate",
     "query",
     "watch",
@@ -149,6 +151,11 @@ impl Store for Spy {
     fn annotate(&self, _: &Reference, _: Attributes, _: &Context) -> Answer<Outcome> {
         self.called("annotate");
         Answer::ok(Outcome::changed())
+    }
+
+    fn presign(&self, _: &Reference, _: Verb, _: Duration, _: &Context) -> Answer<String> {
+        self.called("presign");
+        Answer::ok(String::new())
     }
 
     fn relocate(&self, _: &Reference, _: &Reference, _: &Context) -> Answer<bool> {
@@ -313,6 +320,10 @@ pub(super) async fn call(store: &dyn Store, method: &str, path: &str) -> Result<
             Ok(())
         }
         "annotate" => store.annotate(&on, Attributes::default(), &context).await.map(drop),
+        "presign" => {
+            let minute = Duration::from_secs(60);
+            store.presign(&on, Verb::Get, minute, &context).await.map(drop)
+        }
         "relocate" => {
             let to = Reference::from_path(format!("{path}-moved"));
             store.relocate(&on, &to, &context).await.map(drop)

@@ -59,6 +59,18 @@ macro_rules! without {
     (@attributes) => {
         $crate::without!(@keeps_metadata);
         $crate::without!(@annotate);
+        $crate::without!(@presign);
+    };
+    (@presign) => {
+        fn presign(
+            &self,
+            reference: &$crate::Reference,
+            _: $crate::Verb,
+            _: std::time::Duration,
+            _: &$crate::Context,
+        ) -> $crate::Answer<String> {
+            $crate::no_address(reference).into()
+        }
     };
     (@appends) => {
         fn appends(&self, _: &$crate::Reference) -> bool {

@@ -195,6 +195,14 @@ K.methods(Reference, {
     for i = 1, #names do list[i] = K.decodeSegment(K.str(names[i])) end
     return K.array(list, #names)
   end,
+  -- An address with which anyone may read the content for some time; `for:` names another verb.
+  ["presigned:"] = function(self, validity)
+    return K.storePresign(storeOf(self), self._path, self._scheme, "get", K.secondsOf(validity, "presigned:"))
+  end,
+  ["presigned:for:"] = function(self, validity, verb)
+    local seconds = K.secondsOf(validity, "presigned:for:")
+    return K.storePresign(storeOf(self), self._path, self._scheme, K.expectText(verb, "for:"), seconds)
+  end,
   ["hasChildren"] = function(self)
     local names = K.storeList(storeOf(self), self._path, self._scheme)
     return names ~= nil and #names > 0

@@ -204,6 +204,14 @@ function K.storeList(store, path, scheme)
   return store:childrenOfReference_(K.pathReference(path, scheme))
 end
 
+-- An address with which anyone may do one verb for some time.
+function K.storePresign(store, path, scheme, verb, seconds)
+  local inner = nativeOf(store)
+  local at, query = split(path)
+  if inner then return native.presign(inner, at, query, scheme, verb, seconds) end
+  K.throw("notAllowed", (scheme and scheme .. ":" or "") .. at .. " has no presigned addresses; a store of S3 has them")
+end
+
 -- `scheme:path` in generated code ------------------------------------------------------------------
 
 function K.fetch(name, path, client)

@@ -1,8 +1,6 @@
 //! Presigned addresses: one request without credentials.
 
 use crate::client::credentials::signer;
-use crate::client::object_path::check_bucket;
-use crate::client::options::S3Options;
 use crate::client::settings::S3Settings;
 use crate::signature::presigned::LONGEST_VALIDITY;
 use crate::signature::time::SigningTime;
@@ -10,16 +8,15 @@ use http::{Method, Uri};
 use runnel_store::{Error, Kind, Result, Verb};
 use std::time::{Duration, SystemTime};
 
-/// An address with which anyone may get, put or delete an object of the bucket, until the validity
+/// An address with which anyone may get, put or delete an object of a bucket, until the validity
 /// ends: from a second to a week. Requests without credentials get the plain address.
 ///
 /// # Errors
-/// [`Kind::Invalid`] for another verb or validity, and for options that name no bucket;
-/// [`Kind::Denied`] without credentials.
-pub async fn presign(
-    options: &S3Options,
+/// [`Kind::Invalid`] for another verb or validity; [`Kind::Denied`] where credentials cannot be read.
+pub(crate) async fn presign(
+    settings: &S3Settings,
     verb: Verb,
-    key: &str,
+    (bucket, key): (&str, &str),
     validity: Duration,
 ) -> Result<String> {
     let invalid = |message: &str| Error::new(Kind::Invalid, message);
@@ -33,11 +30,6 @@ pub async fn presign(
     if !(1..=LONGEST_VALIDITY).contains(&i64::from(seconds)) {
         return Err(invalid("a presigned address is valid from a second to 7 days"));
     }
-    let Some(bucket) = &options.bucket else {
-        return Err(invalid("a presigned address needs the name of its bucket"));
-    };
-    check_bucket(bucket)?;
-    let settings = S3Settings::find(options)?;
     let address = settings.address(Some(bucket), key, &[])?;
     let Some(credential) = settings.credentials.now().await? else {
         return Ok(address.into());
@@ -57,27 +49,28 @@ pub async fn presign(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::client::options::S3Options;
     use crate::server::access::users::Users;
     use crate::server::options::S3User;
     use crate::signature::verify::{SignedHead, verify};
     use futures_util::FutureExt;
     use http::{HeaderMap, HeaderValue};
 
-    fn options() -> S3Options {
-        S3Options {
-            bucket: Some("cats".into()),
+    fn settings() -> S3Settings {
+        let options = S3Options {
             endpoint: Some("http://h:9000".into()),
             key: Some("key".into()),
             secret: Some("secret".into()),
             ..S3Options::default()
-        }
+        };
+        S3Settings::find(&options).unwrap()
     }
 
     #[test]
     fn a_server_accepts_a_presigned_address() {
         let minute = Duration::from_secs(60);
-        let options = options();
-        let asked = presign(&options, Verb::Put, "a b/ü+&?.jpg", minute);
+        let settings = settings();
+        let asked = presign(&settings, Verb::Put, ("cats", "a b/ü+&?.jpg"), minute);
         let address = asked.now_or_never().unwrap().unwrap();
         assert!(address.starts_with("http://h:9000/cats/a%20b/%C3%BC%2B%26%3F.jpg?X-Amz-"));
         let uri: Uri = address.parse().unwrap();
@@ -91,9 +84,9 @@ mod tests {
 
     #[test]
     fn other_verbs_and_times_are_refused() {
-        let options = options();
+        let settings = settings();
         for (verb, seconds) in [(Verb::List, 60), (Verb::Get, 0), (Verb::Get, 604_801)] {
-            let asked = presign(&options, verb, "a", Duration::from_secs(seconds));
+            let asked = presign(&settings, verb, ("cats", "a"), Duration::from_secs(seconds));
             assert_eq!(asked.now_or_never().unwrap().unwrap_err().kind, Kind::Invalid);
         }
     }
