@@ -1,7 +1,7 @@
 //! Tree to Lua on the same lines. Pure: no IO, no clock.
 //!
 //! [`compile`] gives the Lua source of a program, or its diagnostics.
-//! Line N of the Lua does what line N of the program says, so that traces need no table.
+//! Line N of the Lua is line N of the program, so that traces need no table.
 //!
 //! Reading order: `scope` (where names live), `generator` (the state), `expression`, `message`,
 //! `control` (messages that become Lua's own control structures), `class`, `query`, `path`,

@@ -39,7 +39,7 @@ impl OneTimeCode<'_> {
         format!("{:0width$}", number % 10_u32.pow(digits), width = digits as usize)
     }
 
-    /// The counter of a code among these: the last one that fits, in constant time for each.
+    /// The counter of a code among these: the last match, in constant time for each.
     pub fn find(&self, code: &str, counters: impl Iterator<Item = u64>) -> Option<u64> {
         let fits = |counter: u64| bool::from(self.at(counter).as_bytes().ct_eq(code.as_bytes()));
         counters.fold(None, |found, counter| if fits(counter) { Some(counter) } else { found })

@@ -13,8 +13,8 @@ const COMPARED: [&str; 11] =
 /// `{ classes, operations }`. `class` is plain data as a contract reads it, and `position` the place of the
 /// first class among those of the API. The key is made by the table unless it is text, dates are moments, and
 /// a field that is not `required` may be null. `served` of the class is a list: the largest page, the fields
-/// that a query may compare, and those it may sort by; nil where the class does not say. A text is the key of a new row only: where a row is replaced
-/// or changed, the path names it, and a second class says so.
+/// that a query may compare, and those it may sort by; nil where the class does not say. A text is the key
+/// of a new row only: the path names a row that is replaced or changed, and a second class leaves it out.
 pub fn table_operations(class: &Value, position: usize, path: &str) -> Value {
     let inserted = table_class(class);
     let key = field(&inserted, "id").and_then(|id| id.get("type").cloned()).unwrap_or_default();

@@ -34,8 +34,7 @@ pub struct Content {
     pub modified: Option<SystemTime>,
     /// The class of a record in this content, for stores that create objects.
     pub class: Option<Rc<str>>,
-    /// Where a list goes on that is answered in part: the query of the reference that answers the
-    /// next part.
+    /// The next part of a list that is answered in part: the query of its reference.
     pub next: Option<Rc<str>>,
 }
 

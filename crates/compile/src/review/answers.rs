@@ -44,7 +44,7 @@ impl<'a> Classes<'a> {
         Some(fields)
     }
 
-    /// A class and those that it inherits from; `None` at the end for one that is not in the program.
+    /// A class and its superclasses; `None` at the end for a class that is not in the program.
     fn line(&self, name: &str) -> Vec<Option<&'a Class>> {
         let mut line = Vec::new();
         let mut next = Some(name);
@@ -193,7 +193,7 @@ fn words_of(value: &Expression) -> Option<&'static str> {
     })
 }
 
-/// What is wrong with a value for a type, as far as it is known; nothing for a value that may fit.
+/// What is known to be wrong with a value for a type; nothing for a value that may fit.
 fn fault<'a>(
     value: &'a Expression,
     wanted: &DeclaredType,
@@ -271,7 +271,7 @@ fn class_fault<'a>(
     }
 }
 
-/// A dictionary for an object: a field of another type, or one that is missing.
+/// A dictionary for an object: a field of another type, or a missing field.
 fn record_fault<'a>(
     value: &'a Expression,
     pairs: &'a [Pair],

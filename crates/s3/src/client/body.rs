@@ -3,7 +3,7 @@
 pub(crate) mod range;
 
 use crate::client::attributes;
-use crate::client::body::range::ObjectParts;
+use crate::client::body::range::{ObjectParts, pieces};
 use crate::client::endpoint::S3Server;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, stream};
@@ -12,7 +12,7 @@ use http::{HeaderMap, Response};
 use runnel_http::Received;
 use runnel_store::{
     Body, ByteStream, Content, EntityTag, Error, Form, Kind, Metadata, Reference, Result, Seekable,
-    Text, Value, Verb,
+    Text, Value,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -137,12 +137,6 @@ pub(crate) fn entity_tag(field: &str) -> Option<EntityTag> {
     is_plain.then(|| EntityTag { text: Text::from(text), weak })
 }
 
-/// The headers that make a read conditional on a change of the known object.
-pub(crate) fn unless_known(tag: &EntityTag) -> Option<HeaderValue> {
-    let weak = if tag.weak { "W/" } else { "" };
-    HeaderValue::from_str(&format!("{weak}\"{}\"", tag.text.as_str())).ok()
-}
-
 /// An object as content: small ones as they are, large ones as streams, of which parts can be read
 /// where the object has a tag to know it by.
 pub(crate) async fn content(
@@ -211,19 +205,6 @@ pub(crate) async fn content(
     })
 }
 
-pub(crate) fn pieces(body: Received, reference: Reference) -> ByteStream {
-    Box::pin(stream::unfold(Some(body), move |body| {
-        let reference = reference.clone();
-        async move {
-            let mut body = body?;
-            match body.next().await? {
-                Ok(piece) => Some((Ok(piece), Some(body))),
-                Err(error) => Some((Err(Error::from(error).on(Verb::Get, &reference)), None)),
-            }
-        }
-    }))
-}
-
 /// Text if the media type is textual and the bytes are UTF-8, bytes otherwise. Text needs no
 /// `charset`.
 fn whole(bytes: Bytes, media_type: Option<String>) -> (Body, Option<String>) {
@@ -265,6 +246,7 @@ fn is_utf8(parameter: &str) -> bool {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::client::body::range::unless_known;
 
     fn parts(pieces: &[usize], size: usize) -> Vec<usize> {
         let pieces: Vec<Result<Bytes>> =

@@ -40,8 +40,8 @@ pub(crate) fn headers(only_if: Option<&Condition>, there: &KeyState) -> Result<H
             }
         },
         Condition::Tag(wanted) => {
-            let value =
-                crate::client::body::unless_known(wanted).ok_or_else(|| condition.failed())?;
+            let value = crate::client::body::range::unless_known(wanted)
+                .ok_or_else(|| condition.failed())?;
             headers.insert(header::IF_MATCH, value);
         }
     }

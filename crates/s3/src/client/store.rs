@@ -1,6 +1,7 @@
 //! Buckets as a store.
 
 use crate::client::body;
+use crate::client::body::range::unless_known;
 use crate::client::condition::{self, KeyState};
 use crate::client::endpoint::presign::presign;
 use crate::client::endpoint::{S3Request, S3Server, is_missing};
@@ -116,7 +117,7 @@ impl Store for S3 {
         self.at(Verb::Get, reference, move |server, place| async move {
             let ObjectPath::Object(bucket, key) = place else { return Ok(None) };
             let mut ask = S3Request::new(Method::GET, &bucket, &key);
-            if let Some(tag) = known.as_ref().and_then(body::unless_known) {
+            if let Some(tag) = known.as_ref().and_then(unless_known) {
                 ask.headers.insert(header::IF_NONE_MATCH, tag);
             }
             let response = server.send(&ask, deadline).await?;

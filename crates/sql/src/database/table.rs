@@ -125,7 +125,7 @@ impl<T: TableBackend> SqlTable<T> {
         })
     }
 
-    /// The rows of a query as far as they fit a page, with a link to those behind it. What fits is
+    /// The rows of a query that fit a page, with a link to those behind it. What fits is
     /// asked for without a limit, which is quicker.
     fn part(&self, text: Option<&str>, query: Query, context: &Context) -> Answer<Option<Content>> {
         let limits = self.0.shape.as_ref().map(|shape| shape.served.clone()).unwrap_or_default();

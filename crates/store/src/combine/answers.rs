@@ -1,8 +1,8 @@
 //! Answers, changes and listings as several combinators need them.
 
 use crate::{
-    Answer, Body, Change, Changes, Confinement, Content, Context, Entry, Error, Kind, Reference,
-    Relative, Result, Store, Value,
+    Answer, Body, Change, Changes, Content, Context, Entry, Error, Kind, Reference, Result, Store,
+    Value,
 };
 use futures_util::{StreamExt, stream};
 use std::rc::Rc;
@@ -94,8 +94,8 @@ fn size_of_value(value: &Value) -> u64 {
     inner + size_of::<Value>() as u64
 }
 
-/// Asks the stores in order while their answers say to go on; the last answer counts. `None` without
-/// a store.
+/// Asks the stores in order while `goes_on` holds for their answers; the last answer counts. `None`
+/// without a store.
 pub(super) fn first_answer<T: 'static>(
     stores: &[Rc<dyn Store>],
     ask: impl Fn(&dyn Store) -> Answer<T> + 'static,
@@ -126,25 +126,4 @@ pub(super) fn first_answer<T: 'static>(
 /// Whether a store could not answer, rather than refused to.
 pub(super) fn is_failure(error: &Error) -> bool {
     error.temporary || matches!(error.kind, Kind::Failed | Kind::InDoubt)
-}
-
-/// All stores confined to a reference, in the same order.
-///
-/// # Errors
-/// What the first of them answers that cannot be confined.
-pub(super) fn all_confined(
-    stores: &[Rc<dyn Store>],
-    reference: &Reference,
-    links: bool,
-) -> std::result::Result<Vec<Rc<dyn Store>>, Confinement> {
-    let confined = |store: &Rc<dyn Store>| match store.confined(reference, links) {
-        Confinement::By(confined) => Ok(confined),
-        Confinement::Inherent => {
-            Ok(Rc::new(Relative::new(store.clone(), reference.clone())) as Rc<dyn Store>)
-        }
-        // It may be created later, where the copy would not see it.
-        Confinement::Missing => Err(Confinement::Missing),
-        Confinement::Impossible => Err(Confinement::Impossible),
-    };
-    stores.iter().map(confined).collect()
 }

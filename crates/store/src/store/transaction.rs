@@ -5,7 +5,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 /// What a transaction may see of others (SQL:1999; Berenson et al., "A Critique of ANSI SQL Isolation
-/// Levels", 1995), the weakest first. A store gives the one that is asked for, or a stronger one.
+/// Levels", 1995), the weakest first. A store gives the requested one, or a stronger one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
     /// Each statement sees what was committed before it.

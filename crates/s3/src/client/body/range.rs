@@ -1,10 +1,10 @@
 //! Parts of an object, for those who do not want all of it.
 
-use crate::client::body::{pieces, unless_known};
 use crate::client::endpoint::{S3Request, S3Server};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use http::{HeaderValue, Method, StatusCode, header};
+use runnel_http::Received;
 use runnel_store::{ByteStream, EntityTag, Error, Kind, Reference, Result, Verb};
 use std::sync::Arc;
 use std::time::Instant;
@@ -60,7 +60,7 @@ impl ObjectParts {
     }
 }
 
-/// Fails where a part ends early or goes on too long.
+/// Fails where a part is shorter or longer than asked for.
 fn counted(part: ByteStream, length: u64, reference: Reference) -> ByteStream {
     let wrong = move || {
         let message = "the server sent another part of the object than it was asked for";
@@ -83,4 +83,24 @@ fn counted(part: ByteStream, length: u64, reference: Reference) -> ByteStream {
         }
     };
     Box::pin(stream::unfold((part, Some(length)), next))
+}
+
+/// The body of an answer as a stream, with the reference in its errors.
+pub(crate) fn pieces(body: Received, reference: Reference) -> ByteStream {
+    Box::pin(stream::unfold(Some(body), move |body| {
+        let reference = reference.clone();
+        async move {
+            let mut body = body?;
+            match body.next().await? {
+                Ok(piece) => Some((Ok(piece), Some(body))),
+                Err(error) => Some((Err(Error::from(error).on(Verb::Get, &reference)), None)),
+            }
+        }
+    }))
+}
+
+/// The headers that make a read conditional on a change of the known object.
+pub(crate) fn unless_known(tag: &EntityTag) -> Option<HeaderValue> {
+    let weak = if tag.weak { "W/" } else { "" };
+    HeaderValue::from_str(&format!("{weak}\"{}\"", tag.text.as_str())).ok()
 }

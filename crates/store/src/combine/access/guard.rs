@@ -35,7 +35,7 @@ pub struct GuardOptions {
 }
 
 impl Default for GuardOptions {
-    /// Nobody.
+    /// All requests are refused.
     fn default() -> Self {
         GuardOptions {
             user: None,
@@ -163,7 +163,7 @@ impl Guard {
     /// A guard in front of `source`.
     ///
     /// # Errors
-    /// [`Kind::Invalid`]: nobody could pass, or a user has no password hash.
+    /// [`Kind::Invalid`]: no request could pass, or a user has no password hash.
     pub fn new(
         source: Rc<dyn Store>,
         options: GuardOptions,
@@ -290,7 +290,7 @@ fn elsewhere(page: String) -> Error {
     Error { response: Some(Box::new(response)), ..error }
 }
 
-/// Refuses a cache above a guard: it would answer everybody what it has seen somebody get.
+/// Refuses a cache above a guard: it would give all clients what one client may get.
 ///
 /// # Errors
 /// [`Kind::Denied`].

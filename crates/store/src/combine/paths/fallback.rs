@@ -1,8 +1,9 @@
 //! The first store that answers.
 
-use crate::combine::answers::{all_confined, first_answer, is_failure};
+use crate::combine::answers::{first_answer, is_failure};
 use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer};
+use crate::combine::paths::sequence::all_confined;
 use crate::{
     Answer, Confinement, Content, Context, Entry, Error, KeyPage, KeyRange, Query, Reference,
     Result, Store, Verb,
@@ -17,8 +18,8 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     make: |parts| Ok(Fallback::new(parts.sources.clone()).into()),
 };
 
-/// Reads from the first of several stores that answers: one that is away, takes too long or fails
-/// is passed over. What it answers counts, also that there is nothing. Writes and watches reach the
+/// Reads from the first of several stores that answers. Stores that are away, take too long or fail
+/// are passed over. What it answers counts, also that there is nothing. Writes and watches reach the
 /// first store alone, and fail where it does.
 ///
 /// How long a store may take is for a [`crate::Timeout`] to say, and how often it is asked while it

@@ -1,11 +1,11 @@
 //! The first store that has it.
 
-use crate::combine::answers::{all_confined, first_answer, in_order, until_error};
+use crate::combine::answers::{first_answer, in_order, until_error};
 use crate::combine::definition::{Combinator, NO_SETTINGS};
 use crate::combine::layer::{Below, Layer, relocate_below};
 use crate::{
     Answer, Change, ChangeKind, Changes, Conditions, Confinement, Content, Context, Entry, Error,
-    KeyPage, KeyRange, Kind, Query, Reference, Result, Store, Verb, Verbs,
+    KeyPage, KeyRange, Kind, Query, Reference, Relative, Result, Store, Verb, Verbs,
 };
 use futures_util::{StreamExt, stream};
 use std::rc::Rc;
@@ -216,4 +216,25 @@ async fn seen(stores: &[Rc<dyn Store>], level: usize, change: Change) -> Option<
 /// reported.
 async fn has(store: &Rc<dyn Store>, reference: &Reference) -> bool {
     matches!(store.get(reference, &Context::default()).await, Ok(Some(_)))
+}
+
+/// All stores confined to a reference, in the same order.
+///
+/// # Errors
+/// What the first of them answers that cannot be confined.
+pub(super) fn all_confined(
+    stores: &[Rc<dyn Store>],
+    reference: &Reference,
+    links: bool,
+) -> std::result::Result<Vec<Rc<dyn Store>>, Confinement> {
+    let confined = |store: &Rc<dyn Store>| match store.confined(reference, links) {
+        Confinement::By(confined) => Ok(confined),
+        Confinement::Inherent => {
+            Ok(Rc::new(Relative::new(store.clone(), reference.clone())) as Rc<dyn Store>)
+        }
+        // It may be created later, where the copy would not see it.
+        Confinement::Missing => Err(Confinement::Missing),
+        Confinement::Impossible => Err(Confinement::Impossible),
+    };
+    stores.iter().map(confined).collect()
 }

@@ -54,7 +54,7 @@ impl CacheState {
             let deadline = std::time::Instant::now().checked_add(REFRESH_TIME);
             let context = Context { deadline, ..Context::default() };
             let asked = shared.clone().miss(name, reference, context);
-            // Whoever asks after the stale time is over hears of an error.
+            // A caller after the stale time gets the error.
             let _ = tokio::time::timeout(REFRESH_TIME, asked).await;
             shared.refreshes.set(shared.refreshes.get() - 1);
         });
