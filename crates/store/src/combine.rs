@@ -15,6 +15,7 @@
 //! | [`ReadOnly`] | refuses writes |
 //! | [`Ensure`] | turns missing content into an error |
 //! | [`Extension`], [`Rename`] | other names below than above |
+//! | [`Idempotent`] | answers a repeated request as the first time |
 //! | [`Merge`] | a put appends to the existing content |
 //! | [`WriteBack`] | answers writes at once and performs them later |
 //! | [`StaticFiles`] | files as a web server serves them |
@@ -66,6 +67,7 @@ pub use paths::rename::Rename;
 pub use paths::route::Route;
 pub use paths::sequence::Sequence;
 pub use writes::ensure::Ensure;
+pub use writes::idempotent::Idempotent;
 pub use writes::log::Log;
 pub use writes::merge::Merge;
 pub use writes::readonly::ReadOnly;

@@ -29,12 +29,12 @@ pub use builtin::memory::{Memory, NAMED_MEMORIES};
 pub use combine::{
     Below, CACHED_BYTES, CACHED_ENTRIES, Cache, CircuitBreaker, CircuitBreakerOptions, Combinator,
     CombinatorParts, CombinedStore, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Fallback,
-    FormatChoice, Guard, GuardOptions, Headers, HeadersOptions, Json, LIMITED_KEYS, Layer, Limit,
-    LimitKey, LimitOptions, Links, Log, Map, Merge, OptionalHeader, POLLED_CONTENT, POLLED_DEPTH,
-    POLLED_REFERENCES, PathUp, Polling, RateLimit, RateLimitFields, RateLimitOptions, ReadOnly,
-    Redirects, RedirectsOptions, Relative, Rename, Retry, RetryOptions, Route, SecurityHeaders,
-    SecurityOptions, Sequence, StaticFiles, StaticOptions, TextCodec, Timeout, WriteBack,
-    WriteBackOptions, combinators, flush_all,
+    FormatChoice, Guard, GuardOptions, Headers, HeadersOptions, Idempotent, Json, LIMITED_KEYS,
+    Layer, Limit, LimitKey, LimitOptions, Links, Log, Map, Merge, OptionalHeader, POLLED_CONTENT,
+    POLLED_DEPTH, POLLED_REFERENCES, PathUp, Polling, RateLimit, RateLimitFields, RateLimitOptions,
+    ReadOnly, Redirects, RedirectsOptions, Relative, Rename, Retry, RetryOptions, Route,
+    SecurityHeaders, SecurityOptions, Sequence, StaticFiles, StaticOptions, TextCodec, Timeout,
+    WriteBack, WriteBackOptions, combinators, flush_all,
 };
 pub use content::coding::coding_quality;
 pub use content::encode::COLLECT_LIMIT;

@@ -23,6 +23,7 @@ mod guards;
 mod handlers;
 mod http_cases;
 mod http_client;
+mod idempotent;
 mod idle;
 mod judges;
 mod keys;

@@ -204,6 +204,10 @@ pub trait Exchange {
     fn set_status(&self, status: u16);
     /// Sets a header of the answer; an invalid name or value is an error.
     fn set_header(&self, name: &str, value: &str) -> Result<()>;
+    /// What was set of the answer: headers by their lowercase names, and the `status`.
+    fn overrides(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
     /// Reverts a setting: a header by its name, or the `status`.
     fn unset(&self, name: &str) {
         let _ = name;

@@ -3,11 +3,12 @@
 use runnel_store::conformance::check_layer;
 use runnel_store::{
     Answer, Below, Cache, CircuitBreaker, CircuitBreakerOptions, Compressed, Confinement, Content,
-    Context, Csv, Ensure, Extension, Fallback, Guard, GuardOptions, Headers, HeadersOptions, Json,
-    Layer, Limit, LimitOptions, Links, Log, Map, Memory, Merge, Outcome, Polling, RateLimit,
-    RateLimitOptions, ReadOnly, Redirects, RedirectsOptions, Reference, Relative, Rename, Result,
-    Retry, RetryOptions, Route, SecurityHeaders, SecurityOptions, Sequence, StaticFiles,
-    StaticOptions, Store, TextCodec, Timeout, Value, Verb, WriteBack, WriteBackOptions,
+    Context, Csv, Ensure, Extension, Fallback, Guard, GuardOptions, Headers, HeadersOptions,
+    Idempotent, Json, Layer, Limit, LimitOptions, Links, Log, Map, Memory, Merge, Outcome, Polling,
+    RateLimit, RateLimitOptions, ReadOnly, Redirects, RedirectsOptions, Reference, Relative,
+    Rename, Result, Retry, RetryOptions, Route, SecurityHeaders, SecurityOptions, Sequence,
+    StaticFiles, StaticOptions, Store, TextCodec, Timeout, Value, Verb, WriteBack,
+    WriteBackOptions,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -198,6 +199,11 @@ fn sequence() {
 fn fallback() {
     check_all(|source| Fallback::new(vec![source]));
     check_all(|source| Fallback::new(vec![source, Rc::new(Memory::site())]));
+}
+
+#[test]
+fn idempotent() {
+    check_all(|source| Idempotent::new(source, Rc::new(Memory::site())));
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use futures_util::stream;
 use runnel_store::{
     Answer, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed, Condition,
-    Conditions, Content, Context, Csv, Ensure, Error, Extension, Fallback, Isolation, Json, Kind,
-    Limit, LimitOptions, Log, Map, Memory, Merge, Migration, Outcome, Polling, ReadOnly, Records,
-    Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, Shape, Store,
-    Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack, WriteBackOptions,
+    Conditions, Content, Context, Csv, Ensure, Error, Extension, Fallback, Idempotent, Isolation,
+    Json, Kind, Limit, LimitOptions, Log, Map, Memory, Merge, Migration, Outcome, Polling,
+    ReadOnly, Records, Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence,
+    Shape, Store, Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack,
+    WriteBackOptions,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -171,7 +172,7 @@ const fn row(
     Row { name, make, below, refuses: &[] }
 }
 
-const ROWS: [Row; 25] = [
+const ROWS: [Row; 26] = [
     row("relative", "base/a/b", |source| {
         Rc::new(Relative::new(source, Reference::from_path("base")))
     }),
@@ -192,6 +193,7 @@ const ROWS: [Row; 25] = [
         })
     },
     row("sequence of one", "a/b", |source| Rc::new(Sequence::new(vec![source]))),
+    row("idempotent", "a/b", |source| Rc::new(Idempotent::new(source, Rc::new(Memory::site())))),
     row("fallback", "a/b", |source| Rc::new(Fallback::new(vec![source, Rc::new(Memory::site())]))),
     row("log", "a/b", |source| Rc::new(Log::new(source, |_, _| {}))),
     row("map of references", "x/a/b", |source| {

@@ -369,6 +369,16 @@ impl Exchange for HttpExchange {
         self.overrides.status.set(Some(status));
     }
 
+    fn overrides(&self) -> Vec<(String, String)> {
+        let status = self.overrides.status.get();
+        let status = status.map(|status| ("status".to_string(), status.to_string()));
+        let headers = self.overrides.headers.borrow();
+        let headers = headers.iter().filter_map(|(name, value)| {
+            Some((name.as_str().to_string(), value.to_str().ok()?.to_string()))
+        });
+        status.into_iter().chain(headers).collect()
+    }
+
     fn unset(&self, name: &str) {
         if name == "status" {
             return self.overrides.status.set(None);

@@ -49,6 +49,15 @@ K.methods(Cache, {
   end,
 })
 
+-- Idempotent: keeps answers beside the rows, in the same database.
+definitions.Idempotent.parts = function(self)
+  if self.i_database == nil then
+    throw("nilValue", "an Idempotent has no database",
+      { i_hint = "write `#Idempotent{ database: ref:sqlite:shop.db }`" })
+  end
+  return { K.sourceOf(self), self.i_database }, { "source", "database" }
+end
+
 -- WriteBack: writes later, several of a reference as one.
 local WriteBack = classes.WriteBack
 K.methods(WriteBack, {

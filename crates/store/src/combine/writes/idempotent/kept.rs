@@ -1,0 +1,127 @@
+//! An answer as it is kept: what the source answered, and what its program set of the response.
+
+use crate::{
+    Answer, Body, Content, Context, Effect, EntityTag, Error, Form, Kind, Outcome, Reference,
+    Result, Store, Value, Verb, json,
+};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+/// The longest answer that is kept, in bytes.
+const ANSWER: usize = 1 << 20;
+
+/// Headers that are not kept: what lets a client in belongs to one answer.
+const SECRET: &str = "set-cookie";
+
+/// An answer, as a record.
+pub(super) struct KeptAnswer(Value);
+
+impl KeptAnswer {
+    pub(super) async fn of(outcome: Outcome, context: &Context) -> Result<KeptAnswer> {
+        let mut kept = Value::record([("created", Value::Bool(outcome.is_created()))]);
+        if let Some(reference) = &outcome.reference {
+            kept.set("reference", reference.to_string().into());
+        }
+        if let Some(tag) = &outcome.entity_tag {
+            kept.set(if tag.weak { "weak" } else { "tag" }, tag.text.to_string().into());
+        }
+        if let Some(content) = outcome.content {
+            let kind = content.media_type.as_deref().map(String::from);
+            let (name, body) = match content.body {
+                Body::Empty => ("empty", Value::Nil),
+                Body::Text(text) => ("text", text.to_string().into()),
+                Body::Value(value) => ("value", value),
+                Body::Lazy(lazy) => {
+                    let own = lazy.media_type(Form::Json);
+                    let kind = kind.clone().or(own.map(|own| own.into_owned()));
+                    kept.set("media", kind.unwrap_or_else(|| "application/json".into()).into());
+                    ("bytes", BASE64_STANDARD.encode(lazy.encode(Form::Json).await?).into())
+                }
+                body @ (Body::Bytes(_) | Body::Stream(..)) => {
+                    let bytes = Content { body, ..Content::default() }.read(ANSWER).await?;
+                    ("bytes", BASE64_STANDARD.encode(bytes).into())
+                }
+            };
+            if let (Some(kind), None) = (kind, kept.get("media")) {
+                kept.set("media", kind.into());
+            }
+            kept.set(name, body);
+        }
+        let set = context.exchange.as_ref().map(|exchange| exchange.overrides());
+        let set = set.unwrap_or_default().into_iter().filter(|(name, _)| name != SECRET);
+        let set = set.map(|(name, value)| Value::List(vec![name.into(), value.into()]));
+        kept.set("set", Value::List(set.collect()));
+        Ok(KeptAnswer(kept))
+    }
+
+    pub(super) fn write(&self) -> Result<String> {
+        let mut text = Vec::new();
+        json::write(&self.0, &mut text);
+        if text.len() > ANSWER {
+            let message =
+                format!("an answer of more than {ANSWER} bytes is not kept for an Idempotency-Key");
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        String::from_utf8(text).map_err(|_| Error::new(Kind::Failed, "an answer is no text"))
+    }
+
+    pub(super) fn read(text: &str) -> Result<KeptAnswer> {
+        json::parse(text.as_bytes()).map(KeptAnswer)
+    }
+
+    /// The outcome again. What the program set of the response is set for the exchange of the context.
+    pub(super) fn outcome(self, context: &Context) -> Result<Outcome> {
+        let text = |name: &str| self.0.get(name).and_then(Value::as_str);
+        let body = match (text("text"), text("bytes"), self.0.get("value")) {
+            (Some(text), _, _) => Some(Body::Text(text.to_string().into())),
+            (_, Some(bytes), _) => {
+                let bytes = BASE64_STANDARD.decode(bytes);
+                let broken = |_| Error::new(Kind::Failed, "a kept answer cannot be read");
+                Some(Body::Bytes(bytes.map_err(broken)?.into()))
+            }
+            (_, _, Some(value)) => Some(Body::Value(value.clone())),
+            _ => self.0.get("empty").map(|_| Body::Empty),
+        };
+        let media_type = text("media").map(|kind| kind.to_string().into());
+        let tag = |name: &str, weak| {
+            text(name).map(|text| EntityTag { text: text.to_string().into(), weak })
+        };
+        if let Some(exchange) = &context.exchange {
+            for pair in self.0.get("set").and_then(Value::as_list).unwrap_or_default() {
+                let Some([name, value]) = pair.as_list() else { continue };
+                let (name, value) =
+                    (name.as_str().unwrap_or_default(), value.as_str().unwrap_or_default());
+                match (name, value.parse()) {
+                    ("status", Ok(status)) => exchange.set_status(status),
+                    _ => exchange.set_header(name, value)?,
+                }
+            }
+        }
+        let created = self.0.get("created").and_then(Value::as_bool) == Some(true);
+        Ok(Outcome {
+            effect: if created { Effect::Created } else { Effect::Changed },
+            reference: text("reference").map(Reference::parse),
+            entity_tag: tag("weak", true).or(tag("tag", false)),
+            content: body.map(|body| Content { body, media_type, ..Content::default() }),
+        })
+    }
+}
+
+/// Whether the whole transaction is to be tried again.
+pub(super) fn is_again(error: &Error) -> bool {
+    error.temporary && error.kind == Kind::Conflict
+}
+
+/// A post or a merge.
+pub(super) fn forward(
+    store: &dyn Store,
+    verb: Verb,
+    reference: &Reference,
+    content: Content,
+    context: &Context,
+) -> Answer<Outcome> {
+    match verb {
+        Verb::Merge => store.merge(reference, content, context),
+        _ => store.post(reference, content, context),
+    }
+}
