@@ -4,7 +4,7 @@ use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
 use runnel_store::{
-    Contract, Error, Field, FieldType, ForeignKey, Index, Kind, Migration, MigrationAct,
+    Answer, Contract, Error, Field, FieldType, ForeignKey, Index, Kind, Migration, MigrationAct,
     MigrationStep, OnDelete, Shape, Value, Verb,
 };
 use std::sync::Arc;
@@ -64,13 +64,24 @@ fn shape_of(isolate: &Isolate, arguments: Arguments) -> Result<Shape, Error> {
     Ok(shape)
 }
 
-/// What [`shape_of`] reads: the table of the class, made or extended where it has to be.
+/// What [`shape_of`] reads: the table of the class, made or extended where it has to be. In a store that
+/// is no database its rows are documents.
 fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let shape = attempt!(shape_of(isolate, arguments));
     let on = reference_at(arguments, 2, 3);
-    let answer = attempt!(store.tables_for(Verb::Define, &on)).define(&on, &shape);
-    Reply::answer(answer, Given::Store)
+    let made = store.with_tables(Verb::Define, &on, |tables| tables.define(&on, &shape));
+    let host = isolate.shared_host();
+    let table = made.then(move |made| match made {
+        Err(error) if has_no_tables(&error) => host.document_table(&store, &on, &shape).into(),
+        made => made.into(),
+    });
+    Reply::answer(table, Given::Store)
+}
+
+/// Whether a store has no tables of its own.
+fn has_no_tables(error: &Error) -> bool {
+    error.kind == Kind::NotAllowed && error.verb == Some(Verb::Define)
 }
 
 /// What [`shape_of`] reads: the statements that make the table what the class says, beyond those of
@@ -80,8 +91,14 @@ fn differences(isolate: &Isolate, arguments: Arguments) -> Reply {
     let shape = Some(attempt!(shape_of(isolate, arguments)));
     let migration = Migration { shape, act: MigrationAct::Compare, ..Migration::default() };
     let (on, call) = (reference_at(arguments, 2, 3), crate::natives::stores::inner_call(isolate));
-    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
-    Reply::answer(answer, Given::Names)
+    let compared =
+        store.with_tables(Verb::Define, &on, |tables| tables.migrate(&on, migration, &call));
+    // Documents are as their class says: they have no columns that could differ.
+    let compared = compared.then(|compared| match compared {
+        Err(error) if has_no_tables(&error) => Answer::ok(Vec::new()),
+        compared => compared.into(),
+    });
+    Reply::answer(compared, Given::Names)
 }
 
 fn lists(value: Value) -> Vec<Vec<Value>> {
