@@ -5,13 +5,14 @@ use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
 use runnel_store::{
     Answer, Contract, Error, Field, FieldType, ForeignKey, Index, Kind, Migration, MigrationAct,
-    MigrationStep, OnDelete, Shape, Value, Verb,
+    MigrationStep, OnDelete, Reference, Shape, Value, Verb,
 };
 use std::sync::Arc;
 
-pub(crate) const NATIVES: [(&str, Native); 5] = [
+pub(crate) const NATIVES: [(&str, Native); 6] = [
     ("define", define),
     ("differences", differences),
+    ("keyValueAt", key_value_at),
     ("keyValueStore", key_value_store),
     ("migrate", migrate),
     ("fieldType", field_type),
@@ -79,9 +80,9 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::answer(table, Given::Store)
 }
 
-/// Whether a store has no tables of its own.
+/// Whether a store has no tables of its own. A database that refuses a table says why.
 fn has_no_tables(error: &Error) -> bool {
-    error.kind == Kind::NotAllowed && error.verb == Some(Verb::Define)
+    error.message == Error::not_allowed(Verb::Define, &Reference::default()).message
 }
 
 /// What [`shape_of`] reads: the statements that make the table what the class says, beyond those of
@@ -123,6 +124,20 @@ fn key_value_store(isolate: &Isolate, arguments: Arguments) -> Reply {
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Define, &on)).key_value_store(&on);
     Reply::answer(answer, Given::Store)
+}
+
+/// The same, or nil where the path names a table of rows, one of its rows, or the database itself.
+fn key_value_at(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let on = reference_at(arguments, 2, 3);
+    let answer = store.with_tables(Verb::Define, &on, |tables| tables.key_value_store(&on));
+    let found = answer.then(|found| match found {
+        Ok(found) => Answer::ok(Some(found)),
+        Err(error) if matches!(error.kind, Kind::Conflict | Kind::Invalid) => Answer::ok(None),
+        Err(error) if has_no_tables(&error) => Answer::ok(None),
+        Err(error) => error.into(),
+    });
+    Reply::answer(found, |found| found.map_or(Given::Nil, Given::Store))
 }
 
 /// `(store, path, scheme or nil, list of steps, act)`: the names of the steps that were run. A step is a
