@@ -39,7 +39,7 @@ struct DocumentState {
     engine: RowEngine,
     name: String,
     shape: Shape,
-    /// The number of the next row, as far as this worker knows.
+    /// The number that this worker gives to the next row.
     next: Cell<Option<i64>>,
 }
 
