@@ -174,7 +174,9 @@ impl DocumentFolder {
 
     /// Deletes the document of a key, under the condition of the caller. Answers whether it was there.
     pub(super) async fn delete(&self, key: &str, context: &Context) -> Result<bool> {
-        let context = inner(context, context.only_if.clone());
+        // The folders of a composite key go with its last row.
+        let prunes = Some(key.matches('/').count());
+        let context = Context { prunes, ..inner(context, context.only_if.clone()) };
         Ok(self.source.delete(&self.document(key), &context).await?.is_something())
     }
 }
