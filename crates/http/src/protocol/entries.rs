@@ -3,12 +3,16 @@
 //! A GET that accepts [`MEDIA_TYPE`] alone asks for the listing and not for the content. The answer is a JSON array
 //! of names, encoded as segments; that of a collection ends in a slash: `["notes.txt","pictures/"]`.
 
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{Entry, Error, Kind, Result, Value, json};
 
 /// The media type of a listing.
 pub(crate) const MEDIA_TYPE: HeaderValue =
     HeaderValue::from_static("application/vnd.runnel.entries+json");
+
+/// Marks the page of links that people get where a collection has no content: a program gets nothing then,
+/// as from every store.
+pub(crate) const PAGE: HeaderName = HeaderName::from_static("runnel-listing");
 
 /// Whether a request asks for a listing.
 pub(crate) fn are_wanted(headers: &HeaderMap) -> bool {

@@ -26,5 +26,6 @@ fn a_remote_store_is_a_store() {
             ..Abilities::ALL
         };
         check(Rc::new(web), abilities).await;
+        abilities.check_manual("`http:`, another Runnel server");
     });
 }

@@ -64,7 +64,11 @@ impl RequestCycle {
                 let template = &server_pages().listing;
                 let page = page(template, self.reference.path(), &entries, nonce);
                 let body = ResponseBody::whole(page.into(), &self.state);
-                self.respond(StatusCode::OK, Some(media_type::HTML), ResponseFacts::default(), body)
+                let kind = Some(media_type::HTML);
+                let mut response =
+                    self.respond(StatusCode::OK, kind, ResponseFacts::default(), body);
+                response.headers_mut().insert(entries::PAGE, HeaderValue::from_static("page"));
+                response
             }
             Ok(None) => self.missing(),
             Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => self.missing(),
