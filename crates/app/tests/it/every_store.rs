@@ -28,24 +28,7 @@ held: still mine
 visits: 20
 ";
 
-const TABLES: &str = r#"first: 1
-inserted: 3
-rows: [{"id":1,"title":"sow","done":false,"price":"12.30","due":"2026-11-23T12:00:00Z","tags":["garden"]},{"id":2,"title":"reap","done":true,"price":"9.5","due":null,"tags":[]},{"id":3,"title":"bind","done":false,"price":"100","due":null,"tags":[]},{"id":4,"title":"thresh – ü","done":false,"price":null,"due":null,"tags":[]}]
-open: [thresh – ü,sow,bind]
-dear: [12.30,100]
-early: 1
-page: [2,3]
-cheapest: reap
-total: 10
-changed: [{"id":2,"title":"mow","done":false,"price":"9.5","due":null,"tags":[]},{"id":3,"title":"stack","done":false,"price":null,"due":null,"tags":null},null]
-missing: notFound
-taken: conflict
-long: post: title of Task is text of 1 to 80 characters
-column: invalid
-removed: true
-again: false
-left: 0
-"#;
+const TABLES: &str = include_str!("../../../../tests/programs/tables.out");
 
 fn programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs")

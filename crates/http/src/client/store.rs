@@ -19,7 +19,7 @@ use std::rc::Rc;
 ///
 /// | verb | method | answer |
 /// | --- | --- | --- |
-/// | get | GET | `None` for 404, 410 and the page of a Runnel server for a collection; `Body::Empty` for 204, and for 304 when a tag was known |
+/// | get | GET | `None` for 404, 410 and a page of links; `Body::Empty` for 204, and for 304 when a tag was known |
 /// | put | PUT | created when the answer is 201 |
 /// | post | POST | the place from `Location`, the content of the answer |
 /// | merge | PATCH | |
