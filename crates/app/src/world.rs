@@ -22,7 +22,8 @@ use futures_util::future::join_all;
 use observing::WatchedServer;
 use runnel_runtime::{Host, Isolate, NativeWindow, Output, RunningServer};
 use runnel_store::{
-    Answer, Changes, Environment, Error, Kind, SettingInfo, SettingList, Store, Value,
+    Answer, Changes, Environment, Error, Kind, Reference, SettingInfo, SettingList, Shape, Store,
+    Value,
 };
 use s3_server::{Protocol, S3Side};
 use std::cell::{Cell, RefCell};
@@ -195,6 +196,15 @@ impl Host for World {
 
     fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>> {
         self.schemes.database(scheme, path, options)
+    }
+
+    fn document_table(
+        &self,
+        store: &Rc<dyn Store>,
+        at: &Reference,
+        shape: &Shape,
+    ) -> Result<Rc<dyn Store>, Error> {
+        Ok(Rc::new(runnel_sql::document_table(store, at, shape)?))
     }
 
     fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error> {

@@ -1,7 +1,7 @@
 //! The host of a program: what the runtime asks of the command around it (schemes, servers,
 //! databases, output).
 
-use runnel_store::{Answer, Changes, Error, Kind, Store, Value};
+use runnel_store::{Answer, Changes, Error, Kind, Reference, Shape, Store, Value, Verb};
 use std::rc::Rc;
 
 /// Where a program writes.
@@ -88,6 +88,18 @@ pub trait Host {
         _options: &Value,
     ) -> Option<Answer<Rc<dyn Store>>> {
         None
+    }
+    /// The table of a class in a store that is no database: its rows are documents.
+    ///
+    /// # Errors
+    /// What the store or the class lacks for it.
+    fn document_table(
+        &self,
+        _store: &Rc<dyn Store>,
+        at: &Reference,
+        _shape: &Shape,
+    ) -> Result<Rc<dyn Store>, Error> {
+        Err(Error::not_allowed(Verb::Define, at))
     }
     /// A store of another machine that a program describes: `http`, `s3`.
     ///

@@ -178,6 +178,10 @@ impl Isolate {
         &*self.0.host
     }
 
+    pub(crate) fn shared_host(&self) -> Rc<dyn Host> {
+        self.0.host.clone()
+    }
+
     pub(crate) fn slots(&self) -> &KernelSlots {
         &self.0.slots
     }

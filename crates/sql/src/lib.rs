@@ -6,6 +6,7 @@
 //! - [`SqlTable`] is one table: reading answers rows that encode themselves straight from the
 //!   database's columns, and the other verbs insert, replace, change and delete rows.
 //! - A key-value store ([`SqlDatabase::key_value_store`]) keeps bytes by key, of any length.
+//! - [`document_table`] is the table of a class in a store that is no database: rows are documents.
 //! - [`SqliteScheme`] and [`PostgresScheme`] are the stores of all databases of a system.
 //!
 //! With SQLite, reads run on each worker's own connection within a budget; writes go to one thread
@@ -33,9 +34,10 @@ pub use postgres::{
     PostgresScheme, PostgresTable,
 };
 pub use sqlite::{
-    CHUNK, CLOSE_TIME, ENCODING_LIMIT, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES,
-    KEPT_LARGEST, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT,
-    STREAM_PATIENCE, SqliteBackend, SqliteDatabase, SqliteOptions, SqliteRows, SqliteScheme,
-    SqliteTable, Synchronous, TRANSACTION_NESTING, VALUE_LIMIT, WATCHED_ROWS, WRITE_GROUP,
-    WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING, restore_sqlite,
+    CHUNK, CLOSE_TIME, DOCUMENT_BYTES, DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentRows, DocumentTable,
+    ENCODING_LIMIT, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST,
+    POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT, STREAM_PATIENCE,
+    SqliteBackend, SqliteDatabase, SqliteOptions, SqliteRows, SqliteScheme, SqliteTable,
+    Synchronous, TRANSACTION_NESTING, VALUE_LIMIT, WATCHED_ROWS, WRITE_GROUP, WRITE_GROUP_TIME,
+    WRITE_QUEUE, WRITE_WAITING, document_table, restore_sqlite,
 };

@@ -1,11 +1,12 @@
 //! SQLite: databases in files, and in memory.
 //!
 //! Reading order: `database`, `table`, `key_value`, then `read` (`select`, `rows`, `encode`, `reader`, `pool`)
-//! and `write` (`writer`).
+//! and `write` (`writer`), then `documents`.
 
 mod backup;
 mod connection;
 mod database;
+mod documents;
 mod fault;
 mod key_value;
 mod options;
@@ -18,6 +19,9 @@ mod write;
 pub use backup::restore::restore_sqlite;
 pub use connection::database_file::VALUE_LIMIT;
 pub use database::{SqliteBackend, SqliteDatabase};
+pub use documents::{
+    DOCUMENT_BYTES, DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentRows, DocumentTable, document_table,
+};
 pub use options::{POOL_CONNECTIONS, SqliteOptions, Synchronous};
 pub use read::answer_cache::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};
 pub use read::encode::ENCODING_LIMIT;

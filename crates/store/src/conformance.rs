@@ -32,6 +32,7 @@ mod concurrent;
 mod conditions;
 mod keys;
 mod layers;
+mod manual;
 mod random;
 mod read;
 mod spy;

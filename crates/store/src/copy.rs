@@ -1,7 +1,8 @@
 //! Copying a tree from one store to another.
 
 use crate::{
-    Answer, Body, Content, Context, Entry, Error, Kind, Reference, Result, Store, Value, Verb,
+    Answer, Body, Content, Context, Entry, Error, Form, Kind, Reference, Result, Store, Value,
+    Verb, json,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -327,9 +328,9 @@ impl Sides {
         let Some(content) = self.from.get(&from, &context).await? else {
             return Ok(Done::Missing);
         };
-        if let Body::Value(Value::List(names)) = &content.body
+        if let Some(names) = listed_names(&content)
             && let Ok(Some(entries)) = self.from.list(&from, &context).await
-            && is_listing(names, &entries)
+            && is_listing(&names, &entries)
         {
             return Ok(Done::Missing);
         }
@@ -380,6 +381,18 @@ fn length(content: &Content) -> Option<u64> {
         Body::Text(text) => Some(text.len() as u64),
         Body::Stream(_, length) => *length,
         Body::Value(_) | Body::Lazy(_) => None,
+    }
+}
+
+/// The elements of content that may be the listing of a collection: a list, or one as JSON, from a server.
+fn listed_names(content: &Content) -> Option<Vec<Value>> {
+    let is_json = content.media_type.as_deref().is_some_and(|kind| Form::Json.is_media_type(kind));
+    match &content.body {
+        Body::Value(Value::List(names)) => Some(names.clone()),
+        Body::Text(text) if is_json && text.starts_with('[') && text.len() <= COMPARED => {
+            json::parse(text.as_bytes()).ok()?.as_list().map(<[Value]>::to_vec)
+        }
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::repl::{Reaction, Session};
 use crate::report::Report;
 use crate::world::World;
 use runnel_runtime::{Host, Isolate, Output, RunningServer};
-use runnel_store::{Answer, Error, Store, Value};
+use runnel_store::{Answer, Error, Reference, Shape, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -66,6 +66,15 @@ impl Host for TestHost {
 
     fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>> {
         self.world.database(scheme, path, options)
+    }
+
+    fn document_table(
+        &self,
+        store: &Rc<dyn Store>,
+        at: &Reference,
+        shape: &Shape,
+    ) -> Result<Rc<dyn Store>, Error> {
+        self.world.document_table(store, at, shape)
     }
 
     fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error> {

@@ -16,6 +16,7 @@ mod connections;
 mod contracts;
 mod crowded;
 mod database;
+mod every_store;
 mod examples;
 mod fairness;
 mod fibers;

@@ -55,6 +55,7 @@ async fn bucket(nats: Rc<Nats>, base: &str) -> Rc<dyn Store> {
 fn conformance_of_keys() {
     with_server(|nats, _| async move {
         check(bucket(nats, "kv/conformance").await, KEYS).await;
+        KEYS.check_manual("`nats:kv/`");
     });
 }
 
@@ -62,6 +63,7 @@ fn conformance_of_keys() {
 fn conformance_of_objects() {
     with_server(|nats, _| async move {
         check(bucket(nats, "objects/conformance").await, OBJECTS).await;
+        OBJECTS.check_manual("`nats:objects/`");
     });
 }
 

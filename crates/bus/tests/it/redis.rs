@@ -54,6 +54,7 @@ fn conformance_of_the_scheme() {
     let Some(url) = url(Service::Redis) else { return };
     let scheme = redis_scheme(with_variable("REDIS_URL", format!("{url}/2")));
     run(check(scheme, REDIS));
+    REDIS.check_manual("`redis:`");
 }
 
 #[test]

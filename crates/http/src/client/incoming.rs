@@ -59,7 +59,13 @@ impl ReceivedResponse {
         let reference = self.location();
         let content = self.content().await?;
         let entity_tag = content.entity_tag.clone();
-        let content = (!matches!(content.body, Body::Empty)).then_some(content);
+        let is_empty = match &content.body {
+            Body::Empty => true,
+            Body::Bytes(bytes) => bytes.is_empty(),
+            Body::Text(text) => text.is_empty(),
+            _ => false,
+        };
+        let content = (!is_empty).then_some(content);
         Ok(Outcome { reference, entity_tag, content, ..outcome })
     }
 

@@ -5,11 +5,12 @@ use crate::client::call::{HttpClient, VerbCall};
 use crate::client::incoming::ReceivedResponse;
 use crate::client::options::ClientOptions;
 use crate::client::outgoing::OutgoingContent;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use crate::protocol::entries;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use runnel_store::{
-    Answer, Conditions, Content, Context, Error, Kind, Outcome, Reference, Result, Store, Verb,
-    Verbs,
+    Answer, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result, Store,
+    Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -18,11 +19,12 @@ use std::rc::Rc;
 ///
 /// | verb | method | answer |
 /// | --- | --- | --- |
-/// | get | GET | `None` for 404 and 410; `Body::Empty` for 204, and for 304 when a tag was known |
+/// | get | GET | `None` for 404, 410 and a page of links; `Body::Empty` for 204, and for 304 when a tag was known |
 /// | put | PUT | created when the answer is 201 |
 /// | post | POST | the place from `Location`, the content of the answer |
 /// | merge | PATCH | |
 /// | delete | DELETE | `false` for 404 and 410 |
+/// | list | GET | what a Runnel server answers; `None` for 404 and 410 |
 ///
 /// A response in text (`text/…`, JSON, XML; in UTF-8) is text, any other is bytes; beyond
 /// [`ClientOptions::collect`] it is a stream. Records and lists are sent as JSON, text and numbers
@@ -49,6 +51,9 @@ pub fn client(options: ClientOptions) -> Rc<dyn Store> {
     let headers = request_headers(&options).map(Rc::new);
     Rc::new(HttpStore { client: Rc::new(HttpClient::new(options)), headers })
 }
+
+/// The longest listing that is read, in bytes.
+const LISTING: usize = 16 << 20;
 
 struct HttpStore {
     client: Rc<HttpClient>,
@@ -140,6 +145,10 @@ impl Store for HttpStore {
                         response.discard().await;
                         Ok(None)
                     }
+                    _ if response.head.headers.contains_key(entries::PAGE) => {
+                        response.discard().await;
+                        Ok(None)
+                    }
                     _ => response.accepted().await?.content().await.map(Some),
                 }
             }),
@@ -174,9 +183,36 @@ impl Store for HttpStore {
         }
     }
 
+    /// The children, from a Runnel server. Other servers have pages for people alone.
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let context = Context { known: None, ..context.clone() };
+        let mut call = match self.call(Method::GET, Verb::List, reference, None, &context) {
+            Ok(call) => call,
+            Err(error) => return error.into(),
+        };
+        Rc::make_mut(&mut call.headers).insert(header::ACCEPT, entries::MEDIA_TYPE);
+        let reference = reference.clone();
+        Answer::later(async move {
+            let response = ReceivedResponse::of(call).await?;
+            if matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE) {
+                response.discard().await;
+                return Ok(None);
+            }
+            if response.head.headers.get(header::CONTENT_TYPE) != Some(&entries::MEDIA_TYPE) {
+                let response = response.accepted().await?;
+                response.discard().await;
+                let message = "the server does not list; another Runnel server does";
+                return Err(Error::new(Kind::NotAllowed, message).on(Verb::List, &reference));
+            }
+            let text = response.accepted().await?.content().await?.read(LISTING).await?;
+            entries::parse(&text).map(Some).map_err(|error| error.on(Verb::List, &reference))
+        })
+    }
+
     fn verbs(&self, _reference: &Reference) -> Verbs {
         Verbs::NONE
             .with(Verb::Get)
+            .with(Verb::List)
             .with(Verb::Put)
             .with(Verb::Post)
             .with(Verb::Merge)
@@ -188,7 +224,7 @@ impl Store for HttpStore {
     }
 
     runnel_store::without!(
-        appends, list, keys, attributes, relocate, query, watch, tables, links, as_any, sources
+        appends, keys, attributes, relocate, query, watch, tables, links, as_any, sources
     );
 
     fn describe(&self) -> String {

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use runnel_http::{ClientOptions, HttpServer, client};
 use runnel_store::{
-    Answer, Body, Content, Context, EntityTag, Error, Kind, Outcome, Reference, Store, Value,
+    Answer, Body, Content, Context, EntityTag, Entry, Error, Kind, Outcome, Reference, Store, Value,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -66,8 +66,9 @@ fn verbs_go_out_and_come_back() {
         let read = web.get(&hi, &plain).await.unwrap().unwrap();
         assert_eq!(read.media_type.as_deref(), Some("application/json"));
         assert_eq!(text_of(read).await, r#"{"a":1}"#);
-        let error = web.list(&hi, &plain).await.unwrap_err();
-        assert_eq!(error.kind, Kind::NotAllowed);
+        assert_eq!(web.list(&hi, &plain).await.unwrap(), None);
+        let entries = web.list(&at(&server, "/"), &plain).await.unwrap().unwrap();
+        assert_eq!(entries, [Entry { name: "hi".into(), collection: false }]);
         assert_eq!(server.connections(), 1);
     });
 }

@@ -93,6 +93,38 @@ async fn text(web: &Rc<dyn Store>, place: &Reference) -> String {
 }
 
 #[test]
+fn other_servers_do_not_list() {
+    run(async {
+        for (answer, kind, message) in [
+            (
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhi",
+                Kind::NotAllowed,
+                "the server does not list; another Runnel server does",
+            ),
+            (
+                "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n",
+                Kind::Denied,
+                "the server answered 403 Forbidden",
+            ),
+            (
+                "HTTP/1.1 200 OK\r\ncontent-type: application/vnd.runnel.entries+json\r\n\
+                 content-length: 11\r\n\r\n[\"../../x\"]",
+                Kind::Failed,
+                "the server sent a listing that is none",
+            ),
+        ] {
+            let server = raw(answer, Manner::Closing).await;
+            let at = Reference::parse(&format!("//{}/", server.address)).with_scheme("http");
+            let web = client(ClientOptions::default());
+            let error = web.list(&at, &Context::default()).await.unwrap_err();
+            assert_eq!((error.kind, error.message.as_str()), (kind, message));
+            let asked = server.received.borrow();
+            assert!(asked.contains("accept: application/vnd.runnel.entries+json"), "{asked}");
+        }
+    });
+}
+
+#[test]
 fn answers_end_where_they_say() {
     run(async {
         for (answer, content, kept) in [

@@ -26,6 +26,7 @@ fn a_bucket() {
     run(async {
         let (_, store) = bucket(endpoint).await;
         check(store, BUCKET).await;
+        BUCKET.check_manual("`s3:`");
     });
 }
 

@@ -5,6 +5,7 @@ mod bulk;
 mod conditions;
 mod conformance;
 mod defining;
+mod documents;
 mod durability;
 mod key_values;
 mod queries;

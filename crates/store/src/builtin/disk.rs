@@ -55,7 +55,8 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 /// - A conditional write ([`crate::Condition`]) is atomic within this process. Create-only is
 ///   atomic towards other processes too, if the file system has hard links. An entity tag is not: a
 ///   concurrent write by another program may be replaced.
-/// - A delete removes a file, a link (not its target) or an empty directory.
+/// - A delete removes a file, a link (not its target) or an empty directory, and the directories above
+///   that became empty, as many as [`Context::prunes`] says. A write that needs one of them makes it again.
 /// - A put stores metadata, and a media type that the name does not tell, in the extended attribute
 ///   `user.runnel` of the temporary file, so that content and attributes change in one step. What
 ///   does not fit, or finds no such attributes in the file system, is in a hidden file beside, of
@@ -200,9 +201,9 @@ impl Store for Disk {
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
-        let only_if = context.only_if.clone();
+        let (only_if, prunes) = (context.only_if.clone(), context.prunes.unwrap_or(0));
         let deleted = self.later(Verb::Delete, reference, move |root, on| {
-            write::delete(root, on, only_if.as_ref())
+            write::delete(root, on, only_if.as_ref(), prunes)
         });
         deleted.map(Outcome::deleted)
     }

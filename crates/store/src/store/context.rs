@@ -24,6 +24,9 @@ pub struct Context {
     /// Whether the caller ignores the entity tag of what it reads: a store that would have to compute one may
     /// leave it out.
     pub untagged: bool,
+    /// How many collections above deleted content are deleted with it where they are empty then: those
+    /// below the root of the caller's store. None, where no store around has said so ([`crate::Disk`]).
+    pub prunes: Option<usize>,
     /// When the caller stops waiting. Stores that wait for others should stop by then.
     pub deadline: Option<Instant>,
     /// The HTTP exchange of this call, for programs that read requests.

@@ -4,13 +4,14 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use proptest::prelude::*;
 use runnel_store::{
-    Answer, Body, Confinement, Content, Context, Disk, Entry, Error, Kind, Reference, Result,
-    Store, Value,
+    Answer, Body, Condition, Confinement, Content, Context, Disk, Entry, Error, Kind, Reference,
+    Relative, Result, Store, Value,
 };
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 use tempfile::TempDir;
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -377,4 +378,71 @@ fn refused_links_stay_refused() {
         assert!(get(&*store, "a").unwrap().is_some());
         assert_eq!(get(&*store, "link").is_ok(), follows);
     }
+}
+
+#[test]
+fn a_deletion_takes_the_empty_folders_of_the_store_away() {
+    let folder = tempfile::tempdir().unwrap();
+    run(async {
+        let at = |path: &str| folder.path().join(path);
+        let base = Reference::from_path(at("data").to_string_lossy().into_owned());
+        let store = Relative::new(Rc::new(Disk::unconfined()), base);
+        let (plain, text) = (Context::default(), || Content::text("x"));
+        for path in ["a/b/one", "a/b/two", "c/d/e", "top"] {
+            store.put(&Reference::parse(path), text(), &plain).await.unwrap();
+        }
+        let delete = async |path: &str| {
+            store.delete(&Reference::parse(path), &plain).await.unwrap().is_something()
+        };
+        assert!(delete("a/b/one").await && at("data/a/b").is_dir());
+        assert!(delete("a/b/two").await && !at("data/a").exists());
+        assert!(!delete("a/b/two").await);
+        std::os::unix::fs::symlink(at("data/c/d"), at("data/link")).unwrap();
+        assert!(delete("link/e").await && at("data/c/d").is_dir(), "a link leads elsewhere");
+        assert!(delete("c/d").await && !at("data/c").exists());
+        assert!(
+            delete("link").await && delete("top").await && at("data").is_dir(),
+            "the root stays"
+        );
+        // A file by itself has no store around it.
+        let disk = Disk::unconfined();
+        let alone = Reference::from_path(at("alone/x").to_string_lossy().into_owned());
+        disk.put(&alone, text(), &plain).await.unwrap();
+        assert!(disk.delete(&alone, &plain).await.unwrap().is_something());
+        assert!(at("alone").is_dir());
+    });
+}
+
+#[test]
+fn writers_in_folders_that_deletions_take_away_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().to_string_lossy().into_owned();
+    let threads = (0..4).map(|number: usize| {
+        let base = base.clone();
+        std::thread::spawn(move || {
+            run(async {
+                let store = Relative::new(Rc::new(Disk::unconfined()), Reference::from_path(base));
+                let plain = Context::default();
+                for round in 0..60 {
+                    let path = Reference::parse(&format!("a/b/c/{number}"));
+                    let moved = Reference::parse(&format!("a/d/{number}"));
+                    match round % 3 {
+                        0 => store.put(&path, Content::text("x"), &plain).await.map(drop).unwrap(),
+                        1 => store.post(&path, Content::text("x"), &plain).await.map(drop).unwrap(),
+                        _ => {
+                            let new = Context { only_if: Some(Condition::Absent), ..plain.clone() };
+                            store.put(&path, Content::text("x"), &new).await.map(drop).unwrap();
+                        }
+                    }
+                    assert!(store.relocate(&path, &moved, &plain).await.unwrap());
+                    assert!(store.get(&moved, &plain).await.unwrap().is_some(), "{number} {round}");
+                    assert!(store.delete(&moved, &plain).await.unwrap().is_something());
+                    // The moved file left its folder behind.
+                    let _ = store.delete(&Reference::parse("a/b/c"), &plain).await;
+                }
+            });
+        })
+    });
+    threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -1,6 +1,7 @@
 //! The request cycle: one request and its response, reading verbs.
 
 use crate::protocol::conditions::{self, Validators, Verdict};
+use crate::protocol::entries;
 use crate::protocol::media_type;
 use crate::protocol::negotiation;
 use crate::server::connection_state::ConnectionState;
@@ -11,8 +12,6 @@ use crate::server::request::upload::UploadProgress;
 use crate::server::response::body::ResponseBody;
 use crate::server::response::compression::{self, Compression};
 use crate::server::response::events;
-use crate::server::response::listing;
-use crate::server::response::page_template::server_pages;
 use crate::server::response::panics::{guard, guard_now};
 use crate::server::response::partial::{self, RangeResult, ResponseContent};
 use crate::server::response::problem::{Problem, add_challenge, set_nosniff};
@@ -22,8 +21,8 @@ use futures_util::{StreamExt, stream};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Body, ByteStream, ChosenFormat, ClientContent, Content, Context, EntityTag, Entry, Error,
-    Exchange, Form, Kind, Lazy, PortContent, Reference, Result, Store, Value, Verb, Verbs,
+    Body, ByteStream, ChosenFormat, ClientContent, Content, Context, EntityTag, Error, Exchange,
+    Form, Kind, Lazy, PortContent, Reference, Result, Store, Value, Verb, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -74,6 +73,9 @@ impl RequestCycle {
 
     /// GET and HEAD.
     pub(crate) fn get(self) -> PendingResponse {
+        if entries::are_wanted(&self.exchange.headers) {
+            return self.list();
+        }
         let context = self.context();
         let answer = guard(|| self.root.get(&self.reference, &context));
         drop(context);
@@ -86,7 +88,7 @@ impl RequestCycle {
     }
 
     /// Awaits a future within the request timeout.
-    fn wait<F>(self, then: impl FnOnce(RequestCycle) -> F) -> PendingResponse
+    pub(super) fn wait<F>(self, then: impl FnOnce(RequestCycle) -> F) -> PendingResponse
     where
         F: Future<Output = Response<ResponseBody>> + 'static,
     {
@@ -111,38 +113,8 @@ impl RequestCycle {
         }
     }
 
-    /// A get found nothing: lists the reference, which may be a collection.
-    fn list_missing(self) -> PendingResponse {
-        if !matches!(self.exchange.overrides.status(), Ok(None)) {
-            let body = ResponseBody::empty(&self.state);
-            return self.respond(StatusCode::OK, None, ResponseFacts::default(), body).into();
-        }
-        let context = self.context();
-        let answer = guard(|| self.root.list(&self.reference, &context));
-        drop(context);
-        match answer.at_once() {
-            Ok(result) => self.list_result(result).into(),
-            Err(later) => self.wait(|cycle| async move { cycle.list_result(later.await) }),
-        }
-    }
-
-    fn list_result(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
-        match result {
-            Ok(Some(entries)) => {
-                let nonce = self.exchange.overrides.nonce();
-                let template = &server_pages().listing;
-                let page = listing::page(template, self.reference.path(), &entries, nonce);
-                let body = ResponseBody::whole(page.into(), &self.state);
-                self.respond(StatusCode::OK, Some(media_type::HTML), ResponseFacts::default(), body)
-            }
-            Ok(None) => self.missing(),
-            Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => self.missing(),
-            Err(error) => self.error_response(error),
-        }
-    }
-
     /// Nothing to read: 405 where other methods are supported, and 404 otherwise.
-    fn missing(self) -> Response<ResponseBody> {
+    pub(super) fn missing(self) -> Response<ResponseBody> {
         let verbs = self.verbs();
         match verbs.has(Verb::Get) || verbs.has(Verb::List) {
             true => self.problem(Problem::new(StatusCode::NOT_FOUND)),

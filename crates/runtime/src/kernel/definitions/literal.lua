@@ -55,11 +55,13 @@ local function maker(class, keys, n)
   local values, computed = {}, {}
   for _, entry in ipairs(K.defaultsOf(class)) do
     if not given[entry.name] then
-      values[#values + 1] = entry.marks.constant and K.defaultValue(class, entry) or entry
-      local value = "values[" .. #values .. "]"
+      local at = #values + 1
+      local value = "values[" .. at .. "]"
       if entry.marks.constant then
+        values[at] = K.defaultValue(class, entry)
         fields[#fields + 1] = entry.key .. "=" .. value
       else
+        values[at] = entry
         computed[#computed + 1] = "o." .. entry.key .. "=default(class," .. value .. ",o)"
       end
       given[entry.name] = true

@@ -18,6 +18,9 @@ function K.webAddress(reference)
   return reference:stringValue()
 end
 
+-- Schemes in which `asScheme` may find, or make, a key-value store of the name that ends the path.
+local DATABASES = { sqlite = true, postgres = true, postgresql = true }
+
 local Reference = K.classes.Reference
 local methods = Reference._methods
 
@@ -229,7 +232,10 @@ K.methods(Reference, {
   ["description"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
   ["asScheme"] = function(self)
     if isVariable(self) then return K.asStore(read(self)) end
-    local store = K.relativeStore(storeOf(self), self._path, self._scheme)
+    local inner = K.nativeStore(storeOf(self))
+    local keyed = DATABASES[self._scheme] and K.native.keyValueAt(inner, self._path, self._scheme)
+    if keyed then return keyed end
+    local store = K.relativeStore(inner, self._path, self._scheme)
     if self._scheme == "sh" then store._commands = true end
     return store
   end,

@@ -4,14 +4,15 @@ use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, reference_at};
 use runnel_store::{
-    Contract, Error, Field, FieldType, ForeignKey, Index, Kind, LARGEST_PAGE, Migration,
-    MigrationAct, MigrationStep, OnDelete, ServedLimits, Shape, Value, Verb,
+    Answer, Contract, Error, Field, FieldType, ForeignKey, Index, Kind, LARGEST_PAGE, Migration,
+    MigrationAct, MigrationStep, OnDelete, Reference, ServedLimits, Shape, Value, Verb,
 };
 use std::sync::Arc;
 
-pub(crate) const NATIVES: [(&str, Native); 5] = [
+pub(crate) const NATIVES: [(&str, Native); 6] = [
     ("define", define),
     ("differences", differences),
+    ("keyValueAt", key_value_at),
     ("keyValueStore", key_value_store),
     ("migrate", migrate),
     ("fieldType", field_type),
@@ -81,13 +82,24 @@ fn served_limits(value: Value) -> ServedLimits {
     }
 }
 
-/// What [`shape_of`] reads: the table of the class, made or extended where it has to be.
+/// What [`shape_of`] reads: the table of the class, made or extended where it has to be. In a store that
+/// is no database its rows are documents.
 fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let shape = attempt!(shape_of(isolate, arguments));
     let on = reference_at(arguments, 2, 3);
-    let answer = attempt!(store.tables_for(Verb::Define, &on)).define(&on, &shape);
-    Reply::answer(answer, Given::Store)
+    let made = store.with_tables(Verb::Define, &on, |tables| tables.define(&on, &shape));
+    let host = isolate.shared_host();
+    let table = made.then(move |made| match made {
+        Err(error) if has_no_tables(&error) => host.document_table(&store, &on, &shape).into(),
+        made => made.into(),
+    });
+    Reply::answer(table, Given::Store)
+}
+
+/// Whether a store has no tables of its own. A database that refuses a table says why.
+fn has_no_tables(error: &Error) -> bool {
+    error.message == Error::not_allowed(Verb::Define, &Reference::default()).message
 }
 
 /// What [`shape_of`] reads: the statements that make the table what the class says, beyond those of
@@ -97,8 +109,14 @@ fn differences(isolate: &Isolate, arguments: Arguments) -> Reply {
     let shape = Some(attempt!(shape_of(isolate, arguments)));
     let migration = Migration { shape, act: MigrationAct::Compare, ..Migration::default() };
     let (on, call) = (reference_at(arguments, 2, 3), crate::natives::stores::inner_call(isolate));
-    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
-    Reply::answer(answer, Given::Names)
+    let compared =
+        store.with_tables(Verb::Define, &on, |tables| tables.migrate(&on, migration, &call));
+    // Documents are as their class says: they have no columns that could differ.
+    let compared = compared.then(|compared| match compared {
+        Err(error) if has_no_tables(&error) => Answer::ok(Vec::new()),
+        compared => compared.into(),
+    });
+    Reply::answer(compared, Given::Names)
 }
 
 fn lists(value: Value) -> Vec<Vec<Value>> {
@@ -123,6 +141,20 @@ fn key_value_store(isolate: &Isolate, arguments: Arguments) -> Reply {
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Define, &on)).key_value_store(&on);
     Reply::answer(answer, Given::Store)
+}
+
+/// The same, or nil where the path names a table of rows, one of its rows, or the database itself.
+fn key_value_at(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let on = reference_at(arguments, 2, 3);
+    let answer = store.with_tables(Verb::Define, &on, |tables| tables.key_value_store(&on));
+    let found = answer.then(|found| match found {
+        Ok(found) => Answer::ok(Some(found)),
+        Err(error) if matches!(error.kind, Kind::Conflict | Kind::Invalid) => Answer::ok(None),
+        Err(error) if has_no_tables(&error) => Answer::ok(None),
+        Err(error) => error.into(),
+    });
+    Reply::answer(found, |found| found.map_or(Given::Nil, Given::Store))
 }
 
 /// `(store, path, scheme or nil, list of steps, act)`: the names of the steps that were run. A step is a

@@ -3,7 +3,7 @@
 //! and overlapping. Records and queries have tests of their own.
 
 use crate::common::*;
-use runnel_sql::{SqliteDatabase, SqliteOptions, SqliteTable};
+use runnel_sql::{SqliteDatabase, SqliteOptions};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
     Answer, COLLECT_LIMIT, Changes, Content, Context, Entry, Outcome, Query, Reference, Store,
@@ -12,9 +12,9 @@ use runnel_store::{
 use std::rc::Rc;
 
 /// Content by path, in a table.
-struct Cells(SqliteTable);
+pub(super) struct Cells<T>(pub(super) T);
 
-impl Store for Cells {
+impl<T: Store + Clone + 'static> Store for Cells<T> {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let found = Store::get(&self.0, reference, context);
         found.and_then(|content| match content {
@@ -79,21 +79,23 @@ impl Store for Cells {
     }
 }
 
+/// What cells of any table can do.
+pub(super) const CELLS: Abilities = Abilities {
+    keeps: Keeps::Text,
+    listing: false,
+    posting: Posting::Other,
+    attributes: false,
+    relocation: false,
+    merge: false,
+    query: false,
+    media_types: false,
+    // The writer may have begun.
+    cancels_at_once: false,
+    ..Abilities::ALL
+};
+
 #[test]
 fn rows_are_content_as_in_every_store() {
-    let abilities = Abilities {
-        keeps: Keeps::Text,
-        listing: false,
-        posting: Posting::Other,
-        attributes: false,
-        relocation: false,
-        merge: false,
-        query: false,
-        media_types: false,
-        // The writer may have begun.
-        cancels_at_once: false,
-        ..Abilities::ALL
-    };
     run(async {
         let place = Place::new();
         for path in [place.file(), ":memory:".into()] {
@@ -101,7 +103,7 @@ fn rows_are_content_as_in_every_store() {
             let create = "create table cells(path text primary key, content)";
             database.run(create, vec![], &now()).await.unwrap();
             let cells = Cells(database.table("cells"));
-            check(Rc::new(cells), abilities).await;
+            check(Rc::new(cells), CELLS).await;
             assert_eq!(get(&*database, "cells").await.unwrap(), "[]");
         }
     });

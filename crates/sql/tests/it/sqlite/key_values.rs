@@ -25,6 +25,7 @@ fn it_is_a_store_as_every_other() {
         for path in [place.file(), ":memory:".into()] {
             let database = SqliteDatabase::open(path, SqliteOptions::default()).unwrap();
             check(files(&database).await, ABILITIES).await;
+            ABILITIES.check_manual("`sqlite:data.db/notes`, `postgres://host/shop/notes`");
             assert_eq!(count(&database, "files").await, r#"[{"n":0}]"#);
         }
     });

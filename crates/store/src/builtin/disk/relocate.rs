@@ -3,7 +3,7 @@
 use super::attributes::{may_be_beside, move_beside, remove_beside};
 use super::changing::Changing;
 use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
-use super::write::{above, blocked, dangling, flush_directory, make_directories, rename};
+use super::write::{above, blocked, dangling, flush_directory, in_directory, rename};
 use crate::{Condition, Kind, Reference};
 use std::fs;
 use std::io::ErrorKind;
@@ -35,17 +35,21 @@ pub(super) fn relocate(
         return Ok(true);
     }
     let replaced = target.path.symlink_metadata().ok();
-    if replaced.is_none() {
-        make_directories(above(&target.path))?;
-    }
+    let replaced_exists = replaced.is_some();
     let described = replaced.filter(|_| may_be_beside(&target.path));
-    let beside = match facts {
-        Some(facts) => move_beside(&source.path, &target.path, facts)?,
-        None => None,
-    };
-    if !rename_if(&source.path, &target.path, only_if)? {
-        return Ok(false);
-    }
+    let moved = in_directory(above(&target.path), replaced_exists, || {
+        let beside = match facts {
+            Some(facts) => move_beside(&source.path, &target.path, facts)?,
+            None => None,
+        };
+        match rename_if(&source.path, &target.path, only_if)? {
+            true => Ok(Some(beside)),
+            false if source.path.symlink_metadata().is_err() => Ok(None),
+            // It is the directory that is missing.
+            false => Err(DiskFault::Io(ErrorKind::NotFound.into())),
+        }
+    })?;
+    let Some(beside) = moved else { return Ok(false) };
     if let Some(old) = beside {
         let _ = fs::remove_file(old);
     }

@@ -18,6 +18,7 @@ use super::temporary::{Temporary, temporary_name};
 use crate::{Body, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Outcome, Reference, Verb};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -46,7 +47,7 @@ pub(super) async fn put(
         }
     };
     let on = reference.clone();
-    let begin = move || Draft::begin(root.place(&on, true)?);
+    let begin = move || retried(|| Draft::begin(root.place(&on, true)?));
     let given_up = GivenUp::default();
     let wanted = given_up.0.clone();
     let Some(stream) = stream else {
@@ -180,20 +181,22 @@ impl Draft {
         let changing = Changing::begin(&self.target);
         changing.check(&self.target, only_if)?;
         let before = self.target.metadata().ok();
-        if before.is_none() {
-            make_directories(above(&self.target))?;
-        }
         // The files of all puts have names in the directory: each look for another one costs.
         let is_new = before.is_none();
         let described = before.filter(|_| attributes::may_be_beside(&self.target));
-        beside.as_mut().map_or(Ok(()), |beside: &mut Beside| beside.put_in(above(&self.target)))?;
-        match only_if {
-            Some(Condition::Absent) => self.put_in_empty_place()?,
-            _ => {
-                fs::rename(&self.temporary.0, &self.target)?;
-                self.temporary.was_renamed();
+        let target = self.target.clone();
+        in_directory(above(&target), !is_new, || {
+            let attributes = |beside: &mut Beside| beside.put_in(above(&target));
+            beside.as_mut().map_or(Ok(()), attributes)?;
+            match only_if {
+                Some(Condition::Absent) => self.put_in_empty_place(),
+                _ => {
+                    fs::rename(&self.temporary.0, &target)?;
+                    self.temporary.was_renamed();
+                    Ok(())
+                }
             }
-        }
+        })?;
         if let Some(described) = &described {
             attributes::remove_beside(&self.target, described);
         }
@@ -238,6 +241,35 @@ pub(super) fn make_directories(directory: &Path) -> Result<(), DiskFault> {
     Ok(())
 }
 
+/// How often a directory is made again that a deletion has taken away meanwhile.
+const REMADE: usize = 100;
+
+/// Tries something again that did not find what deletions may have taken away.
+fn retried<T>(mut work: impl FnMut() -> Result<T, DiskFault>) -> Result<T, DiskFault> {
+    for _ in 0..REMADE {
+        match work() {
+            Err(DiskFault::Io(error)) if error.kind() == ErrorKind::NotFound => {}
+            done => return done,
+        }
+    }
+    work()
+}
+
+/// Does something in a directory, which is made where it does not exist: first, or after a deletion in it.
+pub(super) fn in_directory<T>(
+    directory: &Path,
+    mut exists: bool,
+    mut work: impl FnMut() -> Result<T, DiskFault>,
+) -> Result<T, DiskFault> {
+    retried(|| {
+        if !exists {
+            make_directories(directory)?;
+        }
+        exists = false;
+        work()
+    })
+}
+
 pub(super) fn dangling() -> DiskFault {
     DiskFault::Refused(Kind::Conflict, "a link that leads nowhere is in this place")
 }
@@ -271,11 +303,12 @@ pub(super) async fn append(
             PathTarget::Special => return Err(DiskFault::special()),
             PathTarget::Blocked => return Err(blocked()),
             PathTarget::Link => return Err(dangling()),
-            PathTarget::Missing(_) => make_directories(above(&place.path))?,
-            PathTarget::File(_) => {}
+            PathTarget::Missing(_) | PathTarget::File(_) => {}
         }
-        let file = read::open(&place.path, OpenOptions::new().append(true).create(true))?;
-        let (mut file, _) = file.ok_or(DiskFault::Io(ErrorKind::NotFound.into()))?;
+        let (mut file, _) = in_directory(above(&place.path), !new, || {
+            let file = read::open(&place.path, OpenOptions::new().append(true).create(true))?;
+            file.ok_or(DiskFault::Io(ErrorKind::NotFound.into()))
+        })?;
         {
             let given_up = wanted.lock().unwrap_or_else(PoisonError::into_inner);
             if *given_up {
@@ -346,11 +379,13 @@ pub(super) fn annotate(
     if beside.is_some() { flush_directory(above(&place.path)) } else { Ok(()) }
 }
 
-/// Removes a file, a link or an empty directory. Answers whether it was there.
+/// Removes a file, a link or an empty directory, and at most `prunes` directories above that are empty
+/// then. Answers whether it was there.
 pub(super) fn delete(
     root: &Root,
     reference: &Reference,
     only_if: Option<&Condition>,
+    prunes: usize,
 ) -> Result<bool, DiskFault> {
     let place = root.place(reference, false)?;
     if place.root {
@@ -372,7 +407,21 @@ pub(super) fn delete(
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         removed => {
             removed?;
-            flush_directory(above(&place.path)).map(|()| true)
+            flush_directory(prune(above(&place.path), reference, prunes)).map(|()| true)
         }
     }
+}
+
+/// Removes empty directories from this one on upwards. Answers the first one that stays.
+fn prune<'a>(mut directory: &'a Path, reference: &Reference, most: usize) -> &'a Path {
+    let names: Vec<&str> = reference.segments().collect();
+    for name in names.iter().rev().skip(1).take(most) {
+        // A link has another name: what it leads to stays.
+        let is_named = directory.file_name() == Some(OsStr::new(&*crate::decode_segment(name)));
+        if !is_named || fs::remove_dir(directory).is_err() {
+            break;
+        }
+        directory = above(directory);
+    }
+    directory
 }

@@ -162,8 +162,12 @@ impl Json {
         reference: &Reference,
         answer: Answer<Outcome>,
     ) -> Answer<Outcome> {
-        let convert = self.upward();
+        let (convert, parses) = (self.upward(), self.direction == Direction::Down);
         let answer = answer.and_then(move |mut outcome| match outcome.content.take() {
+            // A server may answer a put with a text about it.
+            Some(content) if parses && is_other_text(&content) => {
+                Answer::ok(outcome.with_content(content))
+            }
             Some(content) => convert(content).map(|content| outcome.with_content(content)),
             None => Answer::ok(outcome),
         });
@@ -207,6 +211,11 @@ impl Json {
         let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
         Rc::new(Json { source, direction, class, contract: self.contract.clone(), limit })
     }
+}
+
+/// Whether content says that it is something else than JSON.
+fn is_other_text(content: &Content) -> bool {
+    content.media_type.as_deref().is_some_and(|media_type| !Form::Json.is_media_type(media_type))
 }
 
 impl Layer for Json {

@@ -2,7 +2,10 @@
 
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, PathUp};
-use crate::{Confinement, Error, Kind, Reference, Result, Setting, SettingTable, Store, Verb};
+use crate::{
+    Answer, Confinement, Context, Error, Kind, Outcome, Reference, Result, Setting, SettingTable,
+    Store, Verb,
+};
 use std::rc::Rc;
 
 #[derive(Default)]
@@ -70,6 +73,16 @@ impl Layer for Relative {
     fn up(&self, _: &Reference) -> Option<PathUp> {
         let base = self.base.clone();
         Some(Box::new(move |changed| below_base(&base, changed)))
+    }
+
+    /// A store has the collections that its content makes: the last deletion takes them away.
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        let levels = reference.segments().count().saturating_sub(1);
+        let prunes = Some(context.prunes.unwrap_or(levels));
+        let context = Context { prunes, ..context.clone() };
+        self.around(Verb::Delete, reference, &context, |inner, on, context| {
+            inner.delete(on, context)
+        })
     }
 
     fn renames_below(&self, _: &Reference) -> bool {

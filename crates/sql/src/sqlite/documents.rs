@@ -1,0 +1,15 @@
+//! Tables over stores that are no databases: one row is one JSON document.
+//!
+//! `folder` reads and writes the documents of a store, `row_engine` gives them the meaning of rows: an SQLite
+//! table in memory, which no one else sees, applies each change and answers each query. So a class, a query and
+//! an error mean the same as in a database. `rows` is what [`SqlTable`](crate::SqlTable) needs of the two, and
+//! `define` says which stores and classes can be a table.
+
+mod define;
+mod folder;
+mod row_engine;
+mod rows;
+
+pub use define::document_table;
+pub use folder::{DOCUMENT_BYTES, DOCUMENT_ROWS, DOCUMENT_SIZE};
+pub use rows::{DocumentRows, DocumentTable};
