@@ -24,6 +24,7 @@ mod handlers;
 mod http_cases;
 mod http_client;
 mod idle;
+mod jobs;
 mod judges;
 mod keys;
 mod language_cases;
