@@ -84,6 +84,7 @@ fn next(schedule: &str, zone: &str, after: f64) -> Result<f64, Error> {
             // The line before points at the place.
             let text = error.to_string();
             let reason = text.rsplit("^ ").next().unwrap_or_default();
+            let reason = reason.split("; for a list").next().unwrap_or_default();
             return wrong(format!("'{schedule}' is no schedule: {reason}"));
         }
     };

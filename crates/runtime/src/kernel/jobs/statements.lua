@@ -131,8 +131,13 @@ function own.placeOf(jobs)
   local store, path, scheme = K.placeOfDatabase(jobs.i_database)
   local place = { store, path, scheme }
   local function run(statement) return runIn(place, statement, K.array({}, 0)) end
+  local isDatabase, answer = K.try(run, "select true as answer")
+  if not isDatabase then
+    if K.str(answer.i_kind) == "notAllowed" then answer.i_hint = "jobs are kept in SQLite or PostgreSQL" end
+    error(answer, 0)
+  end
   -- SQLite has no type for true.
-  local dialect = run("select true as answer")[1]:at_("answer") == true and "postgres" or "sqlite"
+  local dialect = answer[1]:at_("answer") == true and "postgres" or "sqlite"
   local words = DIALECTS[dialect]
   local there = K.try(run, "select 1 as one from runnel_job_schedules limit 1")
   for i = 1, there and 0 or #TABLES do
