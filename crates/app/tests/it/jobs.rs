@@ -202,6 +202,22 @@ fn the_log_has_the_place_and_not_the_value() {
 }
 
 #[test]
+fn a_job_that_is_too_long_for_a_transaction_is_told_what_helps() {
+    let folder = Folder::new();
+    let program = "database ← ref:sqlite:long.db database: #{ transactionTimeout: 0.2 }.
+        scheme:jobs ← #Jobs{ database: database }.
+        jobs:slow worker: { :number | runLoop runFor: 0.5 } with: #{ attempts: 1 }.
+        jobs:slow post: 1.
+        scheme:jobs drain.
+        stdout println: (jobs:slow dead collect: { :job | job error hasPrefix: 'timeout' }).
+        shell exit";
+    folder.write("long.st", program);
+    let done = run(runnel().arg("long.st").current_dir(folder.path("")));
+    assert!(done.err.contains("help: give its worker `transaction: false`"), "{}", done.err);
+    assert_eq!(done.out, "[true]\n", "{}", done.err);
+}
+
+#[test]
 fn a_program_that_ends_finishes_its_jobs() {
     let folder = Folder::new();
     let program = "scheme:jobs ← #Jobs{ database: ref:sqlite:end.db }.

@@ -44,6 +44,9 @@ local function failed(worker, job, fault)
   local isDead, pause = attempt >= most, pauseAfter(attempt)
   local after = isDead and "and is dead" or string.format("and runs again in %.1f s", pause)
   K.reportError(string.format("error: %s failed at attempt %d of %d %s: ", job:description(), attempt, most, after), fault)
+  if worker._together and K.str(fault.i_kind) == "timeout" then
+    K.predefined.stderr:println_("  help: give its worker `transaction: false`, or the database a longer `transactionTimeout`")
+  end
   own.fail(queue._jobs, queue.i_name, job, isDead, isDead and 0 or pause, K.str(fault.i_kind) .. ": " .. K.str(fault.i_message))
 end
 
