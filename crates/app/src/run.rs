@@ -76,10 +76,10 @@ fn with_program(place: WorkerIndex, act: impl AsyncFnOnce(&RunningProgram) -> u8
     }
 }
 
-/// Stops the servers, all at the same time and without the engine, which may be short of memory;
-/// then ends the program.
+/// Stops the servers, all at the same time and without the engine, which may be short of memory, and the
+/// workers of jobs beside them; then ends the program.
 async fn finish(program: &RunningProgram) {
-    program.world.stop_servers().await;
+    tokio::join!(program.world.stop_servers(), program.isolate.stop_jobs());
     if let Err(fault) = program.isolate.finish().await {
         Console::error(&format!("error: {fault}"));
     }

@@ -20,6 +20,7 @@ use crate::process::workers::{self, WorkerIndex};
 use crate::world::schemes::{SCHEMES, Schemes};
 use futures_util::future::join_all;
 use observing::WatchedServer;
+use runnel_observe::AdminPage;
 use runnel_runtime::{Host, Isolate, NativeWindow, Output, RunningServer};
 use runnel_store::{
     Answer, Changes, Environment, Error, Kind, Reference, SettingInfo, SettingList, Shape, Store,
@@ -34,6 +35,8 @@ use std::time::Duration;
 const GRACE: Duration = Duration::from_secs(5);
 /// How long a shell command may take.
 const SHELL_TIME: Duration = Duration::from_secs(60);
+/// Pages about jobs of one program.
+const JOBS_PAGES: usize = 16;
 
 /// The command's own world.
 pub(crate) struct World {
@@ -48,7 +51,12 @@ pub(crate) struct World {
     /// Whether output counts: up to the end of its top level only the first worker prints.
     speaks: Cell<bool>,
     servers: Rc<RefCell<Vec<Weak<WatchedServer>>>>,
+    /// The pages about jobs, for the admin ports of servers that start later.
+    jobs_pages: JobsPages,
 }
+
+/// Pages about jobs, with their titles.
+type JobsPages = Rc<RefCell<Vec<(String, Rc<dyn Store>)>>>;
 
 impl World {
     pub(crate) fn new() -> Rc<World> {
@@ -76,6 +84,7 @@ impl World {
             speaks: Cell::new(place.is_first()),
             place: Rc::new(place),
             servers: Rc::default(),
+            jobs_pages: Rc::default(),
         })
     }
 
@@ -165,6 +174,11 @@ impl RunningServer for HttpServer {
     }
 }
 
+/// A page about jobs. It has buttons, so an admin port without a token refuses it.
+fn jobs_page(title: &str, store: &Rc<dyn Store>) -> AdminPage {
+    AdminPage { path: "jobs", title: title.to_string(), store: store.clone(), needs_token: true }
+}
+
 async fn stop(server: &WatchedServer) {
     let grace = handover::is_leaving().then_some(GRACE);
     if !server.stop(grace).await {
@@ -242,7 +256,7 @@ impl Host for World {
             return Answer::ok(Rc::new(SilentServer(options.address.port())));
         }
         let (environment, place) = (self.environment.clone(), self.place.clone());
-        let servers = self.servers.clone();
+        let (servers, jobs_pages) = (self.servers.clone(), self.jobs_pages.clone());
         Answer::later(async move {
             standard::render_pages().await;
             let observing = observing::begin(settings, &environment, &mut options).await?;
@@ -259,11 +273,27 @@ impl Host for World {
             if let Some(s3) = &s3 {
                 server.add_page(s3.page(server.server().port()))?;
             }
+            for (title, store) in jobs_pages.borrow().iter() {
+                server.add_page(jobs_page(title, store))?;
+            }
             let mut servers = servers.borrow_mut();
             servers.retain(|known| known.strong_count() > 0);
             servers.push(Rc::downgrade(&server));
             Ok(Rc::new(HttpServer { server, protocol, s3 }) as Rc<dyn RunningServer>)
         })
+    }
+
+    fn add_jobs_page(&self, title: &str, store: Rc<dyn Store>) -> Result<(), Error> {
+        let mut pages = self.jobs_pages.borrow_mut();
+        if pages.len() == JOBS_PAGES {
+            let message = format!("a program has at most {JOBS_PAGES} stores of jobs");
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        for server in self.servers.borrow().iter().filter_map(Weak::upgrade) {
+            server.add_page(jobs_page(title, &store))?;
+        }
+        pages.push((title.to_string(), store));
+        Ok(())
     }
 
     fn open_window(&self, tree: &str) -> Answer<Rc<dyn NativeWindow>> {

@@ -133,6 +133,13 @@ pub trait Host {
     fn serve(&self, _: Rc<dyn Store>, _options: &Value) -> Answer<Rc<dyn RunningServer>> {
         Error::new(Kind::Unsupported, "there are no servers here").into()
     }
+    /// Adds a page about jobs to the admin port of each server of the program, present and later.
+    ///
+    /// # Errors
+    /// There are too many.
+    fn add_jobs_page(&self, _title: &str, _store: Rc<dyn Store>) -> Result<(), Error> {
+        Ok(())
+    }
     /// Opens a native window of a tree of widgets, in JSON.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ pub(crate) mod call;
 mod combine;
 mod connect;
 mod copy;
+mod jobs;
 mod serving;
 mod stores;
 mod system;
@@ -27,7 +28,7 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 28] = [
+    let rooms: [&[(&str, Native)]; 29] = [
         &stores::NATIVES,
         &arriving::NATIVES,
         &combine::NATIVES,
@@ -55,6 +56,7 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &watch::NATIVES,
         &serving::live::NATIVES,
         &copy::NATIVES,
+        &jobs::NATIVES,
         &windows::NATIVES,
     ];
     rooms.concat()

@@ -119,6 +119,10 @@ impl Host for TestHost {
         })
     }
 
+    fn add_jobs_page(&self, title: &str, store: Rc<dyn Store>) -> Result<(), Error> {
+        self.world.add_jobs_page(title, store)
+    }
+
     fn checks_answers(&self) -> bool {
         true
     }

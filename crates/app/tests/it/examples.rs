@@ -20,7 +20,7 @@ struct Serving {
     body: &'static str,
 }
 
-const SERVING: [Serving; 10] = [
+const SERVING: [Serving; 11] = [
     Serving {
         name: "backup",
         arguments: &["sqlite:FOLDER/n.db", "file:FOLDER/copy.db"],
@@ -45,6 +45,7 @@ const SERVING: [Serving; 10] = [
                <div class=\"foo\" id=\"bar\">hello, world<br>this is a test</div></body></html>",
     },
     Serving { name: "requests", arguments: &[], target: "/greet?name=Grace", body: "Hello Grace!" },
+    Serving { name: "jobs", arguments: &["sqlite:FOLDER/j.db"], target: "/orders", body: "[]" },
     Serving { name: "tasks", arguments: &["sqlite:FOLDER/t.db"], target: "/tasks", body: "[]" },
     Serving { name: "todos", arguments: &["sqlite:FOLDER/t.db"], target: "/todos", body: "[]" },
 ];

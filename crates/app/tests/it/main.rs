@@ -26,6 +26,7 @@ mod http_cases;
 mod http_client;
 mod idempotent;
 mod idle;
+mod jobs;
 mod judges;
 mod keys;
 mod language_cases;

@@ -11,7 +11,8 @@ use crate::metrics::snapshot::MetricsSnapshot;
 use crate::settings::ObserveSettings;
 use runnel_http::{AccessPolicy, HttpServer, Limits, ServerOptions};
 use runnel_store::{
-    Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verb, Verbs, json,
+    Answer, Content, Context, Error, Kind, Outcome, Reference, Result, Store, Value, Verb, Verbs,
+    json,
 };
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
@@ -153,10 +154,12 @@ impl Store for Admin {
         let page = pages::find(&self.registry, reference.relative_path());
         if let Some(exchange) = &context.exchange {
             let policy = if page.is_some() { pages::POLICY } else { dashboard::POLICY };
+            // Forms name their origin only where the page may tell its address.
+            let referrer = if page.is_some() { "same-origin" } else { "no-referrer" };
             let headers = [
                 ("cache-control", "no-store"),
                 ("content-security-policy", policy),
-                ("referrer-policy", "no-referrer"),
+                ("referrer-policy", referrer),
             ];
             for (name, value) in headers {
                 if let Err(error) = exchange.set_header(name, value) {
@@ -188,13 +191,33 @@ impl Store for Admin {
         Error::not_allowed(Verb::List, reference).into()
     }
 
-    fn verbs(&self, _: &Reference) -> Verbs {
-        Verbs::NONE.with(Verb::Get)
+    /// The buttons of a page. The server refuses forms of other origins.
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        if !self.admits(context) {
+            return unauthorized(context).map(|content| Outcome { content, ..Outcome::default() });
+        }
+        match pages::find(&self.registry, reference.relative_path()) {
+            Some(page) if !page.needs_token || self.token.is_some() => {
+                page.store.post(reference, content, context)
+            }
+            _ => Error::not_allowed(Verb::Post, reference).into(),
+        }
+    }
+
+    fn appends(&self, _: &Reference) -> bool {
+        false
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        match pages::find(&self.registry, reference.relative_path()) {
+            Some(page) => page.store.verbs(reference),
+            None => Verbs::NONE.with(Verb::Get),
+        }
     }
 
     runnel_store::without!(
-        put, post, merge, delete, keys, attributes, relocate, query, watch, tables, conditions,
-        links, as_any, sources
+        put, merge, delete, keys, attributes, relocate, query, watch, tables, conditions, links,
+        as_any, sources
     );
 
     fn describe(&self) -> String {

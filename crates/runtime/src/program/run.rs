@@ -202,6 +202,12 @@ impl Isolate {
         self.call_entry("finish", None).await.map(|_| ())
     }
 
+    /// Takes no more jobs, and waits for those that run, for a time.
+    pub async fn stop_jobs(&self) {
+        // A job that is cut runs again.
+        let _ = self.call_entry("stopJobs", None).await;
+    }
+
     /// Warns of servers that were connected and that nothing starts.
     pub async fn warn_unstarted(&self) {
         // A warning that cannot be written is no error.

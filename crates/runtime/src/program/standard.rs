@@ -19,9 +19,10 @@ macro_rules! files {
 }
 
 /// The files of `std/`.
-const FILES: [(&str, &str); 16] = files![
+const FILES: [(&str, &str); 17] = files![
     "design/base.css",
     "design/parts.css",
+    "jobs.st",
     "pages.st",
     "admin.js",
     "live/live.min.js",

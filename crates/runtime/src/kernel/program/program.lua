@@ -144,7 +144,17 @@ function entries.connectionText()
 end
 
 function entries.servingText()
-  if #servers > 0 or K.isFollowing() then return "serving" end
+  if #servers > 0 or K.isFollowing() or K.hasWorkers() then return "serving" end
+end
+
+-- Before the end: jobs that run are waited for.
+function entries.stopJobs()
+  local patience
+  for i = 1, #servers do
+    local time = servers[i].i_stopTimeout
+    if time ~= nil then patience = math.max(patience or 0, K.secondsOf(time, "stopTimeout")) end
+  end
+  K.stopJobs(patience)
 end
 
 -- Tests -------------------------------------------------------------------------------------------

@@ -38,16 +38,34 @@ local function isReturn(raised)
     and not rawget(raised, "_gaveUp")
 end
 
+K.isReturn = isReturn
+
+-- What is done when the outermost transaction of a fiber has ended, by that transaction and a key.
+local afterwards = {}
+
+-- Runs a block when the transaction of this fiber has ended, or now outside of one. Blocks of one key run once.
+function K.afterTransaction(key, block)
+  local transaction = native.outermostTransaction()
+  if transaction == nil then return block() end
+  local blocks = afterwards[transaction] or {}
+  afterwards[transaction], blocks[key] = blocks, block
+end
+
 local function once(self, block, isolation)
   local store, path, scheme = K.placeOfDatabase(self)
   local held = native.begin(store, path, scheme, isolation)
   local tx = setmetatable({}, Transaction._methods)
   native.enterTransaction(held)
   local ok, value = try(block, tx)
+  local transaction = native.outermostTransaction()
   native.leaveTransaction(held)
   tx._left = true
+  -- Of nested transactions, the outermost one is left for none.
+  local blocks = not native.isInTransaction() and afterwards[transaction]
+  if blocks then afterwards[transaction] = nil end
   if ok or isReturn(value) then
     native.commit(held)
+    for _, after in pairs(blocks or {}) do after() end
     if ok then return value end
     error(value, 0)
   end

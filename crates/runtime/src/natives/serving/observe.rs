@@ -6,13 +6,14 @@ use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::any_store;
 use crate::natives::watch::held;
 
-pub(crate) const NATIVES: [(&str, Native); 6] = [
+pub(crate) const NATIVES: [(&str, Native); 7] = [
     ("answeredBy", answered_by),
     ("serverObserved", is_observed),
     ("serverAdminPort", admin_port),
     ("serverCheck", check),
     ("serverHost", host),
     ("serverChanges", changes),
+    ("adminPage", admin_page),
 ];
 
 /// `(pattern)`: it answers the request that this fiber is about.
@@ -50,5 +51,12 @@ fn check(isolate: &Isolate, arguments: Arguments) -> Reply {
     let server = attempt!(server(arguments));
     let store = attempt!(any_store(isolate, arguments, 3));
     attempt!(server.check(&arguments.text(2), store));
+    Reply::Now(Given::Nil)
+}
+
+/// `(title, store)`: a page about jobs for the admin ports of this program's servers.
+fn admin_page(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 2));
+    attempt!(isolate.host().add_jobs_page(&arguments.text(1), store));
     Reply::Now(Given::Nil)
 }

@@ -7,9 +7,10 @@ use runnel_store::{Error, Isolation, Kind, Transaction, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-pub(crate) const NATIVES: [(&str, Native); 6] = [
+pub(crate) const NATIVES: [(&str, Native); 7] = [
     ("begin", begin),
     ("isInTransaction", is_in_transaction),
+    ("outermostTransaction", outermost),
     ("enterTransaction", enter),
     ("leaveTransaction", leave),
     ("commit", commit),
@@ -47,6 +48,16 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
 /// Whether the fiber is in a transaction, of any store.
 fn is_in_transaction(isolate: &Isolate, _: Arguments) -> Reply {
     Reply::Now(Given::Boolean(isolate.call().transaction.is_some()))
+}
+
+/// What tells the outermost transaction of the fiber from others while it lasts; nil outside of one.
+fn outermost(isolate: &Isolate, _: Arguments) -> Reply {
+    let Some(mut transaction) = isolate.call().transaction else { return Reply::Now(Given::Nil) };
+    while let Some(outer) = transaction.outer().cloned() {
+        transaction = outer;
+    }
+    // An address has 47 bits, so it is exact as a number.
+    Reply::Now(Given::Number(Rc::as_ptr(&transaction).cast::<()>() as usize as f64))
 }
 
 fn over() -> Error {
