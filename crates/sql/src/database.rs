@@ -2,24 +2,28 @@
 //!
 //! `backend` says what SQLite and PostgreSQL implement, `table` is one table, `schema` and
 //! `description` compare classes and records with tables, `constraint` writes the rules of a class,
-//! `key_parts` keys of several columns, `filter` conditions. Other SQL belongs into the rooms of the
+//! `key_parts` keys of several columns, `filter` conditions, `expression` computed values, `scope` joined tables
+//! and `statement` what these become. Other SQL belongs into the rooms of the
 //! systems.
 
 pub(crate) mod backend;
 pub(crate) mod constraint;
 pub(crate) mod description;
+pub(crate) mod expression;
 pub(crate) mod filter;
 pub(crate) mod key_parts;
 pub(crate) mod load;
 pub(crate) mod schema;
+pub(crate) mod scope;
+pub(crate) mod statement;
 pub(crate) mod table;
 
 use crate::database::backend::DatabaseBackend;
 use crate::database::table::SqlTable;
 use runnel_store::{
-    Answer, ByteStream, Changes, Conditions, Content, Context, Entry, Error, Isolation, Kind,
-    Migration, Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value, Verb,
-    Verbs,
+    Answer, BulkChange, ByteStream, Changes, Conditions, Content, Context, Entry, Error, Isolation,
+    Kind, Migration, Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value,
+    Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -240,6 +244,30 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
         context: &Context,
     ) -> Answer<u64> {
         self.within(Verb::Post, reference, |table, rest| table.insert(rest, records, context))
+    }
+
+    fn change_all(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.within(change.verb(), reference, |table, rest| {
+            table.change_selected(rest, query, change, context)
+        })
+    }
+
+    fn explain(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        plan: bool,
+        context: &Context,
+    ) -> Answer<Value> {
+        self.within(Verb::Query, reference, |table, rest| {
+            Tables::explain(table, rest, query, plan, context)
+        })
     }
 
     /// See [`SqlDatabase::run`]. A statement is about the database, whatever the path.

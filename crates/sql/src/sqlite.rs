@@ -17,6 +17,7 @@ mod write;
 
 pub use backup::restore::restore_sqlite;
 pub use connection::database_file::VALUE_LIMIT;
+pub use connection::functions::DECIMAL_DIGITS;
 pub use database::{SqliteBackend, SqliteDatabase};
 pub use options::{POOL_CONNECTIONS, SqliteOptions, Synchronous};
 pub use read::answer_cache::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};

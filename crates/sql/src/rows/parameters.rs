@@ -49,8 +49,8 @@ fn names(value: &str) -> impl Iterator<Item = &str> {
 
 fn sort_key(name: &str) -> Sort {
     match name.strip_prefix('-') {
-        Some(name) => Sort { field: name.to_string(), descending: true },
-        None => Sort { field: name.to_string(), descending: false },
+        Some(name) => Sort::by_field(name, true),
+        None => Sort::by_field(name, false),
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
         let query = parse("done=0&limit=10&sort=-id,title&offset=2&fields=id,title").unwrap();
         assert_eq!((query.limit, query.offset), (Some(10), 2));
         assert_eq!(query.fields, ["id", "title"]);
-        assert_eq!(query.sort[0], Sort { field: "id".into(), descending: true });
+        assert_eq!(query.sort[0], Sort::by_field("id", true));
         let done = Filter::Compare("done".into(), Comparison::Equal, Value::Bool(false));
         assert_eq!(query.filter, Some(Filter::All(vec![Filter::Any(vec![done])])));
     }

@@ -2,9 +2,9 @@
 
 use super::answers::renamed;
 use crate::{
-    Answer, Attributes, Changes, Conditions, Confinement, Content, Context, Entry, Error,
-    Isolation, KeyPage, KeyRange, Kind, Migration, Outcome, Query, Records, Reference, Result,
-    Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, Attributes, BulkChange, Changes, Conditions, Confinement, Content, Context, Entry,
+    Error, Isolation, KeyPage, KeyRange, Kind, Migration, Outcome, Query, Records, Reference,
+    Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -240,6 +240,32 @@ pub trait Layer: Sized + 'static {
         insert_below(self, reference, records, context)
     }
 
+    /// [`Tables::change_all`]. It is a merge or a delete at the reference.
+    fn layer_change_all(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64> {
+        change_all_below(self, reference, query, change, context)
+    }
+
+    /// [`Tables::explain`].
+    fn layer_explain(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        plan: bool,
+        context: &Context,
+    ) -> Answer<Value> {
+        let query = query.clone();
+        self.around(Verb::Query, reference, context, move |inner, on, context| {
+            let explain = |tables: &dyn Tables| tables.explain(on, &query, plan, context);
+            inner.with_tables(Verb::Query, on, explain)
+        })
+    }
+
     /// [`Tables::run`].
     fn layer_run(
         &self,
@@ -381,6 +407,21 @@ pub(super) fn insert_below<L: Layer>(
     })
 }
 
+/// All elements of a query changed in the inner store.
+pub(super) fn change_all_below<L: Layer>(
+    layer: &L,
+    reference: &Reference,
+    query: &Query,
+    change: &BulkChange,
+    context: &Context,
+) -> Answer<u64> {
+    let (query, change, verb) = (query.clone(), change.clone(), change.verb());
+    layer.around(verb, reference, context, move |inner, on, context| {
+        let change = |tables: &dyn Tables| tables.change_all(on, &query, &change, context);
+        inner.with_tables(verb, on, change)
+    })
+}
+
 /// The statement run by the inner store.
 pub(super) fn run_below<L: Layer>(
     layer: &L,
@@ -500,6 +541,26 @@ impl<L: Layer> Tables for L {
         context: &Context,
     ) -> Answer<u64> {
         self.layer_insert(reference, records, context)
+    }
+
+    fn change_all(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.layer_change_all(reference, query, change, context)
+    }
+
+    fn explain(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        plan: bool,
+        context: &Context,
+    ) -> Answer<Value> {
+        self.layer_explain(reference, query, plan, context)
     }
 
     fn run(

@@ -75,6 +75,7 @@ function K.typedIvar(class, name, kind, marks, get)
     if observedFields[key] then observedFields[key](self) end
   end
   marks.type = K.typeOf(kind)
+  if marks.type.kind == "class" then get = K.relationGetter(class, name, key) end
   local selector = K.mangle(K.setterName(name))
   local known = rawget(class._methods, selector)
   K.ivar(class, name, K.columnType(marks.type), get, set)

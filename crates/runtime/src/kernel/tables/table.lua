@@ -40,6 +40,8 @@ local function keyOf(value)
   return #names == 1 and parts[1] or K.array(parts)
 end
 
+K.keyOfRow = keyOf
+
 -- The fields of an object or a dictionary as a dictionary of its own.
 function K.fieldsRecord(object)
   if object._isDictionary then return object:mutableCopy() end
@@ -103,6 +105,7 @@ local function namedTable(class)
   if rawget(class._metaOwn, "tableName") == nil then return "" end
   return K.expectText(class:tableName(), "tableName")
 end
+K.namedTable = namedTable
 
 -- What a field refers to, as natives take it; nothing where it refers to no class.
 local function reference(class, name, marks)
@@ -186,7 +189,7 @@ end
 
 -- Messages ----------------------------------------------------------------------------------------
 
-local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}) end
+local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}, self._place) end
 K.allRows = rows
 
 local function path(id)
@@ -204,8 +207,11 @@ end
 K.rowPath = path
 
 local function dated(self, row)
-  if row ~= nil and type(row) == "table" and row._isDictionary and self.i_class then
-    return K.instantiate(row, self.i_class._name)
+  local class = self.i_class
+  if type(row) ~= "table" or not class then return row end
+  if row._isDictionary then row = K.instantiate(row, class._name) end
+  if self._place and not row._isDictionary and K.isKind(row, class) and #K.relationsOfClass(class) > 0 then
+    K.batchOf(self._place, row, true)
   end
   return row
 end
@@ -330,6 +336,7 @@ for _, selector in ipairs {
   "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "countOf:", "count:", "sorted:",
   "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
   "average:", "do:", "first", "count", "isEmpty", "notEmpty", "isNotEmpty", "collect", "reject",
+  "groupBy:", "groupedBy:", "distinct:", "removeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
 } do
   local name = K.mangle(selector)
   K.method(Table, name, function(self, a, b)

@@ -21,6 +21,10 @@ local function refuseSent(list)
 end
 
 local function updateAll(self, records)
+  if type(records) == "function" or type(records) == "table" and records._isDictionary then
+    throw("unsupported", "updateAll: with fields is for rows that a condition picks",
+      { i_hint = "write books[{ … }] updateAll: …, or updateEveryRow: for all of them" })
+  end
   if type(records) ~= "table" or not records._isCollection then
     throw("typeError", "updateAll: expects a collection of records, got " .. K.nameOf(records),
       { i_hint = "update: changes one record" })
@@ -40,6 +44,12 @@ end
 -- Rows that are read without a pause.
 local PART = 500
 
+-- Rows that were read together load their relations together.
+local function readTogether(self, rows)
+  if self.i_class and self._place and #K.relationsOfClass(self.i_class) > 0 then K.batchOf(self._place, rows) end
+  return rows
+end
+
 -- The rows of these keys in their order, nil where there is none.
 local function atAll(self, keys)
   if type(keys) ~= "table" or not keys._isCollection then
@@ -52,13 +62,13 @@ local function atAll(self, keys)
     if rawequal(key, NULL) then throw("nilValue", "nil is no key") end
     paths[i] = K.rowPath(key)
   end
-  if count <= PART then return native.getAll(self._native, paths, 1, count) end
+  if count <= PART then return readTogether(self, native.getAll(self._native, paths, 1, count)) end
   local all = {}
   for first = 1, count, PART do
     local part = native.getAll(self._native, paths, first, math.min(first + PART - 1, count))
     for i = 1, #part do all[first + i - 1] = part[i] end
   end
-  return K.array(all)
+  return readTogether(self, K.array(all))
 end
 
 K.methods(Table, { ["updateAll:"] = updateAll, ["atAll:"] = atAll })

@@ -9,12 +9,13 @@ use runnel_store::{
 };
 use std::sync::Arc;
 
-pub(crate) const NATIVES: [(&str, Native); 5] = [
+pub(crate) const NATIVES: [(&str, Native); 6] = [
     ("define", define),
     ("differences", differences),
     ("keyValueStore", key_value_store),
     ("migrate", migrate),
     ("fieldType", field_type),
+    ("tableName", table_name),
 ];
 
 /// `(store, path, scheme or nil, class name, fields, indexes, contract, keys, table)`: a field is a list of
@@ -137,6 +138,12 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
     let (on, migration) = (reference_at(arguments, 2, 3), Migration { steps, act, shape: None });
     let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
     Reply::answer(answer, Given::Names)
+}
+
+/// `(class, table)`: the name of the table of a class; `table` is an empty text where the class names none.
+fn table_name(_: &Isolate, arguments: Arguments) -> Reply {
+    let named = Some(arguments.text(2)).filter(|table| !table.is_empty());
+    Reply::Now(Given::Text(named.unwrap_or_else(|| runnel_store::table_name(&arguments.text(1)))))
 }
 
 /// `(type)`: the name of the type that a word in a program means; nil where it means none.

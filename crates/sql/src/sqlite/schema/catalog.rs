@@ -1,5 +1,6 @@
 //! What the tables look like, read from the database itself.
 
+pub(crate) use crate::database::description::quoted;
 use crate::database::description::{TableColumn, TableDescription};
 use crate::database::key_parts;
 use crate::database::schema::word;
@@ -267,6 +268,10 @@ impl TableDescription for TableInfo {
         &self.columns
     }
 
+    fn source(&self) -> String {
+        quoted(&self.name)
+    }
+
     fn is_view(&self) -> bool {
         self.view
     }
@@ -281,11 +286,6 @@ impl TableDescription for TableInfo {
             |key: &ColumnInfo| key.default.is_some() && key.name == self.columns[position].name;
         value.is_nil() && matches!(&self.key, RowKey::Column(key) if made(key))
     }
-}
-
-/// A name in double quotes. The only way by which names reach a statement.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 fn rowid_name(columns: &[ColumnInfo]) -> Option<&'static str> {

@@ -3,6 +3,7 @@
 //! cannot be read after the transaction.
 
 use crate::database::description::TableDescription;
+use crate::database::scope::{RelatedTables, related};
 use crate::rows::parameters;
 use crate::sqlite::fault::{SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode;
@@ -75,7 +76,7 @@ impl SqliteRows {
                 None => Query::default(),
                 Some(text) => parameters::parse(text, |name| Ok(info.column(name)?.kind))?,
             };
-            let select = translate(info, &query)?;
+            let select = translate(info, &query, &Vec::new())?;
             Ok(Some(Value::List(encode::records(connection, &select)?)))
         });
         found_within(found)
@@ -101,7 +102,8 @@ impl SqliteRows {
     ) -> Answer<Content> {
         let query = query.clone();
         let found = self.within(held, context.deadline, move |connection, target| {
-            let select = translate(&target.info, &query)?;
+            let others = related_on(connection, &query)?;
+            let select = translate(&target.info, &query, &others)?;
             Ok(match query.count {
                 true => Value::Int(encode::count(connection, &select)?),
                 false => Value::List(encode::records(connection, &select)?),
@@ -152,6 +154,14 @@ impl SqliteRows {
             Box::pin(within) as Changes
         })
     }
+}
+
+/// The tables of the relations of a query, as a connection sees them.
+pub(crate) fn related_on(
+    connection: &Connection,
+    query: &Query,
+) -> SqlResult<RelatedTables<TableInfo>> {
+    related(query, |name| Ok(TableInfo::read(connection, name)?.map(Rc::new)))
 }
 
 /// Rows that were read, as content. A missing table is no content.

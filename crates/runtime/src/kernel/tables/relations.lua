@@ -1,0 +1,150 @@
+-- Relations: a variable whose type is a class with a table. `book author` reads the row that the variable refers to, for
+-- all rows of a result with one statement: rows that were read together share a batch. In a query the path
+-- `author.name` is a join.
+local K = ...
+local type, rawget, setmetatable, pairs = type, rawget, setmetatable, pairs
+local native, throw, NULL = K.native, K.throw, K.NULL
+K.nilKeys._batch = true
+
+-- Keys that one statement asks for.
+local KEYS = 1000
+
+-- The variables of a class that refer to rows.
+function K.relationsOfClass(class)
+  local known = rawget(class, "_relations")
+  if known and known.count == #class._ivars then return known end
+  known = { count = #class._ivars }
+  for _, ivar in ipairs(class._ivars) do
+    local marks = class._marks[ivar]
+    if marks and marks.type and marks.type.kind == "class" and K.referredClass(class, ivar) then known[#known + 1] = ivar end
+  end
+  rawset(class, "_relations", known)
+  return known
+end
+
+-- The name of the table of a class.
+function K.tableNameOf(class) return native.tableName(class._name, K.namedTable(class)) end
+
+-- Paths ---------------------------------------------------------------------------------------------
+
+-- The class that a variable refers to, or the error that it is no relation.
+local function related(class, name, path)
+  local declared = false
+  for _, ivar in ipairs(class._ivars) do declared = declared or ivar == name end
+  local other = declared and K.referredClass(class, name)
+  if other then return other end
+  local problem = declared and string.format("%s of %s refers to no table", name, class._name)
+    or string.format("%s has no variable %s", class._name, name)
+  throw("notTranslated", string.format("`%s` cannot run in the database: %s", string.gsub(path, "%.", " "), problem),
+    { i_hint = "`asArray` before it reads the rows, and the rest runs in the program" })
+end
+
+-- The class and the name of the field that a path ends in; nil where it leads through no relations.
+function K.fieldOfPath(class, path)
+  for step in string.gmatch(path, "([^.]+)%.") do
+    class = K.referredClass(class, step)
+    if not class then return nil end
+  end
+  return class, string.match(path, "[^.]+$")
+end
+
+-- Adds the joins that the paths of a condition or an expression need to a query of a class.
+function K.addRelations(class, query, data)
+  K.eachField(data, function(path)
+    if not string.find(path, ".", 1, true) then return end
+    if not class then
+      throw("notTranslated", string.format("`%s` cannot run in the database: records have no relations", path),
+        { i_hint = "make the table of a class: `database table: Book`" })
+    end
+    local known, list, owner, prefix = {}, {}, class, nil
+    for i, text in ipairs(query.relations or {}) do
+      list[i] = text
+      if i % 3 == 1 then known[text] = true end
+    end
+    for step in string.gmatch(path, "([^.]+)%.") do
+      owner = related(owner, step, path)
+      prefix = prefix and prefix .. "." .. step or step
+      if not known[prefix] then
+        known[prefix] = true
+        local n = #list
+        list[n + 1], list[n + 2], list[n + 3] = prefix, K.tableNameOf(owner), K.keysOfClass(owner)[1]
+      end
+    end
+    query.relations = list
+  end)
+  return query
+end
+
+-- Loading -------------------------------------------------------------------------------------------
+
+-- What rows that were read together share: where their table is, and what was loaded for them. The rows themselves
+-- are held weakly, so that one row does not hold all others.
+local weak = { __mode = "v" }
+
+-- Says of the rows of a list, or of one row, that they were read together.
+function K.batchOf(place, list, single)
+  local batch = { place = place, rows = setmetatable({}, weak), loaded = {} }
+  if single then
+    batch.rows[1], list._batch = list, batch
+    return
+  end
+  for i = 1, #list do
+    local row = list[i]
+    if type(row) == "table" and not row._isDictionary and row ~= NULL then
+      batch.rows[i], row._batch = row, batch
+    end
+  end
+end
+
+-- The rows of a class with these keys, by key. Columns that the class does not know are not read.
+local function rowsByKey(place, class, keys)
+  local database, base, scheme = place[1], place[2], place[3]
+  local name, key = K.tableNameOf(class), K.keysOfClass(class)[1]
+  local inner = K.relativeStore(database, base == "" and name or base .. "/" .. name, scheme)
+  local found, fields = {}, {}
+  for i, ivar in ipairs(class._ivars) do fields[i] = ivar end
+  for first = 1, #keys, KEYS do
+    local part = {}
+    for i = first, math.min(first + KEYS - 1, #keys) do part[#part + 1] = keys[i] end
+    local rows = K.rowsOf(inner._native, "", nil, nil, { filter = { "in", key, K.array(part) }, fields = fields }):asArray()
+    rows = K.instantiate(rows, class._name)
+    if #K.relationsOfClass(class) > 0 then K.batchOf(place, rows) end
+    for i = 1, #rows do found[K.key(rawget(rows[i], K.ivarKey(key)))] = rows[i] end
+  end
+  return found
+end
+
+-- Loads the relation of all rows of a batch.
+local function load(batch, class, name, ivar)
+  local keys, seen = {}, {}
+  for _, row in pairs(batch.rows) do
+    local value = rawget(row, ivar)
+    if value ~= nil and type(value) ~= "boolean" and (type(value) ~= "table" or value._isBig) then
+      local key = K.key(value)
+      if not seen[key] then
+        seen[key] = true
+        keys[#keys + 1] = value
+      end
+    end
+  end
+  batch.loaded[name] = rowsByKey(batch.place, class, keys)
+end
+
+-- The getter of a variable whose type is a class: the row of the key, once the object was read from a table.
+function K.relationGetter(class, name, ivar)
+  return function(self)
+    local value = rawget(self, ivar)
+    local batch = self._batch
+    if batch == nil or value == nil or type(value) == "table" and not value._isBig then return value end
+    local other = K.referredClass(class, name)
+    if not other then return value end
+    local key, known = K.key(value), batch.loaded[name]
+    -- A key that was set since is loaded with the others; one without a row is asked for once.
+    if not known or known[key] == nil then
+      load(batch, other, name, ivar)
+      known = batch.loaded[name]
+      if known[key] == nil then known[key] = false end
+    end
+    return known[key] or nil
+  end
+end
