@@ -19,7 +19,9 @@ pub(crate) mod statement;
 pub(crate) mod table;
 
 use crate::database::backend::DatabaseBackend;
+use crate::database::constraint::Dialect;
 use crate::database::table::SqlTable;
+use crate::rows::placeholders;
 use runnel_store::{
     Answer, BulkChange, ByteStream, Changes, Conditions, Content, Context, Entry, Error, Isolation,
     Kind, Migration, Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value,
@@ -83,8 +85,8 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
         self.backend.key_value_store(name.to_string())
     }
 
-    /// Runs one SQL statement with its parameters, in order: `?1`, `?2` … in SQLite, `$1`, `$2` …
-    /// in PostgreSQL. A query answers its rows; a write answers the number of changed rows or, with
+    /// Runs one SQL statement with its parameters, in the same ways for every system: `?` in order, `?1` or
+    /// `$1` by number, `:name` of one record. A query answers its rows; a write answers the number of changed rows or, with
     /// a `RETURNING` clause, these rows as records.
     ///
     /// # Errors
@@ -92,7 +94,11 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
     /// [`Kind::NotAllowed`] for transactions, settings, attached files, cursors and temporary tables,
     /// which would change the connection of other callers.
     pub fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
-        self.backend.run(sql, parameters, context)
+        let dialect = if B::IS_SQLITE { Dialect::Sqlite } else { Dialect::Postgres };
+        match placeholders::bind(sql, parameters, dialect) {
+            Ok((sql, parameters)) => self.backend.run(&sql, parameters, context),
+            Err(fault) => Answer::Ready(Err(fault.into())),
+        }
     }
 
     /// The rows of these tables, or of all, as text that [`SqlDatabase::load`] reads, with the types of

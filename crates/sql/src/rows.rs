@@ -7,4 +7,5 @@ pub(crate) mod csv;
 pub(crate) mod dump;
 pub(crate) mod incoming;
 pub(crate) mod parameters;
+pub(crate) mod placeholders;
 pub(crate) mod record;

@@ -12,6 +12,9 @@ pub trait DatabaseBackend: Clone + 'static {
     /// One table of the database.
     type Rows: TableBackend;
 
+    /// Whether statements are in the dialect of SQLite; otherwise in that of PostgreSQL.
+    const IS_SQLITE: bool;
+
     /// The verbs of the root.
     const ROOT_VERBS: &'static [Verb];
 

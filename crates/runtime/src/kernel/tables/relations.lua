@@ -2,7 +2,7 @@
 -- all rows of a result with one statement: rows that were read together share a batch. In a query the path
 -- `author.name` is a join.
 local K = ...
-local type, rawget, setmetatable, pairs = type, rawget, setmetatable, pairs
+local type, rawget, setmetatable, pairs, ipairs = type, rawget, setmetatable, pairs, ipairs
 local native, throw, NULL = K.native, K.throw, K.NULL
 K.nilKeys._batch = true
 
@@ -147,4 +147,72 @@ function K.relationGetter(class, name, ivar)
     end
     return known[key] or nil
   end
+end
+
+-- Reading with the rows -----------------------------------------------------------------------------
+
+-- `books include: [ 'author', 'author country' ]`: the related rows are joined, so that one statement reads all of them.
+-- As JSON they are records in the record. The query has the fields of all; `include` holds the paths.
+function K.includeRelations(class, query, paths)
+  if not class then throw("unsupported", "include: is for a table of a class, which says what its variables refer to") end
+  local included, fields = {}, {}
+  for i = 1, #(query.include or {}) do included[i] = query.include[i] end
+  for i = 1, #paths do
+    local path = string.gsub(K.expectText(paths[i], "include:"), " ", ".")
+    for prefix in string.gmatch(path .. ".", "()%.") do
+      local part, known = string.sub(path, 1, prefix - 1), false
+      for _, other in ipairs(included) do known = known or other == part end
+      if not known then included[#included + 1] = part end
+    end
+  end
+  -- The fields of a record stand side by side: those of an included row in the place of its key.
+  local function add(owner, prefix)
+    for _, ivar in ipairs(owner._ivars) do
+      local path, inner = prefix .. ivar, nil
+      for _, other in ipairs(included) do inner = inner or other == path and related(owner, ivar, path) end
+      if inner then
+        K.addRelations(class, query, path .. ".x")
+        add(inner, path .. ".")
+      else
+        fields[#fields + 1] = path
+      end
+    end
+  end
+  add(class, "")
+  for _, path in ipairs(included) do K.addRelations(class, query, path .. ".x") end
+  query.fields, query.include = fields, included
+  return query
+end
+
+-- Makes objects of records in which the records of included relations stand.
+function K.instantiateIncluded(list, class, place, included, prefix)
+  prefix = prefix or ""
+  local inner = {}
+  for _, path in ipairs(included) do
+    local name = string.match(path, "^" .. string.gsub(prefix, "%.", "%%.") .. "([^.]+)$")
+    if name then inner[#inner + 1] = name end
+  end
+  local found = {}
+  for _, name in ipairs(inner) do
+    local other, rows, keys = K.referredClass(class, name), {}, {}
+    local key = K.keysOfClass(other)[1]
+    for i = 1, #list do
+      local record = list[i]:at_(name)
+      local value = record:at_(key)
+      if value ~= nil and not keys[K.key(value)] then
+        keys[K.key(value)] = true
+        rows[#rows + 1] = record
+      end
+      list[i]:at_put_(name, value == nil and NULL or value)
+    end
+    rows = K.instantiateIncluded(K.array(rows), other, place, included, prefix .. name .. ".")
+    found[name] = {}
+    for i = 1, #rows do found[name][K.key(rawget(rows[i], K.ivarKey(key)))] = rows[i] end
+  end
+  list = K.instantiate(list, class._name)
+  if #K.relationsOfClass(class) > 0 and #list > 0 then
+    K.batchOf(place, list)
+    for name, rows in pairs(found) do list[1]._batch.loaded[name] = rows end
+  end
+  return list
 end

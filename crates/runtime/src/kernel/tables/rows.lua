@@ -49,6 +49,7 @@ local function loaded(self)
   local list = rawget(self, "_loaded")
   if list then return list end
   local inner, class = content(self), self._of
+  local included = class and self._query.include
   if class and self._query.fields then class = nil end
   list = rawget(self, "_loaded")
   if not list then
@@ -56,6 +57,7 @@ local function loaded(self)
   elseif class then
     list = K.instantiate(list, class._name)
   end
+  if included then list = K.instantiateIncluded(list, self._of, self._place, included) end
   if class and self._place and #K.relationsOfClass(class) > 0 then K.batchOf(self._place, list) end
   self._loaded = list
   return list
@@ -263,7 +265,7 @@ local function columnValues(self, name)
   local kind = class and class._types[field]
   local list = loaded(with(self, query))
   for i = 1, #list do
-    local value = list[i]:at_(name)
+    local value = K.fieldOfRow(list[i], name)
     if value == nil then value = K.NULL elseif kind then value = K.fieldValue(value, kind) end
     list[i] = value
   end
@@ -271,7 +273,8 @@ local function columnValues(self, name)
 end
 
 local function collect(self, block, data)
-  local name = grows(self) and not rawget(self, "_loaded") and not self._query.fields and column(self, block, data)
+  local plain = grows(self) and not rawget(self, "_loaded") and not self._query.fields
+  local name = plain and column(self, block, data)
   if name then return columnValues(self, name) end
   return loaded(self):collect_(column(self, block, data) or block)
 end
@@ -396,6 +399,13 @@ K.methods(Rows, {
     query.fields = type(names) == "string" and K.array { names } or names
     for i = 1, #query.fields do K.addRelations(self._of, query, query.fields[i]) end
     return with(self, query)
+  end,
+  ["include:"] = function(self, paths)
+    if not grows(self) or self._query.fields and not self._query.include then
+      throw("unsupported", "include: is for the rows of a table, before columns: and what reads them")
+    end
+    if type(paths) == "string" then paths = K.array { paths } end
+    return with(self, K.includeRelations(self._of, copied(self._query), paths))
   end,
   ["collect:"] = collect, ["map:"] = collect,
   ["max:"] = extreme("max:", "-"), ["min:"] = extreme("min:", ""),

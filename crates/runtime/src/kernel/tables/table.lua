@@ -336,7 +336,7 @@ for _, selector in ipairs {
   "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "countOf:", "count:", "sorted:",
   "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
   "average:", "do:", "first", "count", "isEmpty", "notEmpty", "isNotEmpty", "collect", "reject",
-  "groupBy:", "groupedBy:", "distinct:", "removeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
+  "groupBy:", "groupedBy:", "distinct:", "include:", "removeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
 } do
   local name = K.mangle(selector)
   K.method(Table, name, function(self, a, b)

@@ -286,34 +286,53 @@ fn sort_key(text: String) -> Sort {
     }
 }
 
-/// A query of the kernel.
-pub(crate) fn query_at(isolate: &Isolate, stack: Stack, index: c_int) -> Result<Query, Error> {
-    let mut query = Query::default();
-    if stack.kind(index) != Type::Table || !stack.reserve(16) {
-        return Ok(query);
-    }
-    let each = |name: &str, read: &mut dyn FnMut(c_int) -> Result<(), Error>| {
-        stack.field(index, name);
-        let done = if stack.kind(-1) == Type::Nil { Ok(()) } else { read(stack.top()) };
-        stack.pop(1);
-        done
+/// A part of the query at an index; nothing where it is nil.
+fn part<T>(
+    stack: Stack,
+    index: c_int,
+    name: &str,
+    read: impl FnOnce(c_int) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    stack.field(index, name);
+    let part = match stack.kind(-1) {
+        Type::Nil => Ok(None),
+        _ => read(stack.top()).map(Some),
     };
-    each("filter", &mut |at| Ok(query.filter = Some(filter(isolate, stack, at, 0)?)))?;
-    each("sort", &mut |at| Ok(query.sort = sort_keys(isolate, stack, at)?))?;
-    each("limit", &mut |at| Ok(query.limit = Some(stack.number(at).max(0.0) as u64)))?;
-    each("offset", &mut |at| Ok(query.offset = stack.number(at).max(0.0) as u64))?;
-    each("fields", &mut |at| Ok(query.fields = texts(stack, at)))?;
-    each("columns", &mut |at| Ok(query.columns = expression_fields(isolate, stack, at)?))?;
-    each("group", &mut |at| Ok(query.group = expressions(isolate, stack, at)?))?;
-    each("having", &mut |at| Ok(query.having = Some(filter(isolate, stack, at, 0)?)))?;
-    each("relations", &mut |at| {
-        let texts = texts(stack, at);
-        let relations = texts.chunks_exact(3).map(|three| Relation {
-            path: three[0].clone(),
-            table: three[1].clone(),
-            key: three[2].clone(),
-        });
-        Ok(query.relations = relations.collect())
-    })?;
-    Ok(query)
+    stack.pop(1);
+    part
+}
+
+/// A query of the kernel: a table of its parts, of which each may be nil.
+pub(crate) fn query_at(isolate: &Isolate, stack: Stack, index: c_int) -> Result<Query, Error> {
+    if stack.kind(index) != Type::Table || !stack.reserve(16) {
+        return Ok(Query::default());
+    }
+    let filter = |at| filter(isolate, stack, at, 0);
+    let number = |at| Ok(stack.number(at).max(0.0) as u64);
+    Ok(Query {
+        filter: part(stack, index, "filter", filter)?,
+        sort: part(stack, index, "sort", |at| sort_keys(isolate, stack, at))?.unwrap_or_default(),
+        limit: part(stack, index, "limit", number)?,
+        offset: part(stack, index, "offset", number)?.unwrap_or(0),
+        fields: part(stack, index, "fields", |at| Ok(texts(stack, at)))?.unwrap_or_default(),
+        count: false,
+        columns: part(stack, index, "columns", |at| expression_fields(isolate, stack, at))?
+            .unwrap_or_default(),
+        group: part(stack, index, "group", |at| expressions(isolate, stack, at))?
+            .unwrap_or_default(),
+        having: part(stack, index, "having", filter)?,
+        relations: part(stack, index, "relations", |at| Ok(relations(stack, at)))?
+            .unwrap_or_default(),
+    })
+}
+
+/// A list of the path, the table and the key of each relation, one after the other.
+fn relations(stack: Stack, index: c_int) -> Vec<Relation> {
+    let texts = texts(stack, index);
+    let relation = |three: &[String]| Relation {
+        path: three[0].clone(),
+        table: three[1].clone(),
+        key: three[2].clone(),
+    };
+    texts.chunks_exact(3).map(relation).collect()
 }

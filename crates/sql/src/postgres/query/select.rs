@@ -22,7 +22,7 @@ use std::fmt::Write;
 pub(crate) struct PostgresSelect {
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Parameter>,
-    /// Whether a program wrote it, so that the names of its columns shape the records.
+    /// Whether the names of its columns shape the records: in statements of programs, and with relations.
     pub(crate) own: bool,
 }
 
@@ -87,7 +87,9 @@ pub(crate) fn translate(
     if query.count && inner {
         sql.push_str(") AS limited");
     }
-    Ok(PostgresSelect { sql, parameters, own: false })
+    // Fields of a related row are a record in the record.
+    let own = !query.relations.is_empty() && query.columns.is_empty() && !query.count;
+    Ok(PostgresSelect { sql, parameters, own })
 }
 
 /// What stands behind `SELECT`.

@@ -9,6 +9,8 @@ use rusqlite::{Connection, Error, Result};
 /// Digits up to which SQLite computes with decimals; a longer result is an error.
 pub const DECIMAL_DIGITS: u32 = 38;
 
+type DecimalOperation = fn(ExactDecimal, ExactDecimal) -> Option<ExactDecimal>;
+
 /// Makes the functions known to a connection.
 pub(crate) fn install(connection: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
@@ -18,7 +20,7 @@ pub(crate) fn install(connection: &Connection) -> Result<()> {
     connection.create_scalar_function(functions::UPPER, 1, flags, |context| {
         Ok(text(context).map(|text| text.to_uppercase()))
     })?;
-    let operations: [(_, fn(ExactDecimal, ExactDecimal) -> Option<ExactDecimal>); 3] = [
+    let operations: [(_, DecimalOperation); 3] = [
         (functions::ADD, ExactDecimal::add),
         (functions::SUBTRACT, |left, right| {
             left.add(ExactDecimal { units: right.units.checked_neg()?, ..right })

@@ -171,7 +171,12 @@ fn shown(writer: &mut SqliteWriter<'_>, query: &Query) -> SqlResult<(String, Res
         shown.push((name.to_string(), shown_as(column.kind)));
         list.push(place);
     }
-    Ok((list.join(", "), ResultColumns::new(shown)))
+    // Fields of a related row are a record in the record.
+    let columns = match writer.scope().is_alone() {
+        true => ResultColumns::new(shown),
+        false => ResultColumns::of_statement(shown)?,
+    };
+    Ok((list.join(", "), columns))
 }
 
 /// The statement that deletes or changes the rows of a query.
