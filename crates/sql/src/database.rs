@@ -3,7 +3,7 @@
 //! `backend` says what SQLite and PostgreSQL implement, `table` is one table, `schema` and
 //! `description` compare classes and records with tables, `constraint` writes the rules of a class,
 //! `key_parts` keys of several columns, `filter` conditions, `expression` computed values, `scope` joined tables
-//! and `statement` what these become. Other SQL belongs into the rooms of the
+//! and `statement` what these become, `slow` the log of slow ones. Other SQL belongs into the rooms of the
 //! systems.
 
 pub(crate) mod backend;
@@ -15,6 +15,7 @@ pub(crate) mod key_parts;
 pub(crate) mod load;
 pub(crate) mod schema;
 pub(crate) mod scope;
+pub(crate) mod slow;
 pub(crate) mod statement;
 pub(crate) mod table;
 

@@ -25,6 +25,7 @@ pub use database::SqlDatabase;
 pub use database::backend::{DatabaseBackend, InsertedRow, TableBackend};
 pub use database::filter::FILTER_DEPTH;
 pub use database::scope::QUERY_RELATIONS;
+pub use database::slow::SLOW_STATEMENT;
 pub use database::table::{LIST_LIMIT, SqlTable};
 pub use key_value::layout::{KEY_LENGTH, OBJECT_CHUNK, REPLACED_TIME, UPLOAD_TIME};
 pub use key_value::store::APPEND_LIMIT;

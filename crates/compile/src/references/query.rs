@@ -24,7 +24,7 @@ const ORDERS: [&str; 5] = ["sorted", "sortedBy", "sortBy", "max", "min"];
 const VALUES: [&str; 4] = ["collect", "map", "sum", "average"];
 
 /// Messages whose block says what is computed of each element, for which a store is asked.
-const COMPUTED: [&str; 4] = ["groupBy", "groupedBy", "distinct", "updateAll"];
+const COMPUTED: [&str; 5] = ["groupBy", "groupedBy", "distinct", "updateAll", "updateEveryRow"];
 
 /// The longest part of a source that a message shows.
 const LONGEST_PART: usize = 60;

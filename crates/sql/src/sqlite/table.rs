@@ -3,6 +3,7 @@
 use crate::database::backend::{InsertedRow, TableBackend};
 use crate::database::description::TableDescription;
 use crate::database::scope::related;
+use crate::database::slow::RunningStatement;
 use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::rows::admission::refuse_key;
 use crate::sqlite::connection::cell::SqliteValue;
@@ -283,6 +284,7 @@ impl TableBackend for SqliteRows {
             move |target, connection, ()| {
                 let others = related_on(connection, &query)?;
                 let (sql, cells) = select::change(&target.info, &query, &change, &others)?;
+                let _running = RunningStatement::start(&sql);
                 let mut statement = connection.prepare_cached(&sql)?;
                 Ok(statement.execute(rusqlite::params_from_iter(&cells))? as u64)
             },

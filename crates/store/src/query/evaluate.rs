@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(
             shown(&query),
             "[{\"year\":1817,\"n\":1,\"pages\":0,\"mean\":null,\"most\":null,\"lengths\":0},\
-             {\"year\":1815,\"n\":2,\"pages\":600,\"mean\":300,\"most\":400,\"lengths\":2}]"
+             {\"year\":1815,\"n\":2,\"pages\":600,\"mean\":300.0,\"most\":400,\"lengths\":2}]"
         );
         let many = Filter::Test(
             QueryExpression::Count,
@@ -189,8 +189,8 @@ mod tests {
             ..Query::default()
         };
         let rows = json::text(&run_query(books(), &query).unwrap());
-        let expected =
-            "[{\"title\":\"émile\",\"half\":907.5},{\"title\":\"émile\",\"half\":908.5}]";
+        let expected = "[{\"title\":\"émile\",\"half\":907.5},{\"title\":\"émile\",\"half\":908.5},\
+                        {\"title\":\"émile\",\"half\":907.5}]";
         assert_eq!(String::from_utf8(rows).unwrap(), expected);
     }
 }

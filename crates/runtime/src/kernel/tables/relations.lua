@@ -51,6 +51,7 @@ end
 -- Adds the joins that the paths of a condition or an expression need to a query of a class.
 function K.addRelations(class, query, data)
   K.eachField(data, function(path)
+    path = string.gsub(path, "^%-", "")
     if not string.find(path, ".", 1, true) then return end
     if not class then
       throw("notTranslated", string.format("`%s` cannot run in the database: records have no relations", path),

@@ -209,6 +209,7 @@ local function keysOf(self, by, data, selector)
   local key = column(self, by, data)
   if key then return { key } end
   if type(data) == "function" then data = data() end
+  if type(data) == "string" and string.byte(data) ~= 63 then return { data } end
   if type(data) ~= "table" or data[1] == "record" then untranslated(selector, data) end
   return { { data, false } }
 end
@@ -343,6 +344,7 @@ local function computed(self, block, data, selector)
   local by = column(self, block, data)
   if by then return { "field", by } end
   if type(data) == "function" then data = data() end
+  if type(data) == "string" and string.byte(data) ~= 63 then return { "field", data } end
   if type(data) ~= "table" or data[1] == "record" then untranslated(selector, data) end
   return data
 end
@@ -351,7 +353,9 @@ local function groupBy(self, block, data)
   if not grows(self) or cut(self) or rawget(self, "_loaded") or self._query.fields then
     return loaded(self):groupBy_(block)
   end
-  return K.groupsOf(self, computed(self, block, data, "groupBy:"), block)
+  local by = computed(self, block, data, "groupBy:")
+  K.addRelations(self._of, {}, by)
+  return K.groupsOf(self, by, block)
 end
 
 -- The different values of a column, in the order of the rows.

@@ -141,6 +141,21 @@ local function shapeOf(class)
   return K.array(fields), K.array(indexes)
 end
 
+-- The unique indexes of a class, as lists of names.
+function K.uniqueOfClass(class)
+  local _, indexes = shapeOf(class)
+  local unique = {}
+  for i = 1, #indexes do
+    local index = indexes[i]
+    if index[1] == true then
+      local names = {}
+      for j = 2, #index do names[j - 1] = index[j] end
+      unique[#unique + 1] = names
+    end
+  end
+  return unique
+end
+
 -- A place and a class as natives take them.
 local function described(database, path, scheme, class)
   local fields, indexes = shapeOf(class)

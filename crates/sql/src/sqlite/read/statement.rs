@@ -1,5 +1,6 @@
 //! Statements that a program writes itself.
 
+use crate::database::slow::RunningStatement;
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::fault::{SqlFault, SqlResult};
@@ -55,6 +56,7 @@ pub(crate) fn write(
     cells: &[SqliteValue],
     returning: bool,
 ) -> SqlResult<Value> {
+    let _running = RunningStatement::start(sql);
     let mut statement = connection.prepare_cached(sql)?;
     if !returning {
         let before = connection.total_changes();
