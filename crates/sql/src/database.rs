@@ -86,9 +86,9 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
         self.backend.key_value_store(name.to_string())
     }
 
-    /// Runs one SQL statement with its parameters, in the same ways for every system: `?` in order, `?1` or
-    /// `$1` by number, `:name` of one record. A query answers its rows; a write answers the number of changed rows or, with
-    /// a `RETURNING` clause, these rows as records.
+    /// Runs one SQL statement with its parameters, in the same ways for every system: `?` in
+    /// order, `?1` or `$1` by number, `:name` of one record. A query answers its rows; a write
+    /// answers the number of changed rows or, with a `RETURNING` clause, these rows as records.
     ///
     /// # Errors
     /// [`Kind::Invalid`] for wrong SQL, more than one statement or wrong parameters;

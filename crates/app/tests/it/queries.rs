@@ -1,7 +1,7 @@
 //! Queries mean the same in memory, on SQLite and on PostgreSQL: each expression runs on the rows of a table and on an
 //! array of the same rows, and all answers are compared. Programs of examples that query run on both databases.
 
-use crate::support::{Folder, examples, run, runnel};
+use crate::support::{Folder, Process, examples, run, runnel};
 use runnel_scratch::{Server, Service};
 use std::path::Path;
 
@@ -26,7 +26,8 @@ class Book {
 countries ← database table: Country.
 countries insertAll: [ #{ name: 'England' }, #{ name: 'France' } ].
 authors ← database table: Author.
-authors insertAll: [ #{ name: 'Jane Austen', country: 1 }, #{ name: 'Émile Zola', country: 2 }, #{ name: 'Anonymous', country: nil } ].
+authors insertAll: [ #{ name: 'Jane Austen', country: 1 }, #{ name: 'Émile Zola', country: 2 },
+   #{ name: 'Anonymous', country: nil } ].
 books ← database table: Book.
 books insertAll: [
    #{ title: 'Emma', author: 1, year: 1815, pages: 474, rating: 4.5, price: '12.30', lent: true,

@@ -9,7 +9,7 @@ use crate::fault::{SqlFault, SqlResult};
 use runnel_store::Value;
 
 #[derive(Debug, PartialEq)]
-enum Piece<'a> {
+enum StatementPiece<'a> {
     Text(&'a str),
     /// `?`
     Bare,
@@ -31,27 +31,28 @@ pub(crate) fn bind(
     }
     let pieces = pieces(sql, dialect);
     let sign = if dialect == Dialect::Sqlite { '?' } else { '$' };
-    let is_numbered = pieces.iter().any(|piece| matches!(piece, Piece::Number(_)));
+    let is_numbered = pieces.iter().any(|piece| matches!(piece, StatementPiece::Number(_)));
     let named = match parameters.as_slice() {
         [Value::Record(fields)] if !is_numbered => Some(fields),
         _ => None,
     };
-    let is_named = named.is_some() && pieces.iter().any(|piece| matches!(piece, Piece::Name(_)));
+    let is_named =
+        named.is_some() && pieces.iter().any(|piece| matches!(piece, StatementPiece::Name(_)));
     let is_bare = !is_numbered && !is_named && !parameters.is_empty();
     let (mut text, mut names, mut count) = (String::with_capacity(sql.len() + 8), Vec::new(), 0);
     for piece in &pieces {
         match piece {
-            Piece::Text(part) => text.push_str(part),
-            Piece::Number(digits) => {
+            StatementPiece::Text(part) => text.push_str(part),
+            StatementPiece::Number(digits) => {
                 text.push(sign);
                 text.push_str(digits);
             }
-            Piece::Bare if is_bare => {
+            StatementPiece::Bare if is_bare => {
                 count += 1;
                 text.push_str(&format!("{sign}{count}"));
             }
-            Piece::Bare => text.push('?'),
-            Piece::Name(name) if is_named => {
+            StatementPiece::Bare => text.push('?'),
+            StatementPiece::Name(name) if is_named => {
                 let known = names.iter().position(|known| known == name);
                 let place = known.unwrap_or_else(|| {
                     names.push(*name);
@@ -59,7 +60,7 @@ pub(crate) fn bind(
                 });
                 text.push_str(&format!("{sign}{}", place + 1));
             }
-            Piece::Name(name) => {
+            StatementPiece::Name(name) => {
                 text.push(':');
                 text.push_str(name);
             }
@@ -84,39 +85,43 @@ fn values(fields: &[(String, Value)], names: &[&str]) -> SqlResult<Vec<Value>> {
     names.iter().map(value).collect()
 }
 
-fn pieces(sql: &str, dialect: Dialect) -> Vec<Piece<'_>> {
+fn pieces(sql: &str, dialect: Dialect) -> Vec<StatementPiece<'_>> {
     let (mut pieces, mut rest) = (Vec::new(), sql);
     let mut before = ' ';
     while let Some(at) = rest.find(['?', '$', ':', '\'', '"', '`', '[', '-', '/']) {
         let (text, from) = rest.split_at(at);
-        pieces.push(Piece::Text(text));
+        pieces.push(StatementPiece::Text(text));
         before = text.chars().next_back().unwrap_or(before);
         let (piece, length) = piece(from, before, dialect);
         pieces.push(piece);
         before = from[..length].chars().next_back().unwrap_or(before);
         rest = &from[length..];
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(StatementPiece::Text(rest));
     pieces
 }
 
 /// The piece at the beginning of a text, and its length.
-fn piece(from: &str, before: char, dialect: Dialect) -> (Piece<'_>, usize) {
+fn piece(from: &str, before: char, dialect: Dialect) -> (StatementPiece<'_>, usize) {
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     let run =
         |is: &dyn Fn(char) -> bool| 1 + from[1..].find(|c: char| !is(c)).unwrap_or(from.len() - 1);
     let digits = run(&|c| c.is_ascii_digit());
     let next = from[1..].chars().next();
     match from.as_bytes()[0] {
-        b'?' | b'$' if digits > 1 && !part(before) => (Piece::Number(&from[1..digits]), digits),
-        b'?' if !matches!(next, Some('?' | '|' | '&')) && before != '?' => (Piece::Bare, 1),
+        b'?' | b'$' if digits > 1 && !part(before) => {
+            (StatementPiece::Number(&from[1..digits]), digits)
+        }
+        b'?' if !matches!(next, Some('?' | '|' | '&')) && before != '?' => {
+            (StatementPiece::Bare, 1)
+        }
         b':' if before != ':' && next.is_some_and(|c| c.is_alphabetic() || c == '_') => {
             let end = run(&|c| c.is_alphanumeric() || c == '_');
-            (Piece::Name(&from[1..end]), end)
+            (StatementPiece::Name(&from[1..end]), end)
         }
         _ => {
             let length = quoted_length(from, before, dialect);
-            (Piece::Text(&from[..length]), length)
+            (StatementPiece::Text(&from[..length]), length)
         }
     }
 }

@@ -17,10 +17,9 @@ use crate::sqlite::read::reader::{DatabaseVersion, ReadSite, SqliteReader};
 use crate::sqlite::read::row::row_content;
 use crate::sqlite::read::rows::LazyRows;
 use crate::sqlite::read::select::{self, SqliteSelect};
-use crate::sqlite::schema::catalog::RowKey;
+use crate::sqlite::schema::catalog::{RowKey, related_on};
 use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell};
-use crate::sqlite::write::transaction_reads::related_on;
 use crate::sqlite::write::{condition, insert, transaction};
 use runnel_store::{
     Answer, BulkChange, Changes, Content, Context, FieldType, Isolation, Kind, Query, Records,

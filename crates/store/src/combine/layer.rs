@@ -251,21 +251,6 @@ pub trait Layer: Sized + 'static {
         change_all_below(self, reference, query, change, context)
     }
 
-    /// [`Tables::explain`].
-    fn layer_explain(
-        &self,
-        reference: &Reference,
-        query: &Query,
-        plan: bool,
-        context: &Context,
-    ) -> Answer<Value> {
-        let query = query.clone();
-        self.around(Verb::Query, reference, context, move |inner, on, context| {
-            let explain = |tables: &dyn Tables| tables.explain(on, &query, plan, context);
-            inner.with_tables(Verb::Query, on, explain)
-        })
-    }
-
     /// [`Tables::run`].
     fn layer_run(
         &self,
@@ -560,7 +545,11 @@ impl<L: Layer> Tables for L {
         plan: bool,
         context: &Context,
     ) -> Answer<Value> {
-        self.layer_explain(reference, query, plan, context)
+        let query = query.clone();
+        self.around(Verb::Query, reference, context, move |inner, on, context| {
+            let explain = |tables: &dyn Tables| tables.explain(on, &query, plan, context);
+            inner.with_tables(Verb::Query, on, explain)
+        })
     }
 
     fn run(

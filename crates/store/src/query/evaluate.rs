@@ -126,7 +126,7 @@ fn unique(values: &mut Vec<Value>) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::{Comparison, Filter, Sort, json, run_query};
+    use crate::{Comparison, Filter, Sort, json};
 
     fn field(name: &str) -> QueryExpression {
         QueryExpression::Field(name.into())
@@ -159,7 +159,7 @@ mod tests {
             ..Query::default()
         };
         let shown = |query: &Query| {
-            String::from_utf8(json::text(&run_query(books(), query).unwrap())).unwrap()
+            String::from_utf8(json::text(&Value::List(groups(&books(), query)))).unwrap()
         };
         assert_eq!(
             shown(&query),
@@ -188,7 +188,8 @@ mod tests {
             columns: vec![("title".into(), lower), ("half".into(), half)],
             ..Query::default()
         };
-        let rows = json::text(&run_query(books(), &query).unwrap());
+        let rows = books().iter().map(|book| columns(&[book], &query)).collect();
+        let rows = json::text(&Value::List(rows));
         let expected = "[{\"title\":\"émile\",\"half\":907.5},{\"title\":\"émile\",\"half\":908.5},\
                         {\"title\":\"émile\",\"half\":907.5}]";
         assert_eq!(String::from_utf8(rows).unwrap(), expected);

@@ -29,7 +29,7 @@ local function runAs(self, statement, parameters, class)
   end
   local list = K.instantiate(rows:asArray(), class._name)
   local store, path, scheme = place(self)
-  if #K.relationsOfClass(class) > 0 then K.batchOf({ store, path, scheme }, list) end
+  if #K.relationsOfClass(class) > 0 then K.batchOf(class, { store, path, scheme }, list) end
   return list
 end
 

@@ -28,6 +28,15 @@ local function eachField(data, visit)
 end
 K.eachField = eachField
 
+-- The class and the name of the field that a path ends in; nil where it leads through no relations.
+function K.fieldOfPath(class, path)
+  for step in string.gmatch(path, "([^.]+)%.") do
+    class = K.referredClass(class, step)
+    if not class then return nil end
+  end
+  return class, string.match(path, "[^.]+$")
+end
+
 -- The type that a class declares for what an expression answers: "int", "float", "decimal" or another; nil where it
 -- is not known.
 function K.expressionKind(class, data)

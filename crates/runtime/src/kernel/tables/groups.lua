@@ -16,12 +16,12 @@ local function untranslated(selector, data)
     { i_hint = "`asArray` before groupBy: reads the rows, and the rest runs in the program" })
 end
 
-function K.groupsOf(rows, by, block)
+local function groupsOf(rows, by, block)
   return setmetatable({ _rows = rows, _by = by, _block = block }, Groups._methods)
 end
 
 local function changed(self, name, value)
-  local copy = K.groupsOf(self._rows, self._by, self._block)
+  local copy = groupsOf(self._rows, self._by, self._block)
   copy._having, copy._order, copy._limit = self._having, self._order, self._limit
   copy[name] = value
   return copy
@@ -186,3 +186,20 @@ for name, method in pairs(K.classes.Dictionary._methods) do
     end)
   end
 end
+
+-- Of rows --------------------------------------------------------------------------------------------
+
+local function groupBy(self, block, data)
+  local by = K.groupedBy(self, block, data, "groupBy:")
+  if not by then return self:asArray():groupBy_(block) end
+  return groupsOf(self, by, block)
+end
+
+-- The different values of a column, in the order of the rows.
+local function distinct(self, block, data)
+  local by = K.groupedBy(self, block, data, "distinct:")
+  if not by then return self:asArray():distinct_(block) end
+  return groupsOf(self, by, block):keys()
+end
+
+K.methods(K.classes.Rows, { ["groupBy:"] = groupBy, ["groupedBy:"] = groupBy, ["distinct:"] = distinct })

@@ -4,7 +4,6 @@
 local K = ...
 local type, rawget, setmetatable, pairs, ipairs = type, rawget, setmetatable, pairs, ipairs
 local native, throw, NULL = K.native, K.throw, K.NULL
-K.nilKeys._batch = true
 
 -- Keys that one statement asks for.
 local KEYS = 1000
@@ -22,8 +21,14 @@ function K.relationsOfClass(class)
   return known
 end
 
+-- The name that a class gives its table, or an empty text.
+function K.namedTable(class)
+  if rawget(class._metaOwn, "tableName") == nil then return "" end
+  return K.expectText(class:tableName(), "tableName")
+end
+
 -- The name of the table of a class.
-function K.tableNameOf(class) return native.tableName(class._name, K.namedTable(class)) end
+local function tableNameOf(class) return native.tableName(class._name, K.namedTable(class)) end
 
 -- Paths ---------------------------------------------------------------------------------------------
 
@@ -37,15 +42,6 @@ local function related(class, name, path)
     or string.format("%s has no variable %s", class._name, name)
   throw("notTranslated", string.format("`%s` cannot run in the database: %s", string.gsub(path, "%.", " "), problem),
     { i_hint = "`asArray` before it reads the rows, and the rest runs in the program" })
-end
-
--- The class and the name of the field that a path ends in; nil where it leads through no relations.
-function K.fieldOfPath(class, path)
-  for step in string.gmatch(path, "([^.]+)%.") do
-    class = K.referredClass(class, step)
-    if not class then return nil end
-  end
-  return class, string.match(path, "[^.]+$")
 end
 
 -- Adds the joins that the paths of a condition or an expression need to a query of a class.
@@ -68,7 +64,7 @@ function K.addRelations(class, query, data)
       if not known[prefix] then
         known[prefix] = true
         local n = #list
-        list[n + 1], list[n + 2], list[n + 3] = prefix, K.tableNameOf(owner), K.keysOfClass(owner)[1]
+        list[n + 1], list[n + 2], list[n + 3] = prefix, tableNameOf(owner), K.keysOfClass(owner)[1]
       end
     end
     query.relations = list
@@ -78,38 +74,27 @@ end
 
 -- Loading -------------------------------------------------------------------------------------------
 
+-- How rows are asked for; the file of rows, which is loaded later, says so.
+local rowsOf
+function K.readsRelations(with) rowsOf = with end
+
 -- What rows that were read together share: where their table is, and what was loaded for them. The rows themselves
 -- are held weakly, so that one row does not hold all others.
 local weak = { __mode = "v" }
 
--- Says of the rows of a list, or of one row, that they were read together.
-function K.batchOf(place, list, single)
-  local batch = { place = place, rows = setmetatable({}, weak), loaded = {} }
-  if single then
-    batch.rows[1], list._batch = list, batch
-    return
-  end
-  for i = 1, #list do
-    local row = list[i]
-    if type(row) == "table" and not row._isDictionary and row ~= NULL then
-      batch.rows[i], row._batch = row, batch
-    end
-  end
-end
-
 -- The rows of a class with these keys, by key. Columns that the class does not know are not read.
 local function rowsByKey(place, class, keys)
   local database, base, scheme = place[1], place[2], place[3]
-  local name, key = K.tableNameOf(class), K.keysOfClass(class)[1]
+  local name, key = tableNameOf(class), K.keysOfClass(class)[1]
   local inner = K.relativeStore(database, base == "" and name or base .. "/" .. name, scheme)
   local found, fields = {}, {}
   for i, ivar in ipairs(class._ivars) do fields[i] = ivar end
   for first = 1, #keys, KEYS do
     local part = {}
     for i = first, math.min(first + KEYS - 1, #keys) do part[#part + 1] = keys[i] end
-    local rows = K.rowsOf(inner._native, "", nil, nil, { filter = { "in", key, K.array(part) }, fields = fields }):asArray()
+    local rows = rowsOf(inner._native, "", nil, nil, { filter = { "in", key, K.array(part) }, fields = fields }):asArray()
     rows = K.instantiate(rows, class._name)
-    if #K.relationsOfClass(class) > 0 then K.batchOf(place, rows) end
+    if #K.relationsOfClass(class) > 0 then K.batchOf(class, place, rows) end
     for i = 1, #rows do found[K.key(rawget(rows[i], K.ivarKey(key)))] = rows[i] end
   end
   return found
@@ -131,22 +116,32 @@ local function load(batch, class, name, ivar)
   batch.loaded[name] = rowsByKey(batch.place, class, keys)
 end
 
--- The getter of a variable whose type is a class: the row of the key, once the object was read from a table.
-function K.relationGetter(class, name, ivar)
-  return function(self)
-    local value = rawget(self, ivar)
-    local batch = self._batch
-    if batch == nil or value == nil or type(value) == "table" and not value._isBig then return value end
-    local other = K.referredClass(class, name)
-    if not other then return value end
-    local key, known = K.key(value), batch.loaded[name]
-    -- A key that was set since is loaded with the others; one without a row is asked for once.
-    if not known or known[key] == nil then
-      load(batch, other, name, ivar)
-      known = batch.loaded[name]
-      if known[key] == nil then known[key] = false end
+-- The row that a variable of a row in a batch refers to; a value that is no key is itself.
+local function relatedRow(batch, name, ivar, value)
+  local other = K.referredClass(batch.class, name)
+  if not other or type(value) == "boolean" or type(value) == "table" and not value._isBig then return value end
+  local key, known = K.key(value), batch.loaded[name]
+  -- A key that was set since is loaded with the others; one without a row is asked for once.
+  if not known or known[key] == nil then
+    load(batch, other, name, ivar)
+    known = batch.loaded[name]
+    if known[key] == nil then known[key] = false end
+  end
+  return known[key] or nil
+end
+
+-- Says of the rows of a list, or of one row, that they were read together.
+function K.batchOf(class, place, list, single)
+  local batch = { class = class, place = place, rows = setmetatable({}, weak), loaded = {}, related = relatedRow }
+  if single then
+    batch.rows[1], list._batch = list, batch
+    return
+  end
+  for i = 1, #list do
+    local row = list[i]
+    if type(row) == "table" and not row._isDictionary and row ~= NULL then
+      batch.rows[i], row._batch = row, batch
     end
-    return known[key] or nil
   end
 end
 
@@ -212,7 +207,7 @@ function K.instantiateIncluded(list, class, place, included, prefix)
   end
   list = K.instantiate(list, class._name)
   if #K.relationsOfClass(class) > 0 and #list > 0 then
-    K.batchOf(place, list)
+    K.batchOf(class, place, list)
     for name, rows in pairs(found) do list[1]._batch.loaded[name] = rows end
   end
   return list

@@ -58,10 +58,12 @@ local function loaded(self)
     list = K.instantiate(list, class._name)
   end
   if included then list = K.instantiateIncluded(list, self._of, self._place, included) end
-  if class and self._place and #K.relationsOfClass(class) > 0 then K.batchOf(self._place, list) end
+  if class and self._place and #K.relationsOfClass(class) > 0 then K.batchOf(class, self._place, list) end
   self._loaded = list
   return list
 end
+
+K.readsRelations(K.rowsOf)
 
 -- Rows that were found at a reference can be asked for more precisely there.
 K.method(Rows, "_foundAt", function(rows, store, path, query, scheme)
@@ -349,21 +351,12 @@ local function computed(self, block, data, selector)
   return data
 end
 
-local function groupBy(self, block, data)
-  if not grows(self) or cut(self) or rawget(self, "_loaded") or self._query.fields then
-    return loaded(self):groupBy_(block)
-  end
-  local by = computed(self, block, data, "groupBy:")
+-- What the database groups rows by; nil where the rows have to be read.
+function K.groupedBy(self, block, data, selector)
+  if not grows(self) or cut(self) or rawget(self, "_loaded") or self._query.fields then return nil end
+  local by = computed(self, block, data, selector)
   K.addRelations(self._of, {}, by)
-  return K.groupsOf(self, by, block)
-end
-
--- The different values of a column, in the order of the rows.
-local function distinct(self, block, data)
-  if not grows(self) or cut(self) or rawget(self, "_loaded") or self._query.fields then
-    return loaded(self):distinct_(block)
-  end
-  return K.groupsOf(self, computed(self, block, data, "distinct:"), block):keys()
+  return by
 end
 
 K.methods(Rows, {
@@ -414,7 +407,6 @@ K.methods(Rows, {
   ["collect:"] = collect, ["map:"] = collect,
   ["max:"] = extreme("max:", "-"), ["min:"] = extreme("min:", ""),
   ["sum:"] = total("sum:"), ["average:"] = total("average:"),
-  ["groupBy:"] = groupBy, ["groupedBy:"] = groupBy, ["distinct:"] = distinct,
   ["description"] = function(self) return K.str(loaded(self)) end,
   ["stringValue"] = function(self) return K.str(loaded(self)) end,
   ["isEqual:"] = function(self, other)

@@ -100,12 +100,7 @@ local function addIndexes(list, class, selector, unique)
   end
 end
 
--- The name that a class gives its table, or an empty text.
-local function namedTable(class)
-  if rawget(class._metaOwn, "tableName") == nil then return "" end
-  return K.expectText(class:tableName(), "tableName")
-end
-K.namedTable = namedTable
+local namedTable = K.namedTable
 
 -- What a field refers to, as natives take it; nothing where it refers to no class.
 local function reference(class, name, marks)
@@ -226,7 +221,7 @@ local function dated(self, row)
   if type(row) ~= "table" or not class then return row end
   if row._isDictionary then row = K.instantiate(row, class._name) end
   if self._place and not row._isDictionary and K.isKind(row, class) and #K.relationsOfClass(class) > 0 then
-    K.batchOf(self._place, row, true)
+    K.batchOf(class, self._place, row, true)
   end
   return row
 end

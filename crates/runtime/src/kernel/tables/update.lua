@@ -46,7 +46,7 @@ local PART = 500
 
 -- Rows that were read together load their relations together.
 local function readTogether(self, rows)
-  if self.i_class and self._place and #K.relationsOfClass(self.i_class) > 0 then K.batchOf(self._place, rows) end
+  if self.i_class and self._place and #K.relationsOfClass(self.i_class) > 0 then K.batchOf(self.i_class, self._place, rows) end
   return rows
 end
 

@@ -21,7 +21,7 @@ pub(crate) fn statement(select: &SqliteSelect) -> Value {
     ])
 }
 
-/// The steps of SQLite, each indented below the one that it belongs to.
+/// The steps of SQLite, each indented below its parent.
 pub(crate) fn plan(connection: &Connection, select: &SqliteSelect) -> SqlResult<Value> {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", select.sql))?;
     let mut rows = statement.query(params_from_iter(&select.parameters))?;

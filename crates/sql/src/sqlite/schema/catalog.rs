@@ -4,11 +4,13 @@ pub(crate) use crate::database::description::quoted;
 use crate::database::description::{TableColumn, TableDescription};
 use crate::database::key_parts;
 use crate::database::schema::word;
+use crate::database::scope::{RelatedTables, related};
 use crate::key_value::layout::{self, TableRole};
 use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::fault::SqlResult;
-use runnel_store::{FieldType, Value};
+use runnel_store::{FieldType, Query, Value};
 use rusqlite::{Connection, OptionalExtension};
+use std::rc::Rc;
 
 /// A table or view as the database describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -286,6 +288,14 @@ impl TableDescription for TableInfo {
             |key: &ColumnInfo| key.default.is_some() && key.name == self.columns[position].name;
         value.is_nil() && matches!(&self.key, RowKey::Column(key) if made(key))
     }
+}
+
+/// The tables of the relations of a query, as a connection sees them.
+pub(crate) fn related_on(
+    connection: &Connection,
+    query: &Query,
+) -> SqlResult<RelatedTables<TableInfo>> {
+    related(query, |name| Ok(TableInfo::read(connection, name)?.map(Rc::new)))
 }
 
 fn rowid_name(columns: &[ColumnInfo]) -> Option<&'static str> {

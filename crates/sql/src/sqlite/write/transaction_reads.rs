@@ -3,13 +3,12 @@
 //! cannot be read after the transaction.
 
 use crate::database::description::TableDescription;
-use crate::database::scope::{RelatedTables, related};
 use crate::rows::parameters;
 use crate::sqlite::fault::{SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode;
 use crate::sqlite::read::keys::keys_sql;
 use crate::sqlite::read::select::{SqliteSelect, list, translate};
-use crate::sqlite::schema::catalog::{TableInfo, quoted};
+use crate::sqlite::schema::catalog::{TableInfo, quoted, related_on};
 use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::table::{SqliteRows, keys};
 use crate::sqlite::write::change::{WriteTarget, key_cell};
@@ -154,14 +153,6 @@ impl SqliteRows {
             Box::pin(within) as Changes
         })
     }
-}
-
-/// The tables of the relations of a query, as a connection sees them.
-pub(crate) fn related_on(
-    connection: &Connection,
-    query: &Query,
-) -> SqlResult<RelatedTables<TableInfo>> {
-    related(query, |name| Ok(TableInfo::read(connection, name)?.map(Rc::new)))
 }
 
 /// Rows that were read, as content. A missing table is no content.
