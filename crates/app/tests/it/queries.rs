@@ -196,3 +196,27 @@ fn upserts_at_once_insert_a_row_once() {
 }
 
 const SHOW: &str = "stdout println: \"{words count} {words sum: 'count'}\".\n";
+
+#[test]
+fn rows_read_one_by_one_are_logged() {
+    let program = "\
+class Author { var <int> id. var <string> name. }
+class Book { var <int> id. var <Author> author. }
+database ← ref:sqlite::memory: database.
+authors ← database table: Author. books ← database table: Book.
+authors insert: #{ name: 'Jane' }.
+books insertAll: (1 to: 30) collect: { :i | #Book{ author: 1 } }.
+(books select asArray) do: { :book | book author name }.
+stderr println: 'one by one'.
+(1 to: 30) do: { :i |
+   (books at: i) author name }.
+";
+    let folder = Folder::new();
+    folder.write("n.st", program);
+    let outcome = run(runnel().arg("n.st").current_dir(folder.path("")));
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    let (before, after) = outcome.err.split_once("one by one").unwrap();
+    assert_eq!(before, "", "rows of one result load together");
+    assert_eq!(after.matches("N+1 statements: Book author").count(), 1, "{after}");
+    assert!(after.contains("at n.st:10"), "{after}");
+}

@@ -2,7 +2,7 @@
 -- all rows of a result with one statement: rows that were read together share a batch. In a query the path
 -- `author.name` is a join.
 local K = ...
-local type, rawget, setmetatable, pairs, ipairs = type, rawget, setmetatable, pairs, ipairs
+local type, rawget, rawequal, setmetatable, pairs, ipairs = type, rawget, rawequal, setmetatable, pairs, ipairs
 local native, throw, NULL = K.native, K.throw, K.NULL
 
 -- Keys that one statement asks for.
@@ -30,6 +30,59 @@ end
 -- The name of the table of a class.
 local function tableNameOf(class) return native.tableName(class._name, K.namedTable(class)) end
 
+-- The key that stands for a row: an object's `id`, or what is a key already. A key of several variables
+-- is an array.
+function K.keyOfRow(value)
+  if type(value) ~= "table" or value._isBig or value._isArray then return value end
+  local class = K.classOf(value)
+  if class._types == nil or #class._ivars == 0 then return value end
+  local names, parts = K.keysOfClass(class), {}
+  for i, name in ipairs(names) do
+    parts[i] = rawget(value, K.ivarKey(name))
+    if parts[i] == nil then
+      throw("invalid", string.format("%s has no %s yet, so that nothing can refer to it", K.nameOf(value), name),
+        { i_hint = "insert it first" })
+    end
+  end
+  if #names == 0 then return value end
+  return #names == 1 and parts[1] or K.array(parts)
+end
+
+-- Two objects of one row are equal, and so are an object and the key of its row: as in the database.
+local function isSameRow(self, other)
+  if rawequal(self, other) then return true end
+  local class = K.classOf(self)
+  local ivar = K.ivarKey(K.keysOfClass(class)[1])
+  local key = rawget(self, ivar)
+  if key == nil then return false end
+  if type(other) ~= "table" or other._isBig then return K.eq(key, other) end
+  return K.classOf(other) == class and K.eq(key, rawget(other, ivar))
+end
+
+-- Makes the objects of a class with one key compare so, unless the class says how.
+function K.comparesRows(class)
+  if #K.keysOfClass(class) ~= 1 or rawget(class._own, "isEqual_") ~= nil then return end
+  K.method(class, "isEqual_", isSameRow)
+  K.method(class, "_equalsPlain", true)
+end
+
+-- The values of a condition on a variable that refers to rows: an object stands for its key.
+function K.keyedCondition(class, data)
+  if not class or type(data) ~= "table" then return data end
+  local word, field, value = data[1], data[2], data[3]
+  if word == "and" or word == "or" then
+    return { word, K.keyedCondition(class, field), K.keyedCondition(class, value) }
+  end
+  if word == "not" then return { word, K.keyedCondition(class, field) } end
+  if word == "test" or word == "match" or type(value) ~= "table" or value._isBig then return data end
+  local owner, name = K.fieldOfPath(class, field)
+  if not owner or not K.referredClass(owner, name) then return data end
+  if word ~= "in" then return { word, field, K.keyOfRow(value) } end
+  local keys = {}
+  for i = 1, #value do keys[i] = K.keyOfRow(value[i]) end
+  return { word, field, K.array(keys) }
+end
+
 -- Paths ---------------------------------------------------------------------------------------------
 
 -- The class that a variable refers to, or the error that it is no relation.
@@ -50,7 +103,7 @@ function K.addRelations(class, query, data)
     path = string.gsub(path, "^%-", "")
     if not string.find(path, ".", 1, true) then return end
     if not class then
-      throw("notTranslated", string.format("`%s` cannot run in the database: records have no relations", path),
+      throw("notTranslated", string.format("`%s` cannot run in the database: records have no relations", (string.gsub(path, "%.", " "))),
         { i_hint = "make the table of a class: `database table: Book`" })
     end
     local known, list, owner, prefix = {}, {}, class, nil
@@ -86,6 +139,7 @@ local weak = { __mode = "v" }
 local function rowsByKey(place, class, keys)
   local database, base, scheme = place[1], place[2], place[3]
   local name, key = tableNameOf(class), K.keysOfClass(class)[1]
+  K.comparesRows(class)
   local inner = K.relativeStore(database, base == "" and name or base .. "/" .. name, scheme)
   local found, fields = {}, {}
   for i, ivar in ipairs(class._ivars) do fields[i] = ivar end
@@ -100,8 +154,31 @@ local function rowsByKey(place, class, keys)
   return found
 end
 
+-- Single rows of one relation that a fiber loads before the log says so.
+local ALONE = 10
+-- By fiber, how often each relation was loaded for a row that was read alone; the relations that were logged.
+local alone, logged = setmetatable({}, { __mode = "k" }), {}
+
+-- The N+1 problem: rows that are read one by one load their relations one by one.
+local function countAlone(batch, name)
+  local fiber = coroutine.running() or K
+  local counts = alone[fiber]
+  if not counts then
+    counts = {}
+    alone[fiber] = counts
+  end
+  local relation = batch.class._name .. " " .. name
+  counts[relation] = (counts[relation] or 0) + 1
+  if counts[relation] < ALONE or logged[relation] then return end
+  logged[relation] = true
+  local place = K.traceback(2)[1]
+  native.warn(string.format("N+1 statements: %s was read %d times for a single row%s; read the rows with one query, or with atAll:",
+    relation, ALONE, place and string.format(", at %s:%d", place[1], place[2]) or ""))
+end
+
 -- Loads the relation of all rows of a batch.
 local function load(batch, class, name, ivar)
+  if batch.single then countAlone(batch, name) end
   local keys, seen = {}, {}
   for _, row in pairs(batch.rows) do
     local value = rawget(row, ivar)
@@ -134,7 +211,7 @@ end
 function K.batchOf(class, place, list, single)
   local batch = { class = class, place = place, rows = setmetatable({}, weak), loaded = {}, related = relatedRow }
   if single then
-    batch.rows[1], list._batch = list, batch
+    batch.rows[1], list._batch, batch.single = list, batch, true
     return
   end
   for i = 1, #list do

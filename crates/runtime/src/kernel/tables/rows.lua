@@ -128,6 +128,7 @@ local function condition(block, data, selector)
 end
 
 local function filtered(self, filter)
+  filter = K.keyedCondition(self._of, filter)
   local query = copied(self._query)
   query.filter = query.filter and { "and", query.filter, filter } or filter
   return with(self, K.addRelations(self._of, query, filter))

@@ -22,25 +22,7 @@ local function referencesOf(class)
   return names
 end
 
--- The key that stands for a row: an object's `id`, or what is a key already. A key of several variables
--- is an array.
-local function keyOf(value)
-  if type(value) ~= "table" or value._isBig or value._isArray then return value end
-  local class = K.classOf(value)
-  if class._types == nil or #class._ivars == 0 then return value end
-  local names, parts = K.keysOfClass(class), {}
-  for i, name in ipairs(names) do
-    parts[i] = rawget(value, K.ivarKey(name))
-    if parts[i] == nil then
-      throw("invalid", string.format("%s has no %s yet, so that nothing can refer to it", K.nameOf(value), name),
-        { i_hint = "insert it first" })
-    end
-  end
-  if #names == 0 then return value end
-  return #names == 1 and parts[1] or K.array(parts)
-end
-
-K.keyOfRow = keyOf
+local keyOf = K.keyOfRow
 
 -- The fields of an object or a dictionary as a dictionary of its own.
 function K.fieldsRecord(object)
@@ -186,6 +168,7 @@ function K.tableOf(database, path, scheme, class, base)
     for i = 1, #steps do compared[#compared + 1] = steps[i] end
   end
   local inner = native.define(described(database, path, scheme, class))
+  K.comparesRows(class)
   local place = { database, base or path, scheme }
   return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class), _place = place },
     Table._methods)
