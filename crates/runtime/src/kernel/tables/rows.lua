@@ -294,7 +294,8 @@ local function extreme(selector, sign)
       query.sort = K.array { sign .. name }
       return first(with(self, query))
     end
-    local by = keysOf(self, block, data, selector)[1][1]
+    local key = keysOf(self, block, data, selector)[1]
+    local by = type(key) == "string" and { "field", key } or key[1]
     local query = copied(filtered(self, { "test", "≠", by, { "value", K.NULL } })._query)
     query.sort = { { by, sign == "-" } }
     return first(with(self, query))
