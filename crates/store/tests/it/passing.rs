@@ -352,7 +352,7 @@ fn what_is_inserted_and_run_is_told() {
             call(&log, verb).await.unwrap();
         }
         let defined = ["define a/b"; 4];
-        let expected = [&["put a/b", "post a/b", "query a/b"][..], &defined].concat();
+        let expected = [&["put a/b", "post a/b", "delete a/b", "query a/b"][..], &defined].concat();
         assert_eq!(told.take(), expected);
     });
 }
