@@ -1,6 +1,8 @@
 //! References: paths, values in their segments, and queries on what they name.
 
+mod computed;
 mod constraint;
+mod element;
 pub(crate) mod path;
 pub(crate) mod query;
 pub(crate) mod segment;

@@ -52,7 +52,17 @@ impl Tables for Sink {
         })
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum, begin);
+    runnel_store::without!(
+        change_all,
+        explain,
+        run,
+        migrate,
+        define,
+        key_value_store,
+        snapshot,
+        vacuum,
+        begin
+    );
 }
 
 fn main() {

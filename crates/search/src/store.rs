@@ -419,7 +419,17 @@ impl Tables for SearchStore {
         }
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum, begin);
+    runnel_store::without!(
+        change_all,
+        explain,
+        run,
+        migrate,
+        define,
+        key_value_store,
+        snapshot,
+        vacuum,
+        begin
+    );
 }
 
 impl PageSource for SearchStore {

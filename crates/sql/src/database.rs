@@ -2,24 +2,31 @@
 //!
 //! `backend` says what SQLite and PostgreSQL implement, `table` is one table, `schema` and
 //! `description` compare classes and records with tables, `constraint` writes the rules of a class,
-//! `key_parts` keys of several columns, `filter` conditions. Other SQL belongs into the rooms of the
+//! `key_parts` keys of several columns, `filter` conditions, `expression` computed values, `scope` joined tables
+//! and `statement` what these become, `slow` the log of slow ones. Other SQL belongs into the rooms of the
 //! systems.
 
 pub(crate) mod backend;
 pub(crate) mod constraint;
 pub(crate) mod description;
+pub(crate) mod expression;
 pub(crate) mod filter;
 pub(crate) mod key_parts;
 pub(crate) mod load;
 pub(crate) mod schema;
+pub(crate) mod scope;
+pub(crate) mod slow;
+pub(crate) mod statement;
 pub(crate) mod table;
 
 use crate::database::backend::DatabaseBackend;
+use crate::database::constraint::Dialect;
 use crate::database::table::SqlTable;
+use crate::rows::placeholders;
 use runnel_store::{
-    Answer, ByteStream, Changes, Conditions, Content, Context, Entry, Error, Isolation, Kind,
-    Migration, Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value, Verb,
-    Verbs,
+    Answer, BulkChange, ByteStream, Changes, Conditions, Content, Context, Entry, Error, Isolation,
+    Kind, Migration, Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value,
+    Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -91,16 +98,20 @@ impl<B: DatabaseBackend> SqlDatabase<B> {
         self.backend.key_value_store(name.to_string())
     }
 
-    /// Runs one SQL statement with its parameters, in order: `?1`, `?2` … in SQLite, `$1`, `$2` …
-    /// in PostgreSQL. A query answers its rows; a write answers the number of changed rows or, with
-    /// a `RETURNING` clause, these rows as records.
+    /// Runs one SQL statement with its parameters, in the same ways for every system: `?` in
+    /// order, `?1` or `$1` by number, `:name` of one record. A query answers its rows; a write
+    /// answers the number of changed rows or, with a `RETURNING` clause, these rows as records.
     ///
     /// # Errors
     /// [`Kind::Invalid`] for wrong SQL, more than one statement or wrong parameters;
     /// [`Kind::NotAllowed`] for transactions, settings, attached files, cursors and temporary tables,
     /// which would change the connection of other callers.
     pub fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
-        self.backend.run(sql, parameters, context)
+        let dialect = if B::IS_SQLITE { Dialect::Sqlite } else { Dialect::Postgres };
+        match placeholders::bind(sql, parameters, dialect) {
+            Ok((sql, parameters)) => self.backend.run(&sql, parameters, context),
+            Err(fault) => Answer::Ready(Err(fault.into())),
+        }
     }
 
     /// The rows of these tables, or of all, as text that [`SqlDatabase::load`] reads, with the types of
@@ -281,6 +292,30 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
     ) -> Answer<u64> {
         self.within(Verb::Post, reference, context, |table, rest| {
             table.insert(rest, records, context)
+        })
+    }
+
+    fn change_all(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.within(change.verb(), reference, context, |table, rest| {
+            table.change_selected(rest, query, change, context)
+        })
+    }
+
+    fn explain(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        plan: bool,
+        context: &Context,
+    ) -> Answer<Value> {
+        self.within(Verb::Query, reference, context, |table, rest| {
+            Tables::explain(table, rest, query, plan, context)
         })
     }
 

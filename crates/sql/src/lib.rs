@@ -25,6 +25,8 @@ mod sqlite;
 pub use database::SqlDatabase;
 pub use database::backend::{DatabaseBackend, InsertedRow, TableBackend};
 pub use database::filter::FILTER_DEPTH;
+pub use database::scope::QUERY_RELATIONS;
+pub use database::slow::SLOW_STATEMENT;
 pub use database::table::{LIST_LIMIT, SqlTable};
 pub use key_value::layout::{KEY_LENGTH, OBJECT_CHUNK, REPLACED_TIME, UPLOAD_TIME};
 pub use key_value::store::APPEND_LIMIT;
@@ -34,10 +36,10 @@ pub use postgres::{
     PostgresScheme, PostgresTable,
 };
 pub use sqlite::{
-    CHUNK, CLOSE_TIME, DOCUMENT_BYTES, DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentRows, DocumentTable,
-    ENCODING_LIMIT, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST,
-    POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT, STREAM_PATIENCE,
-    SqliteBackend, SqliteDatabase, SqliteOptions, SqliteRows, SqliteScheme, SqliteTable,
-    Synchronous, TRANSACTION_NESTING, VALUE_LIMIT, WATCHED_ROWS, WRITE_GROUP, WRITE_GROUP_TIME,
-    WRITE_QUEUE, WRITE_WAITING, document_table, restore_sqlite,
+    CHUNK, CLOSE_TIME, DECIMAL_DIGITS, DOCUMENT_BYTES, DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentRows,
+    DocumentTable, ENCODING_LIMIT, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES,
+    KEPT_LARGEST, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT,
+    STREAM_PATIENCE, SqliteBackend, SqliteDatabase, SqliteOptions, SqliteRows, SqliteScheme,
+    SqliteTable, Synchronous, TRANSACTION_NESTING, VALUE_LIMIT, WATCHED_ROWS, WRITE_GROUP,
+    WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING, document_table, restore_sqlite,
 };

@@ -7,5 +7,6 @@ pub(crate) mod csv;
 pub(crate) mod dump;
 pub(crate) mod incoming;
 pub(crate) mod parameters;
+pub(crate) mod placeholders;
 pub(crate) mod record;
 pub(crate) mod served;

@@ -18,6 +18,7 @@ mod write;
 
 pub use backup::restore::restore_sqlite;
 pub use connection::database_file::VALUE_LIMIT;
+pub use connection::functions::DECIMAL_DIGITS;
 pub use database::{SqliteBackend, SqliteDatabase};
 pub use documents::{
     DOCUMENT_BYTES, DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentRows, DocumentTable, document_table,

@@ -51,10 +51,13 @@ pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
 pub use graph::{GRAPH_NODES, Graph, GraphConnection, GraphEdge, GraphNode, draw_graph, graph_svg};
+pub use query::expression::{
+    AggregateFunction, ArithmeticOperator, BulkChange, QueryExpression, Relation, TextFunction,
+};
 pub use query::run::run_query;
 pub use query::{
     Comparison, Field, Filter, ForeignKey, Index, LARGEST_PAGE, OnDelete, Query, ServedLimits,
-    Shape, Sort,
+    Shape, Sort, TextMatch, table_name,
 };
 pub use reference::Reference;
 pub use reference::segment::{decode_segment, encode_segment, is_escape};

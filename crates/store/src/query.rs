@@ -1,8 +1,11 @@
 //! Queries as data: what a store runs itself when it can.
 
+pub(crate) mod evaluate;
+pub(crate) mod expression;
 pub(crate) mod run;
 
 use crate::Value;
+use crate::query::expression::{QueryExpression, Relation};
 use crate::value::contract::{
     Contract, ContractClass, ContractField, ContractKind, FieldType, TextForm,
 };
@@ -23,6 +26,22 @@ pub struct Query {
     pub fields: Vec<String>,
     /// Only how many there are: the answer is one integer.
     pub count: bool,
+    /// Computed columns with their names, in the place of `fields`.
+    pub columns: Vec<(String, QueryExpression)>,
+    /// One answer for each combination of the values of these. With aggregates among the columns and no
+    /// expression here, all elements are one group.
+    pub group: Vec<QueryExpression>,
+    /// Which groups.
+    pub having: Option<Filter>,
+    /// The related elements that the paths of fields name; each behind those that its path begins with.
+    pub relations: Vec<Relation>,
+}
+
+impl Query {
+    /// Whether it answers groups, not elements.
+    pub fn is_grouped(&self) -> bool {
+        !self.group.is_empty() || self.columns.iter().any(|(_, column)| column.is_aggregate())
+    }
 }
 
 /// A condition on one element.
@@ -36,12 +55,27 @@ pub enum Filter {
     Suffix(String, String),
     /// A text field that contains a text.
     Contains(String, String),
+    /// One computed value compared with another one.
+    Test(QueryExpression, Comparison, QueryExpression),
+    /// A computed text compared with a part.
+    Match(QueryExpression, TextMatch, String),
     /// Every one of them holds.
     All(Vec<Filter>),
     /// At least one of them holds.
     Any(Vec<Filter>),
     /// It does not hold.
     Not(Box<Filter>),
+}
+
+/// How a part stands in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextMatch {
+    /// At its beginning.
+    Prefix,
+    /// At its end.
+    Suffix,
+    /// Anywhere.
+    Contains,
 }
 
 /// How two values compare. Nil equals nil and nothing else; booleans equal 0 and 1.
@@ -62,12 +96,19 @@ pub enum Comparison {
 }
 
 /// One sort key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sort {
-    /// The field.
-    pub field: String,
+    /// The value that is compared.
+    pub by: QueryExpression,
     /// Largest first.
     pub descending: bool,
+}
+
+impl Sort {
+    /// By the value of a field.
+    pub fn by_field(field: impl Into<String>, descending: bool) -> Self {
+        Sort { by: QueryExpression::Field(field.into()), descending }
+    }
 }
 
 /// What the elements of a collection look like: a class, seen by a store.
@@ -228,4 +269,17 @@ impl From<&str> for ForeignKey {
     fn from(class: &str) -> Self {
         ForeignKey { class: class.to_string(), table: None, on_delete: OnDelete::default() }
     }
+}
+
+/// The name of a class's table: its plural in lower case, by the usual rules of English spelling.
+pub fn table_name(class: &str) -> String {
+    let name = class.to_lowercase();
+    let vowel_before_y = ["ay", "ey", "iy", "oy", "uy"].iter().any(|end| name.ends_with(end));
+    if let Some(stem) = name.strip_suffix('y')
+        && !vowel_before_y
+    {
+        return format!("{stem}ies");
+    }
+    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
+    if hisses { format!("{name}es") } else { format!("{name}s") }
 }

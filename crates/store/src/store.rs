@@ -16,9 +16,9 @@ pub(crate) mod watchers;
 pub(crate) mod without;
 
 use crate::{
-    Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, Isolation, KeyPage,
-    KeyRange, Migration, Outcome, Query, Records, Reference, Shape, Transaction, Value, Verb,
-    Verbs,
+    Answer, Attributes, BulkChange, Changes, Conditions, Content, Context, Entry, Error, Isolation,
+    KeyPage, KeyRange, Migration, Outcome, Query, Records, Reference, Shape, Transaction, Value,
+    Verb, Verbs,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -210,6 +210,26 @@ pub trait Tables {
         records: Box<dyn Records>,
         context: &Context,
     ) -> Answer<u64>;
+
+    /// Changes or deletes all elements that the filter of a query selects, all or none, and answers how
+    /// many. The query has a filter and its relations, nothing else.
+    fn change_all(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64>;
+
+    /// The statement of a query in the store's own language: a record of `statement` and `parameters`. With
+    /// `plan` a text, how the store would run it.
+    fn explain(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        plan: bool,
+        context: &Context,
+    ) -> Answer<Value>;
 
     /// Runs a statement in the store's own language (SQL) with positional parameters. A read
     /// returns its rows, a write the number of changed rows.

@@ -8,8 +8,12 @@ use std::process::Stdio;
 
 /// The arguments and the standard input of programs that want some. What a program says is in
 /// `expected/NAME.out`.
-const ARGUMENTS: [(&str, &[&str], &str); 3] =
-    [("shop", &["sqlite::memory:"], ""), ("sieve", &["50"], ""), ("upper", &[], "shout\nGrüße\n")];
+const ARGUMENTS: [(&str, &[&str], &str); 4] = [
+    ("lending", &["sqlite::memory:"], ""),
+    ("shop", &["sqlite::memory:"], ""),
+    ("sieve", &["50"], ""),
+    ("upper", &[], "shout\nGrüße\n"),
+];
 
 /// A program that serves, and a request that it answers.
 struct Serving {

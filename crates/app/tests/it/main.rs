@@ -48,6 +48,7 @@ mod openid;
 mod overload;
 mod pages;
 mod prompt;
+mod queries;
 mod references;
 mod reload;
 mod robustness;

@@ -7,9 +7,10 @@
 use crate::code::{BracketContext, Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
+use crate::references::element::{QueryElement, is_function, parameter, single};
 use crate::scope::Scope;
 use crate::walk::walk;
-use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage, StatementKind, Word};
+use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage, Word};
 use runnel_syntax::{Diagnostic, Span};
 use std::collections::BTreeSet;
 
@@ -22,17 +23,11 @@ const CONDITIONS: [&str; 8] =
 const ORDERS: [&str; 5] = ["sorted", "sortedBy", "sortBy", "max", "min"];
 const VALUES: [&str; 4] = ["collect", "map", "sum", "average"];
 
+/// Messages whose block says what is computed of each element, for which a store is asked.
+const COMPUTED: [&str; 5] = ["groupBy", "groupedBy", "distinct", "updateAll", "updateEveryRow"];
+
 /// The longest part of a source that a message shows.
 const LONGEST_PART: usize = 60;
-
-/// How a query block names its element.
-enum QueryElement<'a> {
-    /// Between brackets: bare names are fields, unless a variable of that name is visible, and
-    /// messages to the parameter.
-    Brackets(&'a str),
-    /// The parameter: `task done`.
-    Parameter(&'a str),
-}
 
 impl Generator<'_> {
     /// `receiver[{ … }]`
@@ -126,8 +121,8 @@ impl Generator<'_> {
                 Err(part) => (self.reason(part), false),
             });
         }
-        let orders = ORDERS.contains(&name);
-        if !orders && !VALUES.contains(&name) {
+        let (orders, computed) = (ORDERS.contains(&name), COMPUTED.contains(&name));
+        if !orders && !computed && !VALUES.contains(&name) {
             return None;
         }
         let column = match block.parameters.len() {
@@ -135,11 +130,25 @@ impl Generator<'_> {
             2 if orders => self.comparison(block),
             _ => None,
         };
-        match column {
-            Some(column) => Some((quoted(&column), true)),
-            None if orders => Some((self.reason(block.span), false)),
+        if let Some(column) = column {
+            return Some((quoted(&column), true));
+        }
+        match self.block_data(block) {
+            Some(data) => Some((data, false)),
+            None if orders || computed => Some((self.reason(block.span), false)),
             None => None,
         }
+    }
+
+    /// The data of what a block with one parameter computes.
+    fn block_data(&mut self, block: &Block) -> Option<String> {
+        if block.parameters.len() > 1 {
+            return None;
+        }
+        let (answer, mut deferred) = (single(block)?, false);
+        let element = QueryElement::Parameter(parameter(block, 0));
+        let data = self.answer_data(answer, &element, &mut deferred)?;
+        Some(if deferred { format!("function() return {data} end") } else { data })
     }
 
     /// The part of the source that cannot become data, marked as a reason.
@@ -271,21 +280,43 @@ impl Generator<'_> {
             ">=" => "≥",
             other => *operators.iter().find(|known| **known == other)?,
         };
-        let (field, operator, value) = match self.field_of(left, element) {
-            Some(field) => (field, operator, right),
+        let turned = match operator {
+            "<" => ">",
+            ">" => "<",
+            "≤" => "≥",
+            "≥" => "≤",
+            same => same,
+        };
+        let plain = match (self.field_of(left, element), self.field_of(right, element)) {
+            (Some(field), None) => Some((field, operator, right)),
+            (None, Some(field)) => Some((field, turned, left)),
+            _ => None,
+        };
+        if let Some((field, operator, value)) = plain
+            && let Some(value) = self.outside_value(value, element, deferred)
+        {
+            return Some(Ok(format!("{{{},{},{value}}}", quoted(operator), quoted(&field))));
+        }
+        let (left, right) = match self.computed_data(left, element, deferred) {
+            Some(left) => (left, self.computed_or_value(right, element, deferred)?),
             None => {
-                let turned = match operator {
-                    "<" => ">",
-                    ">" => "<",
-                    "≤" => "≥",
-                    "≥" => "≤",
-                    same => same,
-                };
-                (self.field_of(right, element)?, turned, left)
+                let left = self.computed_or_value(left, element, deferred)?;
+                (left, self.computed_data(right, element, deferred)?)
             }
         };
-        let value = self.outside_value(value, element, deferred)?;
-        Some(Ok(format!("{{{},{},{value}}}", quoted(operator), quoted(&field))))
+        Some(Ok(format!("{{\"test\",{},{left},{right}}}", quoted(operator))))
+    }
+
+    fn computed_or_value(
+        &mut self,
+        value: &Expression,
+        element: &QueryElement<'_>,
+        deferred: &mut bool,
+    ) -> Option<String> {
+        if let Some(data) = self.computed_data(value, element, deferred) {
+            return Some(data);
+        }
+        Some(format!("{{\"value\",{}}}", self.outside_value(value, element, deferred)?))
     }
 
     fn keyword_data(
@@ -306,9 +337,13 @@ impl Generator<'_> {
                 Some(right.map(|right| format!("{{{},{left},{right}}}", quoted(name))))
             }
             "hasPrefix" | "hasSuffix" | "contains" | "containsString" => {
-                let field = self.field_of(receiver, element)?;
                 let value = self.outside_value(argument, element, deferred)?;
-                Some(Ok(format!("{{{},{},{value}}}", quoted(name), quoted(&field))))
+                if let Some(field) = self.field_of(receiver, element) {
+                    return Some(Ok(format!("{{{},{},{value}}}", quoted(name), quoted(&field))));
+                }
+                let text = self.computed_data(receiver, element, deferred)?;
+                let part = format!("{{\"value\",{value}}}");
+                Some(Ok(format!("{{\"match\",{},{text},{part}}}", quoted(name))))
             }
             "includes" | "containsObject" => {
                 let field = self.field_of(argument, element)?;
@@ -319,7 +354,12 @@ impl Generator<'_> {
         }
     }
 
-    fn field_of(&self, expression: &Expression, element: &QueryElement<'_>) -> Option<String> {
+    /// The field that an expression reads; `author.name` for `book author name`, the field of a related element.
+    pub(crate) fn field_of(
+        &self,
+        expression: &Expression,
+        element: &QueryElement<'_>,
+    ) -> Option<String> {
         match (&expression.kind, element) {
             (ExpressionKind::Name(name), QueryElement::Brackets(parameter)) => {
                 let known = name == parameter
@@ -327,19 +367,21 @@ impl Generator<'_> {
                     || matches!(name.as_str(), "true" | "false" | "nil" | "self");
                 (!known).then(|| name.clone())
             }
-            (
-                ExpressionKind::Send { receiver, message: SentMessage::Unary(word) },
-                QueryElement::Parameter(parameter) | QueryElement::Brackets(parameter),
-            ) => {
-                let is_element = match &receiver.kind {
-                    ExpressionKind::Name(name) => name == parameter,
-                    ExpressionKind::Implicit(name) => parameter.strip_prefix('$') == Some(name),
-                    _ => false,
-                };
+            (ExpressionKind::Send { receiver, message: SentMessage::Unary(word) }, _) => {
                 // Messages of every object are questions, not fields.
                 let is_question =
                     matches!(word.text.as_str(), "not" | "isNil" | "isNotNil" | "class");
-                (is_element && !is_question).then(|| word.text.clone())
+                if is_question {
+                    return None;
+                }
+                if element.is_meant_by(receiver) {
+                    return Some(word.text.clone());
+                }
+                if is_function(&word.text) {
+                    return None;
+                }
+                let path = self.field_of(receiver, element)?;
+                Some(format!("{path}.{}", word.text))
             }
             (ExpressionKind::Parenthesized(inner), _) => self.field_of(inner, element),
             _ => None,
@@ -347,7 +389,7 @@ impl Generator<'_> {
     }
 
     /// The code of a value that does not depend on the element; nil becomes the null object.
-    fn outside_value(
+    pub(crate) fn outside_value(
         &mut self,
         value: &Expression,
         element: &QueryElement<'_>,
@@ -385,17 +427,4 @@ impl Generator<'_> {
         }
         Some(format!("K.orNull({})", code.text))
     }
-}
-
-/// The only statement of a block, where that is an expression.
-fn single(block: &Block) -> Option<&Expression> {
-    let [statement] = block.statements.as_slice() else { return None };
-    match &statement.kind {
-        StatementKind::Expression(expression) => Some(expression),
-        _ => None,
-    }
-}
-
-fn parameter(block: &Block, at: usize) -> &str {
-    block.parameters.get(at).map_or("$0", |parameter| &parameter.name.text)
 }

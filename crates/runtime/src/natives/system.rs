@@ -6,9 +6,10 @@ use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) const NATIVES: [(&str, Native); 16] = [
+pub(crate) const NATIVES: [(&str, Native); 17] = [
     ("write", write),
     ("flush", flush),
+    ("warn", warn),
     ("readLine", read_line),
     ("now", now),
     ("sleep", sleep),
@@ -47,6 +48,12 @@ fn kind_status(_: &Isolate, arguments: Arguments) -> Reply {
     let name = arguments.text(1);
     let kind = Kind::of_name(&name).unwrap_or(Kind::Failed);
     Reply::Now(Given::Number(kind.status().into()))
+}
+
+/// `(text)`: writes a warning for programmers into the log.
+fn warn(_: &Isolate, arguments: Arguments) -> Reply {
+    tracing::warn!("{}", arguments.text(1));
+    Reply::Now(Given::Nil)
 }
 
 fn flush(isolate: &Isolate, _: Arguments) -> Reply {

@@ -46,7 +46,17 @@ impl Tables for Kept {
         })
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum, begin);
+    runnel_store::without!(
+        change_all,
+        explain,
+        run,
+        migrate,
+        define,
+        key_value_store,
+        snapshot,
+        vacuum,
+        begin
+    );
 }
 
 const CLASSES: &str = "class Row { var <int> id. var title. var value. } \

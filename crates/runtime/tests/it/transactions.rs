@@ -147,7 +147,16 @@ impl Tables for Recorder {
         })
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum);
+    runnel_store::without!(
+        change_all,
+        explain,
+        run,
+        migrate,
+        define,
+        key_value_store,
+        snapshot,
+        vacuum
+    );
 }
 
 fn lab() -> (Lab, Log) {

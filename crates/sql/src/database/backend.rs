@@ -2,8 +2,8 @@
 //! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
 
 use runnel_store::{
-    Answer, ByteStream, Changes, Content, Context, FieldType, Isolation, Migration, Query, Records,
-    Reference, Shape, Store, Transaction, Value, Verb,
+    Answer, BulkChange, ByteStream, Changes, Content, Context, FieldType, Isolation, Migration,
+    Query, Records, Reference, Shape, Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -11,6 +11,9 @@ use std::rc::Rc;
 pub trait DatabaseBackend: Clone + 'static {
     /// One table of the database.
     type Rows: TableBackend;
+
+    /// Whether statements are in the dialect of SQLite; otherwise in that of PostgreSQL.
+    const IS_SQLITE: bool;
 
     /// The verbs of the root.
     const ROOT_VERBS: &'static [Verb];
@@ -95,6 +98,12 @@ pub trait TableBackend: Clone + 'static {
 
     /// Changes the columns that each record names, in the row of the key that it names; all or none.
     fn merge_list(&self, records: Vec<Value>, context: &Context) -> Answer<()>;
+
+    /// Changes or deletes the rows that the filter of a query selects. Answers how many.
+    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<u64>;
+
+    /// The statement of a query with its parameters or, with `plan`, how the database would run it.
+    fn explain(&self, query: &Query, plan: bool, context: &Context) -> Answer<Value>;
 
     /// Deletes the row of a key. Answers whether it existed.
     fn delete(&self, key: String, context: &Context) -> Answer<bool>;

@@ -31,6 +31,11 @@ pub(crate) fn unknown_column<'a>(
     SqlFault::invalid(format!("{table} has no column '{name}'; its columns are {columns}"))
 }
 
+/// A name in double quotes. The only way by which names reach a statement.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
 /// A table or view as the database describes it.
 pub(crate) trait TableDescription {
     type Column: TableColumn;
@@ -38,6 +43,9 @@ pub(crate) trait TableDescription {
     fn name(&self) -> &str;
 
     fn columns(&self) -> &[Self::Column];
+
+    /// Its name as it stands in statements.
+    fn source(&self) -> String;
 
     fn is_view(&self) -> bool;
 

@@ -1,23 +1,10 @@
 //! Shapes of classes as tables: names, keys and the words for types.
 
 use crate::fault::{SqlFault, SqlResult};
-use runnel_store::{Field, FieldType, ForeignKey, OnDelete, Shape};
+use runnel_store::{Field, FieldType, ForeignKey, OnDelete, Shape, table_name};
 
 /// The table that remembers which steps of migrations were applied.
 pub(crate) const MIGRATIONS: &str = "runnel_migrations";
-
-/// The name of a class's table: its plural in lower case, by the usual rules of English spelling.
-pub(crate) fn table_name(class: &str) -> String {
-    let name = class.to_lowercase();
-    let vowel_before_y = ["ay", "ey", "iy", "oy", "uy"].iter().any(|end| name.ends_with(end));
-    if let Some(stem) = name.strip_suffix('y')
-        && !vowel_before_y
-    {
-        return format!("{stem}ies");
-    }
-    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
-    if hisses { format!("{name}es") } else { format!("{name}s") }
-}
 
 /// The name of the table of a class: what the class says, or its plural.
 pub(crate) fn name_of(shape: &Shape) -> String {

@@ -7,9 +7,9 @@ use crate::rows::admission::Admission;
 use crate::rows::record::to_value;
 use crate::rows::{incoming, parameters, served};
 use runnel_store::{
-    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, FieldType, Isolation, Kind,
-    Outcome, Query, RecordUse, Records, Reference, Result, Shape, Store, TableFormat, Tables,
-    Transaction, Value, Verb, Verbs, encode_segment,
+    Answer, Body, BulkChange, Changes, Conditions, Content, Context, Entry, Error, FieldType,
+    Isolation, Kind, Outcome, Query, QueryExpression, RecordUse, Records, Reference, Result, Shape,
+    Store, TableFormat, Tables, Transaction, Value, Verb, Verbs, encode_segment,
 };
 use std::rc::Rc;
 
@@ -154,8 +154,7 @@ impl<T: TableBackend> SqlTable<T> {
         context: &Context,
     ) -> Answer<Content> {
         if !reference.relative_path().is_empty() {
-            let message = "a query runs over the table, not over one of its rows";
-            return Error::new(Kind::NotAllowed, message).into();
+            return not_over_a_row();
         }
         let found = self.0.rows.query(query, context);
         if query.count {
@@ -298,6 +297,50 @@ impl<T: TableBackend> SqlTable<T> {
         })
     }
 
+    /// Changes or deletes what a query selects. Values that are given obey the class; what is computed, the
+    /// constraints of the table. Only a program may do that.
+    pub(crate) fn change_selected(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64> {
+        if !reference.relative_path().is_empty() {
+            return not_over_a_row();
+        }
+        if let Err(error) = context.unconditional(change.verb(), reference) {
+            return error.into();
+        }
+        let admitted = match change {
+            BulkChange::Delete => Ok(BulkChange::Delete),
+            BulkChange::Set(fields) => self.admit_fields(fields, context).map(BulkChange::Set),
+        };
+        match admitted {
+            Ok(change) => self.explained(self.0.rows.change_all(query, &change, context)),
+            Err(error) => error.into(),
+        }
+    }
+
+    /// The fields of a change with the values that the class makes of those that are given.
+    fn admit_fields(
+        &self,
+        fields: &[(String, QueryExpression)],
+        context: &Context,
+    ) -> Result<Vec<(String, QueryExpression)>> {
+        let given = fields.iter().filter_map(|(name, value)| match value {
+            QueryExpression::Value(value) => Some((name.clone(), value.clone())),
+            _ => None,
+        });
+        let record = Value::Record(given.collect());
+        let admitted = self.0.admission.admit(record, RecordUse::Change, context)?;
+        let admitted = |name: &str| admitted.get(name).cloned().map(QueryExpression::Value);
+        let field = |(name, value): &(String, QueryExpression)| {
+            (name.clone(), admitted(name).unwrap_or_else(|| value.clone()))
+        };
+        Ok(fields.iter().map(field).collect())
+    }
+
     pub(crate) fn remove(&self, reference: &Reference, context: &Context) -> Answer<bool> {
         let refusal = "this would delete all rows at once; delete them by their keys, or run a \
                        DELETE statement on the database";
@@ -344,6 +387,11 @@ impl<T: TableBackend> SqlTable<T> {
 fn inserted_many(rows: u64) -> Outcome {
     let count = Value::Int(i64::try_from(rows).unwrap_or(i64::MAX));
     Outcome::changed().with_content(Content::value(count))
+}
+
+fn not_over_a_row<R>() -> Answer<R> {
+    let message = "a query runs over the table, not over one of its rows";
+    Error::new(Kind::NotAllowed, message).into()
 }
 
 fn row_key(reference: &Reference, refusal: &str) -> Result<String> {
@@ -443,6 +491,29 @@ impl<T: TableBackend> Tables for SqlTable<T> {
         context: &Context,
     ) -> Answer<Rc<dyn Transaction>> {
         self.0.rows.begin(isolation, context).on(Verb::Begin, reference)
+    }
+
+    fn change_all(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.change_selected(reference, query, change, context).on(change.verb(), reference)
+    }
+
+    fn explain(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        plan: bool,
+        context: &Context,
+    ) -> Answer<Value> {
+        if !reference.relative_path().is_empty() {
+            return not_over_a_row().on(Verb::Query, reference);
+        }
+        self.0.rows.explain(query, plan, context).on(Verb::Query, reference)
     }
 
     runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum);

@@ -87,6 +87,8 @@ impl PostgresDatabase {
 }
 
 impl DatabaseBackend for PostgresBackend {
+    const IS_SQLITE: bool = false;
+
     type Rows = PostgresRows;
 
     const ROOT_VERBS: &'static [Verb] = &[Verb::Get, Verb::List, Verb::Define, Verb::Begin];

@@ -106,7 +106,7 @@ impl TableDump {
             .map(|column| (column.name.clone(), column.holds.kind()))
             .collect();
         let fields = columns.iter().map(|(name, _)| name.clone()).collect();
-        let select = translate(&info, &Query { fields, ..Query::default() })?;
+        let select = translate(&info, &Query { fields, ..Query::default() }, &Vec::new())?;
         self.writer.table(&name, &columns, out);
         self.current = Some((name, RowFeed::new(session, select)));
         Ok(())

@@ -2,13 +2,14 @@
 
 use crate::database::backend::{InsertedRow, TableBackend};
 use crate::database::description::TableDescription;
+use crate::database::scope::{RelatedTables, related_names};
 use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::connection::transaction;
 use crate::postgres::fault::SqlResult;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
-use crate::postgres::query::select::{selection, translate};
+use crate::postgres::query::select::{self, selection, translate};
 use crate::postgres::schema::catalog::{Holds, TableInfo, quoted};
 use crate::postgres::schema::define::seen_by;
 use crate::postgres::schema::read_catalog::field;
@@ -20,8 +21,8 @@ use crate::postgres::write::copy;
 use crate::postgres::write::merge::RowChanges;
 use crate::rows::admission::refuse_key;
 use runnel_store::{
-    Answer, Changes, Condition, Content, Context, Error, FieldType, Isolation, Query, Records,
-    Reference, Shape, Transaction, Value,
+    Answer, BulkChange, Changes, Condition, Content, Context, Error, FieldType, Isolation, Query,
+    Records, Reference, Shape, Transaction, Value,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -90,6 +91,21 @@ impl PostgresRows {
     ) -> Result<T, Error> {
         let done = self.seen(session, work).await?;
         done.ok_or_else(|| missing(&self.0.name).into())
+    }
+
+    /// The tables of the relations of a query.
+    async fn others(
+        &self,
+        session: &PostgresSession,
+        query: &Query,
+    ) -> SqlResult<RelatedTables<TableInfo>> {
+        let mut tables = RelatedTables::new();
+        for name in related_names(query) {
+            if let Some(info) = self.0.core.look(session, name).await? {
+                tables.push((name.to_string(), info));
+            }
+        }
+        Ok(tables)
     }
 
     async fn read_row(&self, key: &str, context: &Context) -> Result<Option<Content>, Error> {
@@ -231,7 +247,8 @@ impl TableBackend for PostgresRows {
         Answer::later(async move {
             let session = table.0.core.session(&context);
             let asking = async |info: &TableInfo| {
-                let select = translate(info, &query)?;
+                let others = table.others(&session, &query).await?;
+                let select = translate(info, &query, &others)?;
                 if !query.count {
                     return ResultRows::content(&session, Rc::new(select), Ahead::Some, &context)
                         .await;
@@ -341,6 +358,44 @@ impl TableBackend for PostgresRows {
                 session.run(Repeat::No, running).await
             };
             table.there(&session, changing).await
+        })
+    }
+
+    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<u64> {
+        let (table, query, context) = (self.clone(), query.clone(), context.clone());
+        let change = change.clone();
+        Answer::later(async move {
+            let session = table.0.core.session(&context);
+            let changing = async |info: &TableInfo| {
+                let others = table.others(&session, &query).await?;
+                let (sql, values) = select::change(info, &query, &change, &others)?;
+                let running =
+                    async |connection: &PostgresConnection| connection.execute(&sql, &values).await;
+                session.run(Repeat::No, running).await
+            };
+            table.there(&session, changing).await
+        })
+    }
+
+    fn explain(&self, query: &Query, plan: bool, context: &Context) -> Answer<Value> {
+        let (table, query, context) = (self.clone(), query.clone(), context.clone());
+        Answer::later(async move {
+            let session = table.0.core.session(&context);
+            let explaining = async |info: &TableInfo| {
+                let others = table.others(&session, &query).await?;
+                let select = translate(info, &query, &others)?;
+                if !plan {
+                    return Ok(select.shown());
+                }
+                let sql = format!("EXPLAIN {}", select.sql);
+                let running = async |connection: &PostgresConnection| {
+                    let rows = connection.all(&sql, &select.parameters).await?;
+                    rows.iter().map(|row| field::<String>(row, 0)).collect::<SqlResult<Vec<_>>>()
+                };
+                let lines = session.run(Repeat::Yes, running).await?;
+                Ok(Value::from(lines.join("\n")))
+            };
+            table.there(&session, explaining).await
         })
     }
 

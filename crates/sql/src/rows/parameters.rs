@@ -24,9 +24,13 @@ pub(crate) fn parse(text: &str, find: impl Fn(&str) -> SqlResult<FieldType>) -> 
         match name.as_str() {
             "limit" => query.limit = Some(number(&name, &value)?),
             "offset" => query.offset = number(&name, &value)?,
-            "fields" => query.fields = once(names(&value).map(str::to_string), |name| name),
+            "fields" => {
+                query.fields = once(names(&value), |name| name).map(str::to_string).collect()
+            }
             "sort" => {
-                query.sort = once(names(&value).map(sort_key), |key| &key.field);
+                query.sort = once(names(&value), |name| name.trim_start_matches('-'))
+                    .map(sort_key)
+                    .collect();
                 if query.sort.len() > SORT_NAMES {
                     return Err(SqlFault::invalid(format!(
                         "sort takes at most {SORT_NAMES} names"
@@ -56,14 +60,17 @@ pub(crate) fn parse(text: &str, find: impl Fn(&str) -> SqlResult<FieldType>) -> 
 }
 
 /// The items without those that name what an earlier one has named.
-fn once<T>(items: impl Iterator<Item = T>, name: fn(&T) -> &String) -> Vec<T> {
-    let mut kept: Vec<T> = Vec::new();
+fn once<'a>(
+    items: impl Iterator<Item = &'a str>,
+    name: fn(&str) -> &str,
+) -> impl Iterator<Item = &'a str> {
+    let mut kept: Vec<&str> = Vec::new();
     for item in items {
-        if !kept.iter().any(|one| name(one) == name(&item)) {
+        if !kept.iter().any(|one| name(one) == name(item)) {
             kept.push(item);
         }
     }
-    kept
+    kept.into_iter()
 }
 
 fn unescape(text: &str) -> SqlResult<String> {
@@ -80,8 +87,8 @@ fn names(value: &str) -> impl Iterator<Item = &str> {
 
 fn sort_key(name: &str) -> Sort {
     match name.strip_prefix('-') {
-        Some(name) => Sort { field: name.to_string(), descending: true },
-        None => Sort { field: name.to_string(), descending: false },
+        Some(name) => Sort::by_field(name, true),
+        None => Sort::by_field(name, false),
     }
 }
 
@@ -158,7 +165,7 @@ mod tests {
         let query = parse("done=0&limit=10&sort=-id,title&offset=2&fields=id,title").unwrap();
         assert_eq!((query.limit, query.offset), (Some(10), 2));
         assert_eq!(query.fields, ["id", "title"]);
-        assert_eq!(query.sort[0], Sort { field: "id".into(), descending: true });
+        assert_eq!(query.sort[0], Sort::by_field("id", true));
         let done = Filter::Compare("done".into(), Comparison::Equal, Value::Bool(false));
         assert_eq!(query.filter, Some(Filter::All(vec![Filter::Any(vec![done])])));
     }
@@ -173,7 +180,7 @@ mod tests {
         let query = query.unwrap();
         let title = Filter::Compare("title".into(), Comparison::Equal, Value::Text("a".into()));
         assert_eq!(query.filter, Some(Filter::All(vec![Filter::Any(vec![title])])));
-        assert_eq!(query.sort, [Sort { field: "id".into(), descending: true }]);
+        assert_eq!(query.sort, [Sort::by_field("id", true)]);
         assert_eq!(query.fields, ["id"]);
     }
 

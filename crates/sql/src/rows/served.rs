@@ -2,7 +2,7 @@
 
 use crate::fault::{SqlFault, SqlResult};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use runnel_store::{Filter, Query, ServedLimits};
+use runnel_store::{Filter, Query, QueryExpression, ServedLimits};
 
 /// What may not stand between the angle brackets of a link.
 const IN_LINK: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\');
@@ -30,7 +30,8 @@ pub(crate) fn page(text: &str, query: Query, limits: &ServedLimits) -> SqlResult
         admit_filter(filter, limits)?;
     }
     for key in &query.sort {
-        admit(&key.field, limits.sortable.as_deref(), "sorted")?;
+        let QueryExpression::Field(field) = &key.by else { return Err(computed()) };
+        admit(field, limits.sortable.as_deref(), "sorted")?;
     }
     let offset = query.offset.saturating_add(limit);
     let kept = |pair: &&str| !matches!(pair.split('=').next(), Some("" | "limit" | "offset"));
@@ -62,7 +63,12 @@ fn admit_filter(filter: &Filter, limits: &ServedLimits) -> SqlResult<()> {
         | Filter::Prefix(field, _)
         | Filter::Suffix(field, _)
         | Filter::Contains(field, _) => admit(field, limits.filterable.as_deref(), "filtered"),
+        Filter::Test(..) | Filter::Match(..) => Err(computed()),
     }
+}
+
+fn computed() -> SqlFault {
+    SqlFault::invalid("a client filters and sorts by fields alone")
 }
 
 fn admit(field: &str, named: Option<&[String]>, what: &str) -> SqlResult<()> {

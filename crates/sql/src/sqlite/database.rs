@@ -91,6 +91,8 @@ impl SqliteDatabase {
 }
 
 impl DatabaseBackend for SqliteBackend {
+    const IS_SQLITE: bool = true;
+
     type Rows = SqliteRows;
 
     const ROOT_VERBS: &'static [Verb] =
@@ -151,7 +153,6 @@ impl DatabaseBackend for SqliteBackend {
             Ok(cells) => cells,
             Err(fault) => return Answer::Ready(Err(fault.into())),
         };
-        let sql = &*statement::with_numbers(sql);
         if let Some(held) = transaction::current(&self.reader.shared, context) {
             let (guard, sql) = (self.reader.shared.writer.guard.clone(), sql.to_string());
             let work = move |connection: &_| statement::within(connection, &guard, &sql, &cells);

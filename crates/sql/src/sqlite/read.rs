@@ -3,7 +3,9 @@
 //! Nothing here writes; statements that write are in `write`.
 
 pub(crate) mod answer_cache;
+pub(crate) mod condition;
 pub(crate) mod encode;
+pub(crate) mod explain;
 pub(crate) mod fold;
 pub(crate) mod keys;
 pub(crate) mod plan;

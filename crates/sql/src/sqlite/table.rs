@@ -2,25 +2,28 @@
 
 use crate::database::backend::{InsertedRow, TableBackend};
 use crate::database::description::TableDescription;
+use crate::database::scope::related;
+use crate::database::slow::RunningStatement;
 use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::rows::admission::refuse_key;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::answer_cache::CachedAnswer;
+use crate::sqlite::read::explain;
 use crate::sqlite::read::keys::{key_path, keys_sql, target_key};
 use crate::sqlite::read::plan::TablePlan;
 use crate::sqlite::read::reader::{DatabaseVersion, ReadSite, SqliteReader};
 use crate::sqlite::read::row::row_content;
 use crate::sqlite::read::rows::LazyRows;
-use crate::sqlite::read::select::SqliteSelect;
-use crate::sqlite::schema::catalog::RowKey;
+use crate::sqlite::read::select::{self, SqliteSelect};
+use crate::sqlite::schema::catalog::{RowKey, related_on};
 use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell};
 use crate::sqlite::write::{condition, insert, transaction};
 use runnel_store::{
-    Answer, Changes, Content, Context, FieldType, Isolation, Kind, Query, Records, Reference,
-    Shape, Transaction, Value,
+    Answer, BulkChange, Changes, Content, Context, FieldType, Isolation, Kind, Query, Records,
+    Reference, Shape, Transaction, Value,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -164,7 +167,8 @@ impl TableBackend for SqliteRows {
         let found = reader.patiently(deadline, move |reader| {
             reader.snapshot(|_, stamp| {
                 let plan = inner.plan(stamp)?.ok_or_else(|| inner.missing())?;
-                let select = plan.translated(&query)?;
+                let find = || related(&query, |name| reader.table(name));
+                let select = plan.translated(&query, find)?;
                 if !query.count {
                     return Ok(TableQuery::Content(LazyRows::content(
                         &inner.reader,
@@ -269,6 +273,37 @@ impl TableBackend for SqliteRows {
     fn merge_list(&self, records: Vec<Value>, context: &Context) -> Answer<()> {
         let check = move |target: &WriteTarget| RecordBatch::of_changes(&target.info, records);
         self.change(context, check, WriteTarget::merge_all)
+    }
+
+    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<u64> {
+        let (query, change) = (query.clone(), change.clone());
+        self.change(
+            context,
+            |_| Ok(()),
+            move |target, connection, ()| {
+                let others = related_on(connection, &query)?;
+                let (sql, cells) = select::change(&target.info, &query, &change, &others)?;
+                let _running = RunningStatement::start(&sql);
+                let mut statement = connection.prepare_cached(&sql)?;
+                Ok(statement.execute(rusqlite::params_from_iter(&cells))? as u64)
+            },
+        )
+    }
+
+    fn explain(&self, query: &Query, plan: bool, context: &Context) -> Answer<Value> {
+        let (inner, query) = (self.0.clone(), query.clone());
+        self.0.reader.patiently(context.deadline, move |reader| {
+            reader.snapshot(|connection, stamp| {
+                let table = inner.plan(stamp)?.ok_or_else(|| inner.missing())?;
+                let find = || related(&query, |name| reader.table(name));
+                let select = table.translated(&query, find)?;
+                if plan {
+                    explain::plan(connection, &select)
+                } else {
+                    Ok(explain::statement(&select))
+                }
+            })
+        })
     }
 
     fn delete(&self, key: String, context: &Context) -> Answer<bool> {

@@ -320,7 +320,7 @@ impl Store for Memory {
         };
         let query = query.clone();
         let answer = content.into_value(self.limit).and_then(move |value| match value {
-            Value::List(elements) => Answer::ok(Content::value(run_query(elements, &query))),
+            Value::List(elements) => Answer::Ready(run_query(elements, &query).map(Content::value)),
             other => {
                 let message = format!("a query needs a list, and this is {}", other.kind_name());
                 Error::new(Kind::Unsupported, message).into()

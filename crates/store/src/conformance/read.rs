@@ -207,7 +207,7 @@ async fn queries(subject: &Subject) {
     let records: Vec<Value> = (0..10).map(record).collect();
     subject.put("query", Content::value(Value::List(records.clone()))).await;
     let odd = Filter::Compare("odd".into(), crate::Comparison::Equal, Value::Bool(true));
-    let sort = vec![Sort { field: "id".into(), descending: true }];
+    let sort = vec![Sort::by_field("id", true)];
     let some = Query { filter: Some(odd), sort, limit: Some(3), offset: 1, ..Query::default() };
     let count = Query { count: true, ..some.clone() };
     let fields = Query { fields: vec!["id".into()], ..some.clone() };
@@ -221,7 +221,8 @@ async fn queries(subject: &Subject) {
                 subject.good("parse", crate::json::parse(&bytes))
             }
         };
-        subject.same(&format!("{query:?}"), found, run_query(records.clone(), &query));
+        let expected = subject.good("run", run_query(records.clone(), &query));
+        subject.same(&format!("{query:?}"), found, expected);
     }
     subject.clean(&["query"]).await;
 }

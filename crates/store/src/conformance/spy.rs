@@ -1,9 +1,9 @@
 //! A store that remembers which methods were called.
 
 use crate::{
-    Answer, Attributes, Changes, Condition, Conditions, Confinement, Content, Context, Entry,
-    Isolation, KeyPage, KeyRange, Migration, Outcome, Query, Records, Reference, Result, Shape,
-    Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, Attributes, BulkChange, Changes, Condition, Conditions, Confinement, Content, Context,
+    Entry, Isolation, KeyPage, KeyRange, Migration, Outcome, Query, Records, Reference, Result,
+    Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use futures_util::stream;
 use std::any::Any;
@@ -20,7 +20,7 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 25] = [
+pub(super) const METHODS: [&str; 27] = [
     "get",
     "put",
     "put if absent",
@@ -39,6 +39,8 @@ pub(super) const METHODS: [&str; 25] = [
     "verbs",
     "conditions",
     "insert",
+    "change all",
+    "explain",
     "run",
     "migrate",
     "define",
@@ -219,6 +221,16 @@ impl Tables for Spy {
         Answer::ok(0)
     }
 
+    fn change_all(&self, _: &Reference, _: &Query, _: &BulkChange, _: &Context) -> Answer<u64> {
+        self.called("change all");
+        Answer::ok(0)
+    }
+
+    fn explain(&self, _: &Reference, _: &Query, _: bool, _: &Context) -> Answer<Value> {
+        self.called("explain");
+        Answer::ok(Value::Nil)
+    }
+
     fn run(&self, _: &Reference, _: &str, _: Vec<Value>, _: &Context) -> Answer<Content> {
         self.called("run");
         Answer::ok(Content::text("[]"))
@@ -356,6 +368,11 @@ async fn call_tables(
         "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
         "key value store" => tables.key_value_store(on).await.map(drop),
         "snapshot" => tables.snapshot(on, context).await.map(drop),
+        "change all" => {
+            let (query, change) = (Query::default(), BulkChange::Delete);
+            tables.change_all(on, &query, &change, context).await.map(drop)
+        }
+        "explain" => tables.explain(on, &Query::default(), false, context).await.map(drop),
         "vacuum" => tables.vacuum(on, context).await,
         _ => tables.begin(on, None, context).await.map(drop),
     }

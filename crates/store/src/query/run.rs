@@ -1,6 +1,7 @@
 //! Running a query in memory, for stores that cannot do it better.
 
-use crate::{Filter, Query, Value};
+use crate::query::evaluate;
+use crate::{Error, Filter, Kind, Query, TextMatch, Value};
 use std::cmp::Ordering;
 
 /// Runs a query over elements: filter, sort, offset, limit, then the fields or the count.
@@ -11,18 +12,32 @@ use std::cmp::Ordering;
 ///   comes last.
 /// - With `fields` each answer is a record of exactly these, in this order.
 /// - With `count` the answer is one integer: how many there are after filter, offset and limit.
-pub fn run_query(mut elements: Vec<Value>, query: &Query) -> Value {
+/// - Groups stand in the order of their first elements.
+///
+/// # Errors
+/// [`Kind::NotAllowed`] for a query with relations: other collections cannot be seen from here.
+pub fn run_query(mut elements: Vec<Value>, query: &Query) -> crate::Result<Value> {
+    if !query.relations.is_empty() {
+        let message = "this store knows no related elements";
+        return Err(Error::new(Kind::NotAllowed, message));
+    }
     if let Some(filter) = &query.filter {
         elements.retain(|element| filter.matches(element));
+    }
+    if query.is_grouped() {
+        elements = evaluate::groups(&elements, query);
+    } else if !query.columns.is_empty() {
+        // Sorting may need the fields that are not among the columns.
+        sort(&mut elements, query);
+        elements = elements.iter().map(|one| evaluate::columns(&[one], query)).collect();
+    } else if !query.sort.is_empty() {
+        sort(&mut elements, query);
     }
     let offset = usize::try_from(query.offset).unwrap_or(usize::MAX).min(elements.len());
     let limit = query.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     let left = (elements.len() - offset).min(limit);
     if query.count {
-        return Value::from(left as u64);
-    }
-    if !query.sort.is_empty() {
-        elements.sort_by(|left, right| in_order(left, right, query));
+        return Ok(Value::from(left as u64));
     }
     elements.drain(..offset);
     elements.truncate(left);
@@ -31,12 +46,23 @@ pub fn run_query(mut elements: Vec<Value>, query: &Query) -> Value {
             *element = only_fields(element, &query.fields);
         }
     }
-    Value::List(elements)
+    Ok(Value::List(elements))
+}
+
+fn sort(elements: &mut [Value], query: &Query) {
+    elements.sort_by(|left, right| in_order(left, right, query));
 }
 
 impl Filter {
     /// Whether an element meets the condition.
     pub fn matches(&self, element: &Value) -> bool {
+        self.matches_group(&[element])
+    }
+
+    /// Whether a group meets the condition; fields are those of its first element.
+    pub(crate) fn matches_group(&self, group: &[&Value]) -> bool {
+        let nil = Value::Nil;
+        let element = group.first().copied().unwrap_or(&nil);
         let text = |name: &str, test: &dyn Fn(&str) -> bool| {
             element.get(name).and_then(Value::as_str).is_some_and(test)
         };
@@ -47,19 +73,27 @@ impl Filter {
             Filter::Prefix(name, part) => text(name, &|text| text.starts_with(part)),
             Filter::Suffix(name, part) => text(name, &|text| text.ends_with(part)),
             Filter::Contains(name, part) => text(name, &|text| text.contains(part)),
-            Filter::All(filters) => filters.iter().all(|filter| filter.matches(element)),
-            Filter::Any(filters) => filters.iter().any(|filter| filter.matches(element)),
-            Filter::Not(filter) => !filter.matches(element),
+            Filter::Test(left, comparison, right) => {
+                comparison.holds(&left.evaluate(group), &right.evaluate(group))
+            }
+            Filter::Match(text, how, part) => {
+                text.evaluate(group).as_str().is_some_and(|text| match how {
+                    TextMatch::Prefix => text.starts_with(part),
+                    TextMatch::Suffix => text.ends_with(part),
+                    TextMatch::Contains => text.contains(part),
+                })
+            }
+            Filter::All(filters) => filters.iter().all(|filter| filter.matches_group(group)),
+            Filter::Any(filters) => filters.iter().any(|filter| filter.matches_group(group)),
+            Filter::Not(filter) => !filter.matches_group(group),
         }
     }
 }
 
 fn in_order(left: &Value, right: &Value, query: &Query) -> Ordering {
-    let nil = Value::Nil;
     let mut order = Ordering::Equal;
     for key in &query.sort {
-        let field = |element| Value::get(element, &key.field).unwrap_or(&nil);
-        order = field(left).sort_order(field(right));
+        order = key.by.evaluate(&[left]).sort_order(&key.by.evaluate(&[right]));
         if order != Ordering::Equal {
             return if key.descending { order.reverse() } else { order };
         }
@@ -98,14 +132,14 @@ mod tests {
     }
 
     fn sort(field: &str, descending: bool) -> Sort {
-        Sort { field: field.into(), descending }
+        Sort::by_field(field, descending)
     }
 
     #[test]
     fn filters() {
         let check = |filter: Filter, expected: &[i64]| {
             let query = Query { filter: Some(filter), ..Query::default() };
-            assert_eq!(ids(&run_query(tasks(), &query)), expected, "{query:?}");
+            assert_eq!(ids(&run_query(tasks(), &query).unwrap()), expected, "{query:?}");
         };
         let open = Filter::Compare("done".into(), Comparison::Equal, Value::Int(0));
         check(open.clone(), &[1, 3]);
@@ -124,11 +158,11 @@ mod tests {
     fn order_offset_and_limit() {
         let query =
             Query { sort: vec![sort("done", true), sort("title", false)], ..Query::default() };
-        assert_eq!(ids(&run_query(tasks(), &query)), [2, 1, 3]);
+        assert_eq!(ids(&run_query(tasks(), &query).unwrap()), [2, 1, 3]);
         let query = Query { sort: vec![sort("id", true)], offset: 1, limit: Some(1), ..query };
-        assert_eq!(ids(&run_query(tasks(), &query)), [2]);
+        assert_eq!(ids(&run_query(tasks(), &query).unwrap()), [2]);
         let query = Query { offset: 9, ..query };
-        assert_eq!(run_query(tasks(), &query), Value::List(vec![]));
+        assert_eq!(run_query(tasks(), &query).unwrap(), Value::List(vec![]));
     }
 
     #[test]
@@ -136,9 +170,12 @@ mod tests {
         let query =
             Query { fields: vec!["title".into(), "x".into()], limit: Some(1), ..Query::default() };
         let expected = Value::record([("title", Value::from("clean")), ("x", Value::Nil)]);
-        assert_eq!(run_query(tasks(), &query), Value::List(vec![expected]));
+        assert_eq!(run_query(tasks(), &query).unwrap(), Value::List(vec![expected]));
         let query = Query { count: true, limit: Some(2), ..Query::default() };
-        assert_eq!(run_query(tasks(), &query), Value::Int(2));
-        assert_eq!(run_query(tasks(), &Query { offset: 2, limit: None, ..query }), Value::Int(1));
+        assert_eq!(run_query(tasks(), &query).unwrap(), Value::Int(2));
+        assert_eq!(
+            run_query(tasks(), &Query { offset: 2, limit: None, ..query }).unwrap(),
+            Value::Int(1)
+        );
     }
 }

@@ -161,6 +161,28 @@ macro_rules! without {
             $crate::Error::not_allowed($crate::Verb::Post, reference).into()
         }
     };
+    (@change_all) => {
+        fn change_all(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Query,
+            _: &$crate::BulkChange,
+            _: &$crate::Context,
+        ) -> $crate::Answer<u64> {
+            $crate::Error::not_allowed($crate::Verb::Merge, reference).into()
+        }
+    };
+    (@explain) => {
+        fn explain(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Query,
+            _: bool,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::Value> {
+            $crate::Error::not_allowed($crate::Verb::Query, reference).into()
+        }
+    };
     (@run) => {
         fn run(
             &self,

@@ -2,11 +2,11 @@
 
 use futures_util::stream;
 use runnel_store::{
-    Answer, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed, Condition,
-    Conditions, Content, Context, Csv, Ensure, Error, Extension, Fallback, Idempotent, Isolation,
-    Json, Kind, Limit, LimitOptions, Log, Map, Memory, Merge, Migration, Outcome, Polling,
-    ReadOnly, Records, Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence,
-    Shape, Store, Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack,
+    Answer, BulkChange, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed,
+    Condition, Conditions, Content, Context, Csv, Ensure, Error, Extension, Fallback, Idempotent,
+    Isolation, Json, Kind, Limit, LimitOptions, Log, Map, Memory, Merge, Migration, Outcome,
+    Polling, Query, ReadOnly, Records, Reference, Relative, Rename, Result, Retry, RetryOptions,
+    Route, Sequence, Shape, Store, Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack,
     WriteBackOptions,
 };
 use std::cell::RefCell;
@@ -71,6 +71,16 @@ impl Tables for Probe {
         self.arrived("insert", on);
         Answer::ok(0)
     }
+    fn change_all(&self, on: &Reference, _: &Query, _: &BulkChange, _: &Context) -> Answer<u64> {
+        self.arrived("change all", on);
+        Answer::ok(0)
+    }
+
+    fn explain(&self, on: &Reference, _: &Query, _: bool, _: &Context) -> Answer<Value> {
+        self.arrived("explain", on);
+        Answer::ok(Value::Nil)
+    }
+
     fn run(&self, on: &Reference, _: &str, _: Vec<Value>, _: &Context) -> Answer<Content> {
         self.arrived("run", on);
         Answer::ok(Content::value(Value::List(Vec::new())))
@@ -123,9 +133,11 @@ fn shape() -> Shape {
     Shape::new("Task", Vec::new())
 }
 
-const VERBS: [&str; 10] = [
+const VERBS: [&str; 12] = [
     "put if",
     "insert",
+    "change all",
+    "explain",
     "run",
     "migrate",
     "define",
@@ -150,6 +162,11 @@ async fn call(store: &dyn Store, verb: &str) -> Result<()> {
         "define" => tables.define(&on, &shape()).await.map(drop),
         "key value store" => tables.key_value_store(&on).await.map(drop),
         "snapshot" => tables.snapshot(&on, &context).await.map(drop),
+        "change all" => {
+            let (query, change) = (Query::default(), BulkChange::Delete);
+            tables.change_all(&on, &query, &change, &context).await.map(drop)
+        }
+        "explain" => tables.explain(&on, &Query::default(), false, &context).await.map(drop),
         "vacuum" => tables.vacuum(&on, &context).await,
         "watch" => store.watch(&on, &context).await.map(drop),
         _ => tables.begin(&on, None, &context).await.map(drop),
@@ -237,6 +254,7 @@ const ROWS: [Row; 26] = [
         refuses: &[
             ("put if", "does not put"),
             ("insert", "does not post"),
+            ("change all", "does not delete"),
             ("run", "a statement may write"),
             ("migrate", "does not define"),
             ("define", "does not define"),
@@ -337,7 +355,7 @@ fn what_is_inserted_and_run_is_told() {
             call(&log, verb).await.unwrap();
         }
         let defined = ["define a/b"; 4];
-        let expected = [&["put a/b", "post a/b", "query a/b"][..], &defined].concat();
+        let expected = [&["put a/b", "post a/b", "delete a/b", "query a/b"][..], &defined].concat();
         assert_eq!(told.take(), expected);
     });
 }

@@ -209,12 +209,22 @@ local function groupBy(self, block)
     local group = groups:at_(key)
     if group == nil then
       group = K.array {}
+      group._groupKey = key
       groups:at_put_(key, group)
     end
     group[#group + 1] = list[i]
   end
   return groups
 end
+
+-- The key that the elements of a group have in common.
+K.nilKeys._groupKey = true
+K.method(K.classes.Array, "key", function(self)
+  local key = self._groupKey
+  if key == nil then K.throw("invalid", "only a group that groupBy: made has a key") end
+  if key == NULL then return nil end
+  return key
+end)
 
 -- How often each element occurs, as a dictionary.
 local function tally(self)
@@ -342,6 +352,7 @@ K.methods(Collection, {
   ["tally"] = tally, ["occurrences"] = tally,
   ["occurrencesOf:"] = function(self, wanted) return self:countOf_(wanted) end,
   ["uniq"] = uniq, ["uniq:"] = uniq, ["unique"] = uniq,
+  ["distinct:"] = function(self, block) return uniq(self:collect_(block)) end,
   ["withoutDuplicates"] = uniq,
   ["flatten"] = function(self)
     local out = {}

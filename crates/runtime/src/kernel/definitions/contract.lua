@@ -67,6 +67,17 @@ local function declare(class, name, key, marks)
   for _, sub in ipairs(class._subs) do declare(sub, name, key, marks) end
 end
 
+-- The getter of a variable whose type is a class: the row of the key, once the object was read from a table with
+-- others, which have a batch in common.
+K.nilKeys._batch = true
+local function relationGetter(name, key)
+  return function(self)
+    local value, batch = rawget(self, key), self._batch
+    if batch == nil or value == nil then return value end
+    return batch.related(batch, name, key, value)
+  end
+end
+
 -- Declares an instance variable with a type and marks.
 function K.typedIvar(class, name, kind, marks, get)
   local key = K.ivarKey(name)
@@ -75,6 +86,7 @@ function K.typedIvar(class, name, kind, marks, get)
     if observedFields[key] then observedFields[key](self) end
   end
   marks.type = K.typeOf(kind)
+  if marks.type.kind == "class" then get = relationGetter(name, key) end
   local selector = K.mangle(K.setterName(name))
   local known = rawget(class._methods, selector)
   K.ivar(class, name, K.columnType(marks.type), get, set)

@@ -136,7 +136,7 @@ for _, class in ipairs { Index, Search } do
     ["search:ids:offset:"] = search,
     ["count"] = function(self)
       K.innerStore(self)
-      return native.query(self._native, "", nil, nil, nil, nil, nil, nil, true)
+      return native.query(self._native, "", nil, {}, true)
     end,
   })
 end

@@ -8,13 +8,29 @@ local native, throw, place = K.native, K.throw, K.placeOfDatabase
 
 local function run(self, statement, parameters)
   local store, path, scheme = place(self)
+  if type(parameters) == "table" and parameters._isDictionary then
+    return native.run(store, path, scheme, K.expectText(statement, "run:"), K.array { parameters })
+  end
   if type(parameters) == "table" and parameters._isCollection and not parameters._isArray then
     parameters = parameters:asArray()
   elseif parameters ~= nil and not (type(parameters) == "table" and parameters._isArray) then
-    throw("typeError", "run:with: expects an array of parameters, got " .. K.nameOf(parameters),
-      { i_hint = "write run: '… where id = ?1' with: [ 7 ]" })
+    throw("typeError", "run:with: expects an array of parameters or a dictionary, got " .. K.nameOf(parameters),
+      { i_hint = "write run: '… where id = ?' with: [ 7 ], or '… where id = :id' with: #{ id: 7 }" })
   end
   return native.run(store, path, scheme, K.expectText(statement, "run:"), parameters)
+end
+
+-- The rows of a statement as objects of a class, whose variables are among its columns.
+local function runAs(self, statement, parameters, class)
+  if not K.isClass(class) then throw("typeError", "run:as: expects a class, got " .. K.nameOf(class)) end
+  local rows = run(self, statement, parameters)
+  if type(rows) ~= "table" or not rows._isCollection then
+    throw("unsupported", "run:as: is for a statement that answers rows; this one changed them", { i_hint = "write run:" })
+  end
+  local list = K.instantiate(rows:asArray(), class._name)
+  local store, path, scheme = place(self)
+  if #K.relationsOfClass(class) > 0 then K.batchOf(class, { store, path, scheme }, list) end
+  return list
 end
 
 -- Migrations --------------------------------------------------------------------------------------
@@ -113,6 +129,8 @@ end
 local messages = {
   ["keyValueStore:"] = keyValueStore,
   ["run:"] = run, ["run:with:"] = run,
+  ["run:as:"] = function(self, statement, class) return runAs(self, statement, nil, class) end,
+  ["run:with:as:"] = runAs,
   ["transaction:"] = K.transaction, ["transaction:isolation:"] = K.transaction,
   ["backup:"] = backup,
   ["vacuum"] = vacuum,

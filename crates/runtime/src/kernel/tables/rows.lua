@@ -10,7 +10,7 @@ local native, throw = K.native, K.throw
 -- `_query` has `filter`, `sort`, `limit`, `offset`, `fields`. `_native` is the content once it was
 -- asked for; rows that came from elsewhere have only that.
 local Rows = K.newClass("Rows", K.classes.Object)
-for _, key in ipairs { "_isRows", "_loaded", "_query", "_of", "_path", "_found" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_isRows", "_loaded", "_query", "_of", "_path", "_found", "_place" } do K.nilKeys[key] = true end
 K.method(Rows, "_isRows", true)
 K.method(Rows, "_isCollection", true)
 local methods = Rows._methods
@@ -23,14 +23,12 @@ function K.makeLazy(inner, name)
 end
 
 -- The rows of a query. Nothing is asked yet.
-function K.rowsOf(store, path, scheme, class, query)
-  return setmetatable({ _store = store, _path = path, _scheme = scheme, _of = class, _query = query }, methods)
+function K.rowsOf(store, path, scheme, class, query, place)
+  return setmetatable({ _store = store, _path = path, _scheme = scheme, _of = class, _query = query, _place = place }, methods)
 end
 
 local function asked(self, count, ask)
-  local query = self._query
-  return (ask or native.query)(self._store, self._path, self._scheme, query.filter, query.sort, query.limit, query.offset,
-    query.fields, count)
+  return (ask or native.query)(self._store, self._path, self._scheme, self._query, count)
 end
 
 -- The content, asked for now.
@@ -51,6 +49,7 @@ local function loaded(self)
   local list = rawget(self, "_loaded")
   if list then return list end
   local inner, class = content(self), self._of
+  local included = class and self._query.include
   if class and self._query.fields then class = nil end
   list = rawget(self, "_loaded")
   if not list then
@@ -58,9 +57,13 @@ local function loaded(self)
   elseif class then
     list = K.instantiate(list, class._name)
   end
+  if included then list = K.instantiateIncluded(list, self._of, self._place, included) end
+  if class and self._place and #K.relationsOfClass(class) > 0 then K.batchOf(class, self._place, list) end
   self._loaded = list
   return list
 end
+
+K.readsRelations(K.rowsOf)
 
 -- Rows that were found at a reference can be asked for more precisely there.
 K.method(Rows, "_foundAt", function(rows, store, path, query, scheme)
@@ -97,7 +100,7 @@ local function copied(query)
 end
 
 local function with(self, query)
-  return K.rowsOf(self._store, self._path, self._scheme, self._of, query)
+  return K.rowsOf(self._store, self._path, self._scheme, self._of, query, self._place)
 end
 
 local function untranslated(selector, reason)
@@ -125,15 +128,18 @@ local function condition(block, data, selector)
 end
 
 local function filtered(self, filter)
+  filter = K.keyedCondition(self._of, filter)
   local query = copied(self._query)
   query.filter = query.filter and { "and", query.filter, filter } or filter
-  return with(self, query)
+  return with(self, K.addRelations(self._of, query, filter))
 end
 
 -- Only instances of a class say which messages are columns; records have whatever the table has.
 local function isColumn(self, name)
   local class = self._of
-  if not class then return true end
+  if not class then return not string.find(name, ".", 1, true) end
+  class, name = K.fieldOfPath(class, name)
+  if not class then return false end
   for _, ivar in ipairs(class._ivars) do
     if ivar == name then return true end
   end
@@ -171,7 +177,12 @@ local function holds(row, filter)
   if operator == "and" then return holds(row, field) and holds(row, value) end
   if operator == "or" then return holds(row, field) or holds(row, value) end
   if operator == "not" then return not holds(row, field) end
-  local held = K.property(row, field)
+  if operator == "test" or operator == "match" then
+    local left, right = K.evaluateExpression(row, value), K.evaluateExpression(row, filter[4])
+    if operator == "match" and type(left) ~= "string" then return false end
+    return tests[field](left, right) == true
+  end
+  local held = K.fieldOfRow(row, field)
   if value == K.NULL then value = nil end
   return tests[operator](held, value) == true
 end
@@ -199,8 +210,11 @@ local function keysOf(self, by, data, selector)
     return keys
   end
   local key = column(self, by, data)
-  if not key then untranslated(selector, data) end
-  return { key }
+  if key then return { key } end
+  if type(data) == "function" then data = data() end
+  if type(data) == "string" and string.byte(data) ~= 63 then return { data } end
+  if type(data) ~= "table" or data[1] == "record" then untranslated(selector, data) end
+  return { { data, false } }
 end
 
 local function sorted(selector)
@@ -215,6 +229,10 @@ local function sorted(selector)
     for i = 1, before and #before or 0 do keys[#keys + 1] = before[i] end
     local query = copied(self._query)
     query.sort = K.array(keys)
+    for i = 1, #keys do
+      local key = keys[i]
+      K.addRelations(self._of, query, type(key) == "table" and key[1] or key)
+    end
     return with(self, query)
   end
 end
@@ -244,13 +262,14 @@ local function any(self) return first(self) ~= nil end
 
 -- The values of one column, as an array.
 local function columnValues(self, name)
-  local query = copied(self._query)
+  local query = K.addRelations(self._of, copied(self._query), name)
   query.fields = K.array { name }
-  local class = self._of
-  local kind = class and class._types[name]
+  local class, field = self._of, name
+  if class then class, field = K.fieldOfPath(class, name) end
+  local kind = class and class._types[field]
   local list = loaded(with(self, query))
   for i = 1, #list do
-    local value = list[i]:at_(name)
+    local value = K.fieldOfRow(list[i], name)
     if value == nil then value = K.NULL elseif kind then value = K.fieldValue(value, kind) end
     list[i] = value
   end
@@ -258,7 +277,8 @@ local function columnValues(self, name)
 end
 
 local function collect(self, block, data)
-  local name = grows(self) and not rawget(self, "_loaded") and not self._query.fields and column(self, block, data)
+  local plain = grows(self) and not rawget(self, "_loaded") and not self._query.fields
+  local name = plain and column(self, block, data)
   if name then return columnValues(self, name) end
   return loaded(self):collect_(column(self, block, data) or block)
 end
@@ -269,23 +289,77 @@ local function extreme(selector, sign)
   return function(self, block, data)
     local name = column(self, block, data)
     if not grows(self) or cut(self) then return loaded(self)[inMemory](loaded(self), name or block) end
-    if not name then untranslated(selector, data) end
-    local query = copied(filtered(self, { "≠", name, K.NULL })._query)
-    query.sort = K.array { sign .. name }
+    if name then
+      local query = copied(filtered(self, { "≠", name, K.NULL })._query)
+      query.sort = K.array { sign .. name }
+      return first(with(self, query))
+    end
+    local key = keysOf(self, block, data, selector)[1]
+    local by = type(key) == "string" and { "field", key } or key[1]
+    local query = copied(filtered(self, { "test", "≠", by, { "value", K.NULL } })._query)
+    query.sort = { { by, sign == "-" } }
     return first(with(self, query))
   end
 end
 
--- A number from the values of one column: only that is read.
+-- The expression that is summed in the database; nil where the rows have to be read.
+local function summed(self, block, data)
+  if not grows(self) or cut(self) or rawget(self, "_loaded") or self._query.fields then return nil end
+  local by = column(self, block, data)
+  if not by then
+    if type(data) == "function" then data = data() end
+    by = type(data) == "table" and data[1] ~= "record" and data or nil
+  end
+  local kind = by and K.expressionKind(self._of, by)
+  if kind ~= "int" and kind ~= "float" and kind ~= "decimal" then return nil end
+  return type(by) == "string" and { "field", by } or by, kind
+end
+
+-- One aggregate of all rows. The average of decimals is divided in the program, which does not round it.
+local aggregate
+function aggregate(self, name, by)
+  local query = K.addRelations(self._of, { filter = self._query.filter, relations = self._query.relations }, by)
+  local exact = K.expressionKind(self._of, by) == "decimal"
+  if exact and name == "average" then
+    local present = filtered(self, { "test", "≠", by, { "value", K.NULL } })
+    local count = present:count()
+    return count > 0 and K.div(aggregate(self, "sum", by), count) or nil
+  end
+  query.columns = { "value", { name, by } }
+  local value = K.rowsOf(self._store, self._path, self._scheme, nil, query):first():at_("value")
+  return exact and type(value) == "string" and K.decimalFromText(value) or value
+end
+
+-- A number from the values of one column: the database computes it where it can.
 local function total(selector)
   local inMemory = string.gsub(selector, ":", "")
   return function(self, block, data)
+    local by = summed(self, block, data)
+    if by then return aggregate(self, inMemory, by) end
     local values = collect(self, block, data)
     return values[inMemory](values:select_(function(value) return value ~= nil end))
   end
 end
 
 local picked = picking("select:", true, "select_")
+
+-- What a block or a name computes of each row, for the database; an error where it cannot.
+local function computed(self, block, data, selector)
+  local by = column(self, block, data)
+  if by then return { "field", by } end
+  if type(data) == "function" then data = data() end
+  if type(data) == "string" and string.byte(data) ~= 63 then return { "field", data } end
+  if type(data) ~= "table" or data[1] == "record" then untranslated(selector, data) end
+  return data
+end
+
+-- What the database groups rows by; nil where the rows have to be read.
+function K.groupedBy(self, block, data, selector)
+  if not grows(self) or cut(self) or rawget(self, "_loaded") or self._query.fields then return nil end
+  local by = computed(self, block, data, selector)
+  K.addRelations(self._of, {}, by)
+  return by
+end
 
 K.methods(Rows, {
   ["asArray"] = loaded, ["allObjects"] = loaded, ["value"] = loaded,
@@ -322,7 +396,15 @@ K.methods(Rows, {
     if not grows(self) then throw("unsupported", "these rows have no query that could name columns") end
     local query = copied(self._query)
     query.fields = type(names) == "string" and K.array { names } or names
+    for i = 1, #query.fields do K.addRelations(self._of, query, query.fields[i]) end
     return with(self, query)
+  end,
+  ["include:"] = function(self, paths)
+    if not grows(self) or self._query.fields and not self._query.include then
+      throw("unsupported", "include: is for the rows of a table, before columns: and what reads them")
+    end
+    if type(paths) == "string" then paths = K.array { paths } end
+    return with(self, K.includeRelations(self._of, copied(self._query), paths))
   end,
   ["collect:"] = collect, ["map:"] = collect,
   ["max:"] = extreme("max:", "-"), ["min:"] = extreme("min:", ""),

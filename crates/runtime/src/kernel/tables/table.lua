@@ -22,23 +22,7 @@ local function referencesOf(class)
   return names
 end
 
--- The key that stands for a row: an object's `id`, or what is a key already. A key of several variables
--- is an array.
-local function keyOf(value)
-  if type(value) ~= "table" or value._isBig or value._isArray then return value end
-  local class = K.classOf(value)
-  if class._types == nil or #class._ivars == 0 then return value end
-  local names, parts = K.keysOfClass(class), {}
-  for i, name in ipairs(names) do
-    parts[i] = rawget(value, K.ivarKey(name))
-    if parts[i] == nil then
-      throw("invalid", string.format("%s has no %s yet, so that nothing can refer to it", K.nameOf(value), name),
-        { i_hint = "insert it first" })
-    end
-  end
-  if #names == 0 then return value end
-  return #names == 1 and parts[1] or K.array(parts)
-end
+local keyOf = K.keyOfRow
 
 -- The fields of an object or a dictionary as a dictionary of its own.
 function K.fieldsRecord(object)
@@ -98,11 +82,7 @@ local function addIndexes(list, class, selector, unique)
   end
 end
 
--- The name that a class gives its table, or an empty text.
-local function namedTable(class)
-  if rawget(class._metaOwn, "tableName") == nil then return "" end
-  return K.expectText(class:tableName(), "tableName")
-end
+local namedTable = K.namedTable
 
 -- The names that a class method answers, which have to be variables of the class; nil without the method.
 local function declaredNames(class, selector)
@@ -167,6 +147,21 @@ local function shapeOf(class)
   return K.array(fields), K.array(indexes)
 end
 
+-- The unique indexes of a class, as lists of names.
+function K.uniqueOfClass(class)
+  local _, indexes = shapeOf(class)
+  local unique = {}
+  for i = 1, #indexes do
+    local index = indexes[i]
+    if index[1] == true then
+      local names = {}
+      for j = 2, #index do names[j - 1] = index[j] end
+      unique[#unique + 1] = names
+    end
+  end
+  return unique
+end
+
 -- A place and a class as natives take them.
 local function described(database, path, scheme, class)
   local fields, indexes = shapeOf(class)
@@ -202,6 +197,7 @@ function K.tableOf(database, path, scheme, class, base)
     for i = 1, #steps do compared[#compared + 1] = steps[i] end
   end
   local inner = native.define(described(database, path, scheme, class))
+  K.comparesRows(class)
   local place = { database, base or path, scheme }
   return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class), _place = place },
     Table._methods)
@@ -215,7 +211,7 @@ end
 
 -- Messages ----------------------------------------------------------------------------------------
 
-local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}) end
+local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}, self._place) end
 K.allRows = rows
 
 local function path(id)
@@ -233,8 +229,11 @@ end
 K.rowPath = path
 
 local function dated(self, row)
-  if row ~= nil and type(row) == "table" and row._isDictionary and self.i_class then
-    return K.instantiate(row, self.i_class._name)
+  local class = self.i_class
+  if type(row) ~= "table" or not class then return row end
+  if row._isDictionary then row = K.instantiate(row, class._name) end
+  if self._place and not row._isDictionary and K.isKind(row, class) and #K.relationsOfClass(class) > 0 then
+    K.batchOf(class, self._place, row, true)
   end
   return row
 end
@@ -359,6 +358,7 @@ for _, selector in ipairs {
   "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "countOf:", "count:", "sorted:",
   "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
   "average:", "do:", "first", "count", "isEmpty", "notEmpty", "isNotEmpty", "collect", "reject",
+  "groupBy:", "groupedBy:", "distinct:", "include:", "removeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
 } do
   local name = K.mangle(selector)
   K.method(Table, name, function(self, a, b)

@@ -1,7 +1,7 @@
 -- Many rows by their keys: `table atAll: keys`, and `table updateAll: tasks`, which changes all or none of them, in
--- one trip to the store.
+-- one trip to the store; and `table upsert: task`, which changes a row or inserts it.
 local K = ...
-local type, rawequal = type, rawequal
+local type, rawequal, ipairs, error, unpack = type, rawequal, ipairs, error, unpack
 local native, throw = K.native, K.throw
 local NULL = K.NULL
 local Table = K.classes.Table
@@ -21,6 +21,10 @@ local function refuseSent(list)
 end
 
 local function updateAll(self, records)
+  if type(records) == "function" or type(records) == "table" and records._isDictionary then
+    throw("unsupported", "updateAll: with fields is for rows that a condition picks",
+      { i_hint = "write books[{ … }] updateAll: …, or updateEveryRow: for all of them" })
+  end
   if type(records) ~= "table" or not records._isCollection then
     throw("typeError", "updateAll: expects a collection of records, got " .. K.nameOf(records),
       { i_hint = "update: changes one record" })
@@ -40,6 +44,12 @@ end
 -- Rows that are read without a pause.
 local PART = 500
 
+-- Rows that were read together load their relations together.
+local function readTogether(self, rows)
+  if self.i_class and self._place and #K.relationsOfClass(self.i_class) > 0 then K.batchOf(self.i_class, self._place, rows) end
+  return rows
+end
+
 -- The rows of these keys in their order, nil where there is none.
 local function atAll(self, keys)
   if type(keys) ~= "table" or not keys._isCollection then
@@ -52,13 +62,78 @@ local function atAll(self, keys)
     if rawequal(key, NULL) then throw("nilValue", "nil is no key") end
     paths[i] = K.rowPath(key)
   end
-  if count <= PART then return native.getAll(self._native, paths, 1, count) end
+  if count <= PART then return readTogether(self, native.getAll(self._native, paths, 1, count)) end
   local all = {}
   for first = 1, count, PART do
     local part = native.getAll(self._native, paths, first, math.min(first + PART - 1, count))
     for i = 1, #part do all[first + i - 1] = part[i] end
   end
-  return K.array(all)
+  return readTogether(self, K.array(all))
 end
 
-K.methods(Table, { ["updateAll:"] = updateAll, ["atAll:"] = atAll })
+-- Upserts -------------------------------------------------------------------------------------------
+
+-- The names by which an upsert finds the row: those of a unique index, or of the key.
+local function uniqueNames(self, by)
+  local class = self.i_class
+  if not class then
+    throw("unsupported", "upsert: is for a table of a class, which says what is unique", { i_hint = "database table: Book" })
+  end
+  if by == nil then return K.keysOfClass(class) end
+  local names = type(by) == "string" and { by } or by
+  for _, wanted in ipairs { K.keysOfClass(class), unpack(K.uniqueOfClass(class)) } do
+    local same = #wanted == #names
+    for i = 1, #wanted do same = same and wanted[i] == names[i] end
+    if same then return wanted end
+  end
+  throw("invalid", string.format("upsert:by: %s of %s is not unique, so that it names no single row", K.str(by), class._name),
+    { i_hint = "mark the variable: `var <string unique> name`" })
+end
+
+-- Changes the row that has the same unique fields, or inserts the record. Answers whether it was inserted.
+local function upsert(self, object, by)
+  if type(object) ~= "table" or object._isArray then
+    throw("typeError", "upsert: expects one record, got " .. K.nameOf(object))
+  end
+  if object._sent then
+    throw("invalid", "upsert: takes no record that a client sent", { i_hint = "name its fields: #{ name: newValue name }" })
+  end
+  local names = uniqueNames(self, by)
+  local record, filter, sets = K.fieldsRecord(object), nil, {}
+  for _, name in ipairs(names) do
+    local value = record:at_(name)
+    if value == nil or rawequal(value, NULL) then
+      throw("invalid", string.format("upsert: the record has no %s, which names its row", name))
+    end
+    local equal = { "=", name, K.keyOfRow(value) }
+    filter = filter and { "and", filter, equal } or equal
+  end
+  local keys = K.keysOf(record)
+  for i = 1, record._n do
+    local name, isName = K.str(keys[i]), false
+    for _, other in ipairs(names) do isName = isName or other == name end
+    if not isName then
+      local value = record:at_(keys[i])
+      sets[#sets + 1], sets[#sets + 2] = name, { "value", value == nil and NULL or K.keyOfRow(value) }
+    end
+  end
+  local function change()
+    if #sets == 0 then return native.query(self._native, "", nil, { filter = filter }, true) > 0 end
+    return native.changeAll(self._native, "", nil, { filter = filter }, sets) > 0
+  end
+  if change() then return false end
+  local ok, failure = K.try(function()
+    -- Within a transaction, a savepoint: what fails in it does not end the transaction.
+    if native.isInTransaction() then return K.transaction(self, function() self:insert_(object) end) end
+    self:insert_(object)
+  end)
+  if ok then return true end
+  -- Another writer inserted the row between the change and the insertion.
+  local met = type(failure) == "table" and failure._isError and K.str(failure.i_kind) == "conflict"
+  if not met or not change() then error(failure, 0) end
+  return false
+end
+
+K.methods(Table, {
+  ["updateAll:"] = updateAll, ["atAll:"] = atAll, ["upsert:"] = upsert, ["upsert:by:"] = upsert,
+})

@@ -9,13 +9,14 @@ use runnel_store::{
 };
 use std::sync::Arc;
 
-pub(crate) const NATIVES: [(&str, Native); 6] = [
+pub(crate) const NATIVES: [(&str, Native); 7] = [
     ("define", define),
     ("differences", differences),
     ("keyValueAt", key_value_at),
     ("keyValueStore", key_value_store),
     ("migrate", migrate),
     ("fieldType", field_type),
+    ("tableName", table_name),
 ];
 
 /// `(store, path, scheme or nil, class name, fields, indexes, contract, keys, table, served)`: a field is a list of
@@ -186,6 +187,12 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
     let (on, migration) = (reference_at(arguments, 2, 3), Migration { steps, act, shape: None });
     let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, migration, &call);
     Reply::answer(answer, Given::Names)
+}
+
+/// `(class, table)`: the name of the table of a class; `table` is an empty text where the class names none.
+fn table_name(_: &Isolate, arguments: Arguments) -> Reply {
+    let named = Some(arguments.text(2)).filter(|table| !table.is_empty());
+    Reply::Now(Given::Text(named.unwrap_or_else(|| runnel_store::table_name(&arguments.text(1)))))
 }
 
 /// `(type)`: the name of the type that a word in a program means; nil where it means none.

@@ -1,5 +1,6 @@
 //! One connection to the server, with the statements that are prepared on it.
 
+use crate::database::slow::RunningStatement;
 use crate::postgres::connection::address::Address;
 use crate::postgres::connection::tls::{Secure, Tls};
 use crate::postgres::fault::{self, SqlFault, SqlFaultCause, SqlResult};
@@ -231,6 +232,7 @@ impl PostgresConnection {
         let shown: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|parameter| parameter as _).collect();
         self.count(Count::Statements, 1);
+        let _running = RunningStatement::start(sql);
         let rows = self.ask(self.client.query(&statement, &shown)).await?;
         self.count(Count::Rows, rows.len() as u64);
         Ok(rows)
@@ -240,6 +242,7 @@ impl PostgresConnection {
     pub(crate) async fn execute(&self, sql: &str, parameters: &[Parameter]) -> SqlResult<u64> {
         let statement = self.prepare(sql).await?;
         self.count(Count::Statements, 1);
+        let _running = RunningStatement::start(sql);
         self.ask(self.client.execute_raw(&statement, parameters.iter())).await
     }
 

@@ -1,20 +1,23 @@
 //! Conditions of a query, as SQL over columns whose types are known.
 
-use crate::database::description::TableDescription;
+use crate::database::constraint::Dialect;
+use crate::database::expression::{ExpressionWriter, WrittenExpression};
 use crate::database::filter::FilterWriter;
+use crate::database::scope::QueryScope;
+use crate::database::statement::QueryWriter;
 use crate::postgres::fault::{SqlFault, SqlResult};
-use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
 use crate::postgres::value::parameter::{Parameter, float};
 use crate::rows::parameters::exact_integer;
-use runnel_store::{Comparison, Filter, Kind, Value};
+use runnel_store::{Comparison, FieldType, Filter, Kind, QueryExpression, Value};
 use std::cmp::Ordering;
 
-/// A condition being written.
-pub(crate) struct PostgresCondition<'a> {
-    table: &'a TableInfo,
-    pub(crate) sql: String,
+/// The parts of a statement being written.
+pub(crate) struct PostgresWriter<'a> {
+    scope: QueryScope<'a, TableInfo>,
+    sql: String,
     pub(crate) parameters: Vec<Parameter>,
 }
 
@@ -22,13 +25,13 @@ pub(crate) struct PostgresCondition<'a> {
 const ALWAYS: &str = "TRUE";
 const NEVER: &str = "FALSE";
 
-impl<'a> PostgresCondition<'a> {
-    pub(crate) fn new(table: &'a TableInfo) -> Self {
-        PostgresCondition { table, sql: String::new(), parameters: Vec::new() }
+impl<'a> PostgresWriter<'a> {
+    pub(crate) fn new(scope: QueryScope<'a, TableInfo>) -> Self {
+        PostgresWriter { scope, sql: String::new(), parameters: Vec::new() }
     }
 }
 
-impl FilterWriter for PostgresCondition<'_> {
+impl FilterWriter for PostgresWriter<'_> {
     const ALWAYS: &'static str = ALWAYS;
     const NEVER: &'static str = NEVER;
 
@@ -39,11 +42,13 @@ impl FilterWriter for PostgresCondition<'_> {
     fn comparison(&mut self, filter: &Filter) -> SqlResult<()> {
         match filter {
             Filter::Compare(field, comparison, value) => {
-                let column = self.table.column(field)?;
-                let sql = self.compare(column, *comparison, value)?;
+                let (column, name) = self.scope.column(field)?;
+                let sql = self.compare(column, name, *comparison, value)?;
                 self.sql.push_str(&sql);
                 Ok(())
             }
+            Filter::Test(left, by, right) => self.test(left, *by, right),
+            Filter::Match(text, how, part) => self.text_match(text, *how, part),
             Filter::Prefix(field, text) => {
                 self.part(field, text, |whole, part| format!("starts_with({whole}, {part})"))
             }
@@ -58,7 +63,137 @@ impl FilterWriter for PostgresCondition<'_> {
     }
 }
 
-impl PostgresCondition<'_> {
+impl ExpressionWriter for PostgresWriter<'_> {
+    const DIALECT: Dialect = Dialect::Postgres;
+
+    fn field(&mut self, path: &str) -> SqlResult<WrittenExpression> {
+        let (column, name) = self.scope.column(path)?;
+        if column.array {
+            return Err(SqlFault::invalid(format!(
+                "{path} holds arrays, which are not computed with"
+            )));
+        }
+        // Other types are carried as text.
+        let sql = if column.holds == Holds::Other { format!("{name}::text") } else { name };
+        let kind = if column.holds == Holds::Json { FieldType::Json } else { column.holds.kind() };
+        Ok(WrittenExpression { sql, kind })
+    }
+
+    fn constant(&mut self, value: &Value, like: Option<FieldType>) -> SqlResult<WrittenExpression> {
+        let is_like = |kind| like == Some(kind);
+        let (parameter, kind, written) = match value {
+            Value::Nil => {
+                return Ok(WrittenExpression { sql: "NULL".into(), kind: FieldType::Any });
+            }
+            Value::Bool(flag) => (Parameter::text(flag.to_string()), FieldType::Bool, "boolean"),
+            Value::Int(number) => (Parameter::int(*number), FieldType::Int, "int8"),
+            Value::Float(_) if is_like(FieldType::Decimal) => match decimal(value) {
+                Some(text) => (Parameter::Text(text), FieldType::Decimal, "numeric"),
+                None => {
+                    return Err(SqlFault::invalid("a decimal is compared with a finite number"));
+                }
+            },
+            Value::Float(number) => (Parameter::Text(float(*number)), FieldType::Float, "float8"),
+            Value::Big(digits) => {
+                (Parameter::Text(digits.to_string()), FieldType::Decimal, "numeric")
+            }
+            Value::Text(text) if is_like(FieldType::Decimal) && is_decimal(text) => {
+                (Parameter::text(text), FieldType::Decimal, "numeric")
+            }
+            Value::Text(text) if is_like(FieldType::Date) && moment::parse(text).is_some() => {
+                let micros = moment::parse(text).unwrap_or_default();
+                (Parameter::Text(moment::moment(micros)), FieldType::Date, "timestamptz")
+            }
+            Value::Text(text) if text.contains('\0') => {
+                return Err(SqlFault::invalid("PostgreSQL compares no text with a NUL character"));
+            }
+            Value::Text(text) => (Parameter::text(text), FieldType::Text, "text"),
+            Value::Bytes(bytes) => (Parameter::Bytes(bytes.clone()), FieldType::Bytes, "bytea"),
+            _ => return Err(SqlFault::invalid("a list or a record in an expression")),
+        };
+        Ok(WrittenExpression { sql: self.bind(parameter, written), kind })
+    }
+}
+
+impl<'a> QueryWriter<'a> for PostgresWriter<'a> {
+    type Table = TableInfo;
+
+    const ROW: &'static str = "ctid";
+
+    fn scope(&self) -> &QueryScope<'a, TableInfo> {
+        &self.scope
+    }
+
+    fn own_order(&self) -> Vec<String> {
+        self.scope.table.order.clone()
+    }
+
+    fn order_keys(&mut self, by: &QueryExpression, descending: bool) -> SqlResult<Vec<String>> {
+        let (mut keys, mut required) = (Vec::new(), false);
+        match by {
+            QueryExpression::Field(path) => {
+                let (column, name) = self.scope.column(path)?;
+                required = column.required && !path.contains('.');
+                keys.extend(ordered_by(column, name));
+            }
+            by => {
+                let written = self.expression(by)?;
+                keys.push(match written.kind {
+                    FieldType::Text => format!("{} COLLATE \"C\"", written.sql),
+                    _ => written.sql,
+                });
+            }
+        }
+        let nulls = match (required, descending) {
+            (true, false) => "",
+            (true, true) => " DESC",
+            (false, false) => " NULLS FIRST",
+            (false, true) => " DESC NULLS LAST",
+        };
+        Ok(keys.into_iter().map(|key| format!("{key}{nulls}")).collect())
+    }
+
+    fn first_of(&self, name: &str) -> String {
+        let holds = self.scope.table.key().map(|key| key.holds);
+        let name = if holds == Some(Holds::Other) { format!("{name}::text") } else { name.into() };
+        format!("min({name})")
+    }
+
+    fn group_key(&mut self, by: &QueryExpression) -> SqlResult<String> {
+        Ok(self.expression(by)?.sql)
+    }
+
+    fn stored(&mut self, position: usize, value: &Value) -> SqlResult<String> {
+        let column = &self.scope.table.columns[position];
+        let parameter = Parameter::for_column(column, value.clone())?;
+        self.parameters.push(parameter);
+        Ok(format!("${}", self.parameters.len()))
+    }
+
+    fn kind(&self, position: usize) -> FieldType {
+        self.scope.table.columns[position].holds.kind()
+    }
+}
+
+/// What a column is ordered by: text bytewise, whatever the language of the database; JSON as values in memory
+/// are: nil, numbers and booleans, text, the rest.
+fn ordered_by(column: &ColumnInfo, name: String) -> Vec<String> {
+    if column.holds != Holds::Json {
+        return vec![ordered(column, name)];
+    }
+    let name = format!("{name}::jsonb");
+    let kind = format!("jsonb_typeof({name})");
+    vec![
+        format!(
+            "CASE {kind} WHEN 'number' THEN 2 WHEN 'boolean' THEN 2 WHEN 'string' THEN 3 \
+             WHEN 'array' THEN 5 WHEN 'object' THEN 6 END"
+        ),
+        number(&name),
+        format!("CASE {kind} WHEN 'string' THEN {name} #>> '{{}}' END COLLATE \"C\""),
+    ]
+}
+
+impl PostgresWriter<'_> {
     /// A condition on a part of the text of a column.
     fn part(
         &mut self,
@@ -66,8 +201,7 @@ impl PostgresCondition<'_> {
         text: &str,
         form: impl Fn(&str, &str) -> String,
     ) -> SqlResult<()> {
-        let column = self.table.column(field)?;
-        let name = quoted(&column.name);
+        let (column, name) = self.scope.column(field)?;
         let whole = match column.holds {
             Holds::Text => name,
             Holds::Json => document_text(&format!("{name}::jsonb")),
@@ -93,8 +227,13 @@ impl PostgresCondition<'_> {
         Ok(())
     }
 
-    fn compare(&mut self, column: &ColumnInfo, by: Comparison, value: &Value) -> SqlResult<String> {
-        let name = quoted(&column.name);
+    fn compare(
+        &mut self,
+        column: &ColumnInfo,
+        name: String,
+        by: Comparison,
+        value: &Value,
+    ) -> SqlResult<String> {
         if value.is_nil() {
             return Ok(compare_nil(column, &name, by));
         }
@@ -335,7 +474,7 @@ fn decimal(value: &Value) -> Option<String> {
 }
 
 /// The number in a document, booleans counting 0 and 1.
-pub(crate) fn number(name: &str) -> String {
+fn number(name: &str) -> String {
     format!(
         "CASE jsonb_typeof({name}) WHEN 'number' THEN ({name})::numeric \
          WHEN 'boolean' THEN ({name})::boolean::int4::numeric END"

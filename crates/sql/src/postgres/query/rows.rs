@@ -4,6 +4,7 @@
 //! result is complete then, and its connection free again. Of a large one the first part is
 //! buffered, and the rest is read from the server when the caller reads it.
 
+use crate::database::slow::RunningStatement;
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::pool::{PostgresLease, Unread};
 use crate::postgres::connection::session::{PostgresSession, Repeat};
@@ -229,6 +230,7 @@ async fn begin(
 ) -> SqlResult<(ResultStart, Option<Pin<Box<RowStream>>>)> {
     let statement = connection.prepare(&select.sql).await?;
     let columns = columns(&statement, select.own)?;
+    let _running = RunningStatement::start(&select.sql);
     let mut stream = Box::pin(connection.rows(&statement, &select.parameters).await?);
     connection.work();
     let (mut rows, mut size) = (Vec::new(), 0);

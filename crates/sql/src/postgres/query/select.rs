@@ -7,13 +7,14 @@
 //! is ordered bytewise, decimals and moments by what they stand for.
 
 use crate::database::description::TableDescription;
-use crate::database::filter::FilterWriter;
+use crate::database::scope::{QueryScope, RelatedTables};
+use crate::database::statement::QueryWriter;
 use crate::postgres::fault::SqlResult;
-use crate::postgres::query::condition::{PostgresCondition, number};
-use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};
+use crate::postgres::query::condition::PostgresWriter;
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted};
 use crate::postgres::value::parameter::Parameter;
 use crate::rows::parameters;
-use runnel_store::{Query, Sort};
+use runnel_store::{BulkChange, Query, Value};
 use std::fmt::Write;
 
 /// A statement that reads, with its parameters.
@@ -21,48 +22,60 @@ use std::fmt::Write;
 pub(crate) struct PostgresSelect {
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Parameter>,
-    /// Whether a program wrote it, so that the names of its columns shape the records.
+    /// Whether the names of its columns shape the records: in statements of programs, and with relations.
     pub(crate) own: bool,
+}
+
+impl PostgresSelect {
+    /// The statement with its parameters, for programmers.
+    pub(crate) fn shown(&self) -> Value {
+        let parameter = |parameter: &Parameter| match parameter {
+            Parameter::Null => Value::Nil,
+            Parameter::Text(text) => Value::from(text.as_str()),
+            Parameter::Bytes(bytes) => Value::Bytes(bytes.clone()),
+        };
+        let parameters = self.parameters.iter().map(parameter).collect();
+        Value::record([
+            ("statement", Value::from(self.sql.as_str())),
+            ("parameters", Value::List(parameters)),
+        ])
+    }
 }
 
 /// The statement for the query of a reference.
 pub(crate) fn selection(info: &TableInfo, query: Option<&str>) -> SqlResult<PostgresSelect> {
     match query {
-        None | Some("") => translate(info, &Query::default()),
+        None | Some("") => translate(info, &Query::default(), &Vec::new()),
         Some(text) => {
             let kind = |name: &str| Ok(info.column(name)?.holds.kind());
-            translate(info, &parameters::parse(text, kind)?)
+            translate(info, &parameters::parse(text, kind)?, &Vec::new())
         }
     }
 }
 
 /// The statement of a query over a table. With `count` its only column is the number of rows.
-pub(crate) fn translate(table: &TableInfo, query: &Query) -> SqlResult<PostgresSelect> {
-    let mut shown: Vec<&ColumnInfo> = Vec::new();
-    for name in &query.fields {
-        shown.push(table.column(name)?);
-    }
-    if query.fields.is_empty() {
-        shown = table.shown();
-    }
-    let within = query.limit.is_some() || query.offset > 0;
-    let mut sql = match (query.count, within) {
+pub(crate) fn translate(
+    table: &TableInfo,
+    query: &Query,
+    others: &RelatedTables<TableInfo>,
+) -> SqlResult<PostgresSelect> {
+    let scope = QueryScope::of(table, &query.relations, others)?;
+    let mut writer = PostgresWriter::new(scope);
+    let inner = query.limit.is_some() || query.offset > 0 || query.is_grouped();
+    let list = shown(&mut writer, query)?;
+    let mut sql = match (query.count, inner) {
         (true, true) => String::from("SELECT count(*) FROM (SELECT 1"),
         (true, false) => String::from("SELECT count(*)"),
-        (false, _) => format!("SELECT {}", list(&shown)),
+        (false, _) => format!("SELECT {list}"),
     };
-    let _ = write!(sql, " FROM {}", table.sql);
-    let mut parameters = Vec::new();
-    if let Some(filter) = &query.filter {
-        let mut condition = PostgresCondition::new(table);
-        condition.filter(filter, 0)?;
-        let _ = write!(sql, " WHERE {}", condition.sql);
-        parameters = condition.parameters;
-    }
-    let order = order(table, &query.sort)?;
+    let _ = write!(sql, " FROM {}", writer.scope().source());
+    sql.push_str(&writer.condition("WHERE", query.filter.as_ref())?);
+    sql.push_str(&writer.grouping(query)?);
+    let order = writer.order(query)?;
     if !query.count {
         sql.push_str(&order);
     }
+    let mut parameters = writer.parameters;
     if let Some(limit) = query.limit {
         parameters.push(Parameter::int(i64::try_from(limit).unwrap_or(i64::MAX)));
         let _ = write!(sql, " LIMIT ${}::int8", parameters.len());
@@ -71,23 +84,67 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> SqlResult<PostgresS
         parameters.push(Parameter::int(i64::try_from(query.offset).unwrap_or(i64::MAX)));
         let _ = write!(sql, " OFFSET ${}::int8", parameters.len());
     }
-    if query.count && within {
+    if query.count && inner {
         sql.push_str(") AS limited");
     }
-    Ok(PostgresSelect { sql, parameters, own: false })
+    // Fields of a related row are a record in the record.
+    let own = !query.relations.is_empty() && query.columns.is_empty() && !query.count;
+    Ok(PostgresSelect { sql, parameters, own })
+}
+
+/// What stands behind `SELECT`.
+fn shown(writer: &mut PostgresWriter<'_>, query: &Query) -> SqlResult<String> {
+    if !query.columns.is_empty() {
+        let columns = writer.computed(query)?.into_iter();
+        let list = columns.map(|(name, written)| format!("{} AS {}", written.sql, quoted(&name)));
+        return Ok(list.collect::<Vec<_>>().join(", "));
+    }
+    if query.fields.is_empty() && writer.scope().is_alone() {
+        return Ok(list(&writer.scope().table.shown()));
+    }
+    let names: Vec<String> = match query.fields.is_empty() {
+        true => writer.scope().table.shown().iter().map(|column| column.name.clone()).collect(),
+        false => query.fields.clone(),
+    };
+    let mut list = Vec::new();
+    for name in names {
+        let (column, place) = writer.scope().column(&name)?;
+        // A path is the name of its column.
+        let name = if name.contains('.') { &name } else { &column.name };
+        list.push(format!("{} AS {}", as_read(column, &place), quoted(name)));
+    }
+    Ok(list.join(", "))
+}
+
+/// The statement that deletes or changes the rows of a query.
+pub(crate) fn change(
+    table: &TableInfo,
+    query: &Query,
+    change: &BulkChange,
+    others: &RelatedTables<TableInfo>,
+) -> SqlResult<(String, Vec<Parameter>)> {
+    let scope = QueryScope::of(table, &query.relations, others)?;
+    let mut writer = PostgresWriter::new(scope);
+    let sql = writer.change(query, change)?;
+    Ok((sql, writer.parameters))
 }
 
 /// Columns as they are read, with commas: what has no form of ours as PostgreSQL writes it.
 pub(crate) fn list(columns: &[&ColumnInfo]) -> String {
     let one = |column: &&ColumnInfo| {
         let name = quoted(&column.name);
-        if column.holds == Holds::Other && !is_known(column) {
-            format!("{name}::text AS {name}")
-        } else {
-            name
-        }
+        let read = as_read(column, &name);
+        if read == name { name } else { format!("{read} AS {name}") }
     };
     columns.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A column as it is read.
+fn as_read(column: &ColumnInfo, place: &str) -> String {
+    match column.holds == Holds::Other && !is_known(column) {
+        true => format!("{place}::text"),
+        false => place.to_string(),
+    }
 }
 
 fn is_known(column: &ColumnInfo) -> bool {
@@ -117,38 +174,3 @@ const KNOWN: [&str; 18] = [
     "bytea",
     "jsonb",
 ];
-
-/// The order asked for, then the table's own, so that every order is definite. Nil is the least.
-fn order(table: &TableInfo, sort: &[Sort]) -> SqlResult<String> {
-    let mut keys = Vec::new();
-    for key in sort {
-        let column = table.column(&key.field)?;
-        let nulls = match (column.required, key.descending) {
-            (true, false) => "",
-            (true, true) => " DESC",
-            (false, false) => " NULLS FIRST",
-            (false, true) => " DESC NULLS LAST",
-        };
-        keys.extend(ordered_by(column).into_iter().map(|by| format!("{by}{nulls}")));
-    }
-    keys.extend(table.order.iter().cloned());
-    Ok(if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) })
-}
-
-/// What a column is ordered by. JSON as values in memory are: nil, numbers and booleans, text, the
-/// rest.
-fn ordered_by(column: &ColumnInfo) -> Vec<String> {
-    if column.holds != Holds::Json {
-        return vec![ordered(column)];
-    }
-    let name = format!("{}::jsonb", quoted(&column.name));
-    let kind = format!("jsonb_typeof({name})");
-    vec![
-        format!(
-            "CASE {kind} WHEN 'number' THEN 2 WHEN 'boolean' THEN 2 WHEN 'string' THEN 3 \
-             WHEN 'array' THEN 5 WHEN 'object' THEN 6 END"
-        ),
-        number(&name),
-        format!("CASE {kind} WHEN 'string' THEN {name} #>> '{{}}' END COLLATE \"C\""),
-    ]
-}

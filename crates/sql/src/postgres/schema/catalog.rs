@@ -1,5 +1,6 @@
 //! The description of a table: its columns with their types, its key and its order.
 
+pub(crate) use crate::database::description::quoted;
 use crate::database::description::{TableColumn, TableDescription};
 use crate::key_value::layout::{self, TableRole};
 use crate::postgres::fault::SqlResult;
@@ -181,6 +182,10 @@ impl TableDescription for TableInfo {
         &self.columns
     }
 
+    fn source(&self) -> String {
+        self.sql.clone()
+    }
+
     fn is_view(&self) -> bool {
         self.view
     }
@@ -197,12 +202,6 @@ impl TableDescription for TableInfo {
 }
 
 /// A column as it is ordered by: text bytewise, whatever the language of the database.
-pub(crate) fn ordered(column: &ColumnInfo) -> String {
-    let name = quoted(&column.name);
+pub(crate) fn ordered(column: &ColumnInfo, name: String) -> String {
     if column.holds == Holds::Text { format!("{name} COLLATE \"C\"") } else { name }
-}
-
-/// A name in double quotes. The only way by which names reach a statement.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -96,7 +96,10 @@ impl TableInfo {
         let kinds: Vec<FieldType> = parts.iter().map(|at| columns[*at].holds.kind()).collect();
         let texts = parts.iter().all(|at| columns[*at].holds != Holds::Other);
         let key_parts = if texts && key_parts::are_parts(&kinds) { parts } else { Vec::new() };
-        let order = primary.iter().map(|(_, at)| ordered(&columns[*at])).collect();
+        let order = primary
+            .iter()
+            .map(|(_, at)| ordered(&columns[*at], quoted(&columns[*at].name)))
+            .collect();
         let sql = format!("{}.{}", quoted(&schema), quoted(&table));
         Ok(Some(TableInfo {
             name: name.to_string(),

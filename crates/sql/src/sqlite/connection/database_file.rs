@@ -208,6 +208,7 @@ fn harden(connection: &Connection) -> SqlResult<()> {
     // anew each time it runs (<https://sqlite.org/queryplanner-ng.html>, section 6.1).
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     crate::sqlite::connection::decimal_order::install(connection)?;
+    crate::sqlite::connection::functions::install(connection)?;
     Ok(())
 }
 

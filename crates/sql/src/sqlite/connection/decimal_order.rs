@@ -3,15 +3,13 @@
 //! Queries ask for it by a collating sequence, so that the tables themselves stay readable for every
 //! other program. An index over such a column therefore serves equality of texts, not these orders.
 
+use crate::database::expression::DECIMAL_ORDER;
 use rusqlite::{Connection, Result};
 use std::cmp::Ordering;
 
-/// The name of the collating sequence.
-pub(crate) const NAME: &str = "runnel_decimal";
-
 /// Makes the order known to a connection.
 pub(crate) fn install(connection: &Connection) -> Result<()> {
-    connection.create_collation(NAME, compare)
+    connection.create_collation(DECIMAL_ORDER, compare)
 }
 
 /// Compares by value, exactly: `2` is less than `10.0`, which is equal to `10`. What is no decimal

@@ -3,8 +3,9 @@
 
 use crate::database::description::{TableDescription, no_record};
 use crate::database::key_parts;
+use crate::database::scope::RelatedTables;
 use crate::sqlite::connection::cell::SqliteValue;
-use crate::sqlite::connection::decimal_order;
+use crate::sqlite::connection::{decimal_order, functions};
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::encode::{count, record, records};
 use crate::sqlite::read::keys::target_key;
@@ -38,6 +39,7 @@ impl RowEngine {
         lenient.fields.iter_mut().for_each(|field| field.required = false);
         let connection = Connection::open_in_memory()?;
         decimal_order::install(&connection)?;
+        functions::install(&connection)?;
         connection.execute(&create_sql(name, &quoted(name), &lenient), [])?;
         let missing = || SqlFault::new(Kind::Failed, "the table in memory was not made");
         let info = TableInfo::read(&connection, name)?.ok_or_else(missing)?;
@@ -209,7 +211,12 @@ impl RowEngine {
         query: &Query,
         name: impl Fn(&FoundRow) -> String,
     ) -> SqlResult<Value> {
-        let select = translate(self.info(), query)?;
+        if !query.relations.is_empty() {
+            let message = "rows that are documents are not joined: read the related rows by their keys, or keep \
+                           the tables in SQLite or PostgreSQL";
+            return Err(SqlFault::new(Kind::NotAllowed, message));
+        }
+        let select = translate(self.info(), query, &RelatedTables::new())?;
         self.scratch(|_, connection| {
             for row in found {
                 self.load(row).map_err(|fault| no_row(fault, &name(row)))?;

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use runnel_store::{
-    Answer, Body, Change, ChangeKind, Changes, Condition, Content, Context, DATA_POOL, Error,
-    FieldType, Form, Isolation, Kind, Lazy, Query, Records, Reference, Result, Shape, Transaction,
-    Value,
+    Answer, Body, BulkChange, Change, ChangeKind, Changes, Condition, Content, Context, DATA_POOL,
+    Error, FieldType, Form, Isolation, Kind, Lazy, Query, Records, Reference, Result, Shape,
+    Transaction, Value,
 };
 use std::any::Any;
 use std::cell::Cell;
@@ -95,7 +95,7 @@ impl DocumentState {
     /// The rows of a query, or their number.
     async fn select(&self, query: &Query, context: &Context) -> Result<Value> {
         let is_cut = query.limit.is_some() || query.offset > 0;
-        let is_plain = query.filter.is_none() && query.sort.is_empty();
+        let is_plain = query.filter.is_none() && query.sort.is_empty() && !query.is_grouped();
         let counts_keys = query.count && is_plain && !is_cut;
         // Keys alone say which rows a page without a filter has.
         let pages = is_plain && !query.count && self.engine.key_length() == 1;
@@ -466,8 +466,15 @@ impl TableBackend for DocumentRows {
     }
 
     fn merge_list(&self, _: Vec<Value>, _: &Context) -> Answer<()> {
-        let message = "rows that are documents change one by one: send update: for each, or keep the table in \
-                       SQLite or PostgreSQL";
+        one_by_one()
+    }
+
+    fn change_all(&self, _: &Query, _: &BulkChange, _: &Context) -> Answer<u64> {
+        one_by_one()
+    }
+
+    fn explain(&self, _: &Query, _: bool, _: &Context) -> Answer<Value> {
+        let message = "rows that are documents are read without a statement";
         Error::new(Kind::NotAllowed, message).into()
     }
 
@@ -499,6 +506,12 @@ impl TableBackend for DocumentRows {
             "rows that are documents have no transactions: keep the table in SQLite or PostgreSQL";
         Error::new(Kind::NotAllowed, message).into()
     }
+}
+
+fn one_by_one<T>() -> Answer<T> {
+    let message = "rows that are documents change one by one: send update: or removeAt: for each, or keep the \
+                   table in SQLite or PostgreSQL";
+    Error::new(Kind::NotAllowed, message).into()
 }
 
 /// Writes the records of all batches, each batch once all of it was checked.

@@ -1,5 +1,6 @@
 //! From the rows of a statement straight into JSON, CSV or values: no row becomes an object.
 
+use crate::database::slow::RunningStatement;
 use crate::rows::columns::ColumnDisplay;
 use crate::rows::csv;
 use crate::sqlite::connection::cell::{read, safe_text};
@@ -30,6 +31,7 @@ pub(crate) fn encode(
     form: Form,
     watch: SizeWatch<'_>,
 ) -> SqlResult<Vec<u8>> {
+    let _running = RunningStatement::start(&select.sql);
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select)?;
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
@@ -65,6 +67,7 @@ pub(crate) fn encode(
 
 /// Runs a statement and makes a value of every row.
 pub(crate) fn records(connection: &Connection, select: &SqliteSelect) -> SqlResult<Vec<Value>> {
+    let _running = RunningStatement::start(&select.sql);
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select)?;
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
@@ -99,6 +102,7 @@ pub(crate) fn record(
 
 /// The one integer that a count answers.
 pub(crate) fn count(connection: &Connection, select: &SqliteSelect) -> SqlResult<i64> {
+    let _running = RunningStatement::start(&select.sql);
     let mut statement = connection.prepare_cached(&select.sql)?;
     statement_counts::count(1);
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)

@@ -1,6 +1,7 @@
 //! What is made of a table's description once: its statements, and those of queries.
 
 use crate::database::description::TableDescription;
+use crate::database::scope::RelatedTables;
 use crate::rows::parameters;
 use crate::sqlite::fault::SqlResult;
 use crate::sqlite::read::select::{SqliteSelect, translate};
@@ -32,19 +33,23 @@ pub(crate) struct TablePlan {
 
 impl TablePlan {
     pub(crate) fn new(info: TableInfo) -> SqlResult<Self> {
-        let all = Arc::new(translate(&info, &Query::default())?);
+        let all = Arc::new(translate(&info, &Query::default(), &Vec::new())?);
         let target = Arc::new(WriteTarget::new(info));
         let (queries, translated) = (RefCell::default(), RefCell::default());
         Ok(TablePlan { target, all, queries, translated })
     }
 
     /// The statement for a query of a program: its handlers ask the same few again and again.
-    pub(crate) fn translated(&self, query: &Query) -> SqlResult<Arc<SqliteSelect>> {
+    pub(crate) fn translated(
+        &self,
+        query: &Query,
+        find: impl FnOnce() -> SqlResult<RelatedTables<TableInfo>>,
+    ) -> SqlResult<Arc<SqliteSelect>> {
         let mut translated = self.translated.borrow_mut();
         if let Some((_, known)) = translated.iter().rev().find(|(known, _)| known == query) {
             return Ok(known.clone());
         }
-        let select = Arc::new(translate(&self.target.info, query)?);
+        let select = Arc::new(translate(&self.target.info, query, &find()?)?);
         if translated.len() >= TRANSLATED {
             translated.remove(0);
         }
@@ -59,7 +64,7 @@ impl TablePlan {
         }
         let info = &self.target.info;
         let parsed = parameters::parse(query, |name| Ok(info.column(name)?.kind))?;
-        let select = Arc::new(translate(info, &parsed)?);
+        let select = Arc::new(translate(info, &parsed, &Vec::new())?);
         if query.len() <= QUERY_LENGTH {
             let mut queries = self.queries.borrow_mut();
             if queries.len() >= QUERIES {

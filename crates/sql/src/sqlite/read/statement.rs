@@ -1,5 +1,6 @@
 //! Statements that a program writes itself.
 
+use crate::database::slow::RunningStatement;
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::fault::{SqlFault, SqlResult};
@@ -8,52 +9,9 @@ use crate::sqlite::read::reader::StatementTraits;
 use crate::sqlite::read::select::SqliteSelect;
 use runnel_store::{Kind, Value};
 use rusqlite::{Connection, params_from_iter};
-use std::borrow::Cow;
 
 /// The most rows that a `RETURNING` clause answers.
 pub const RETURNING_LIMIT: usize = 100_000;
-
-/// The statement with `$1` as `?1`, so that the same text runs on PostgreSQL. To SQLite, `$1` is a name,
-/// whose number is the order in which the names stand in the text.
-pub(crate) fn with_numbers(sql: &str) -> Cow<'_, str> {
-    if !sql.contains('$') {
-        return Cow::Borrowed(sql);
-    }
-    let mut text = String::with_capacity(sql.len());
-    let mut rest = sql;
-    while let Some(at) = rest.find(['$', '\'', '"', '`', '[', '-', '/']) {
-        let (before, from) = rest.split_at(at);
-        text.push_str(before);
-        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-        let digits = from[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(from.len() - 1);
-        if from.starts_with('$') && digits > 0 && !text.ends_with(is_part) {
-            text.push('?');
-            rest = &from[1..];
-            continue;
-        }
-        let length = quoted_length(from);
-        text.push_str(&from[..length]);
-        rest = &from[length..];
-    }
-    text.push_str(rest);
-    Cow::Owned(text)
-}
-
-/// The length of the literal, the quoted name or the comment that begins here, or 1.
-fn quoted_length(text: &str) -> usize {
-    let end = match text.as_bytes()[0] {
-        b'-' if text.starts_with("--") => "\n",
-        b'/' if text.starts_with("/*") => "*/",
-        b'[' => "]",
-        // A doubled quote ends one literal and begins the next.
-        b'\'' => "'",
-        b'"' => "\"",
-        b'`' => "`",
-        _ => return 1,
-    };
-    let start = if end.len() == 2 { 2 } else { 1 };
-    text[start..].find(end).map_or(text.len(), |at| start + at + end.len())
-}
 
 /// Checks what can be checked before a statement runs.
 pub(crate) fn check(traits: &StatementTraits, given: usize) -> SqlResult<()> {
@@ -98,6 +56,7 @@ pub(crate) fn write(
     cells: &[SqliteValue],
     returning: bool,
 ) -> SqlResult<Value> {
+    let _running = RunningStatement::start(sql);
     let mut statement = connection.prepare_cached(sql)?;
     if !returning {
         let before = connection.total_changes();
@@ -117,24 +76,4 @@ pub(crate) fn write(
         records.push(record(&columns, row, &mut 0)?);
     }
     Ok(Value::List(records))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_parameters_stand_for_themselves() {
-        for (written, run) in [
-            ("select $2, $1", "select ?2, ?1"),
-            ("select '$1', \"$1\", `$1`, [$1], $12", "select '$1', \"$1\", `$1`, [$1], ?12"),
-            ("select 'it''s $1' -- $1\n, $1", "select 'it''s $1' -- $1\n, ?1"),
-            ("select /* $1 */ 8 / 2 - $1", "select /* $1 */ 8 / 2 - ?1"),
-            ("select a$1, $name, '$1", "select a$1, $name, '$1"),
-            ("select 'ä' || $1 || '/*", "select 'ä' || ?1 || '/*"),
-            ("-- $1", "-- $1"),
-        ] {
-            assert_eq!(with_numbers(written), run);
-        }
-    }
 }

@@ -1,13 +1,16 @@
 //! What the tables look like, read from the database itself.
 
+pub(crate) use crate::database::description::quoted;
 use crate::database::description::{TableColumn, TableDescription};
 use crate::database::key_parts;
 use crate::database::schema::word;
+use crate::database::scope::{RelatedTables, related};
 use crate::key_value::layout::{self, TableRole};
 use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::fault::SqlResult;
-use runnel_store::{FieldType, Value};
+use runnel_store::{FieldType, Query, Value};
 use rusqlite::{Connection, OptionalExtension};
+use std::rc::Rc;
 
 /// A table or view as the database describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -267,6 +270,10 @@ impl TableDescription for TableInfo {
         &self.columns
     }
 
+    fn source(&self) -> String {
+        quoted(&self.name)
+    }
+
     fn is_view(&self) -> bool {
         self.view
     }
@@ -283,9 +290,12 @@ impl TableDescription for TableInfo {
     }
 }
 
-/// A name in double quotes. The only way by which names reach a statement.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+/// The tables of the relations of a query, as a connection sees them.
+pub(crate) fn related_on(
+    connection: &Connection,
+    query: &Query,
+) -> SqlResult<RelatedTables<TableInfo>> {
+    related(query, |name| Ok(TableInfo::read(connection, name)?.map(Rc::new)))
 }
 
 fn rowid_name(columns: &[ColumnInfo]) -> Option<&'static str> {

@@ -8,7 +8,7 @@ use crate::sqlite::fault::{SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode;
 use crate::sqlite::read::keys::keys_sql;
 use crate::sqlite::read::select::{SqliteSelect, list, translate};
-use crate::sqlite::schema::catalog::{TableInfo, quoted};
+use crate::sqlite::schema::catalog::{TableInfo, quoted, related_on};
 use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::table::{SqliteRows, keys};
 use crate::sqlite::write::change::{WriteTarget, key_cell};
@@ -75,7 +75,7 @@ impl SqliteRows {
                 None => Query::default(),
                 Some(text) => parameters::parse(text, |name| Ok(info.column(name)?.kind))?,
             };
-            let select = translate(info, &query)?;
+            let select = translate(info, &query, &Vec::new())?;
             Ok(Some(Value::List(encode::records(connection, &select)?)))
         });
         found_within(found)
@@ -101,7 +101,8 @@ impl SqliteRows {
     ) -> Answer<Content> {
         let query = query.clone();
         let found = self.within(held, context.deadline, move |connection, target| {
-            let select = translate(&target.info, &query)?;
+            let others = related_on(connection, &query)?;
+            let select = translate(&target.info, &query, &others)?;
             Ok(match query.count {
                 true => Value::Int(encode::count(connection, &select)?),
                 false => Value::List(encode::records(connection, &select)?),

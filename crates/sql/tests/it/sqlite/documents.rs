@@ -108,10 +108,8 @@ fn some_filter(chance: &mut Chance, depth: u64) -> Filter {
 fn some_query(chance: &mut Chance) -> Query {
     let names = ["id", "text", "real", "flag", "sum", "at"];
     let filter = (chance.below(3) > 0).then(|| some_filter(chance, 0));
-    let sort = (0..chance.below(3)).map(|_| Sort {
-        field: names[chance.below(6) as usize].into(),
-        descending: chance.below(2) == 0,
-    });
+    let sort = (0..chance.below(3))
+        .map(|_| Sort::by_field(names[chance.below(6) as usize], chance.below(2) == 0));
     let sort = sort.collect();
     Query {
         filter,
@@ -120,6 +118,7 @@ fn some_query(chance: &mut Chance) -> Query {
         offset: if chance.below(3) == 0 { chance.below(4) } else { 0 },
         fields: if chance.below(4) == 0 { vec!["text".into(), "id".into()] } else { Vec::new() },
         count: chance.below(4) == 0,
+        ..Query::default()
     }
 }
 

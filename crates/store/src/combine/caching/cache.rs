@@ -11,9 +11,9 @@ use crate::combine::access::guard::refuse_guarded;
 use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Attributes, Changes, Conditions, Content, Context, Error, Isolation, KeyPage, KeyRange,
-    Kind, Memory, Migration, Outcome, Records, Reference, Result, Sequence, Setting, SettingKind,
-    SettingTable, Shape, Store, Transaction, Value, Verb,
+    Answer, Attributes, BulkChange, Changes, Conditions, Content, Context, Error, Isolation,
+    KeyPage, KeyRange, Kind, Memory, Migration, Outcome, Query, Records, Reference, Result,
+    Sequence, Setting, SettingKind, SettingTable, Shape, Store, Transaction, Value, Verb,
 };
 use fill::{CacheState, Writing, name};
 use following::Extent;
@@ -440,6 +440,23 @@ impl Layer for Cache {
         let (to, context) = (reference.clone(), context.clone());
         self.write(reference, Extent::AndAbove, move |source| {
             source.with_tables(Verb::Post, &to, |tables| tables.insert(&to, records, &context))
+        })
+    }
+
+    fn layer_change_all(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64> {
+        let (to, query) = (reference.clone(), query.clone());
+        let (change, context) = (change.clone(), context.clone());
+        // Other collections may change with it, where keys refer to it.
+        self.write(&Reference::default(), Extent::AndBelow, move |source| {
+            source.with_tables(change.verb(), &to, |tables| {
+                tables.change_all(&to, &query, &change, &context)
+            })
         })
     }
 

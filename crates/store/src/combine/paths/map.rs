@@ -2,11 +2,11 @@
 
 use crate::combine::answers::{in_order, when_new, without_content};
 use crate::combine::layer::{
-    Below, Layer, PathUp, insert_below, query_below, run_below, watch_below,
+    Below, Layer, PathUp, change_all_below, insert_below, query_below, run_below, watch_below,
 };
 use crate::{
-    Answer, Changes, Content, Context, Entry, Error, KeyPage, KeyRange, Kind, Outcome, Query,
-    Records, Reference, Result, Store, Value, Verb,
+    Answer, BulkChange, Changes, Content, Context, Entry, Error, KeyPage, KeyRange, Kind, Outcome,
+    Query, Records, Reference, Result, Store, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -234,6 +234,22 @@ impl Layer for Map {
             return Error::new(Kind::NotAllowed, message).on(Verb::Post, reference).into();
         }
         insert_below(self, reference, records, context)
+    }
+
+    /// Values that are computed in the source do not pass a function of content either.
+    fn layer_change_all(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        change: &BulkChange,
+        context: &Context,
+    ) -> Answer<u64> {
+        if self.writing.is_some() && change.verb() == Verb::Merge {
+            let message = "rows cannot be changed at once through a store that changes what is \
+                           written; merge them one by one";
+            return Error::new(Kind::NotAllowed, message).on(Verb::Merge, reference).into();
+        }
+        change_all_below(self, reference, query, change, context)
     }
 
     fn layer_run(

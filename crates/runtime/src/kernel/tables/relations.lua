@@ -1,0 +1,291 @@
+-- Relations: a variable whose type is a class with a table. `book author` reads the row that the variable refers to, for
+-- all rows of a result with one statement: rows that were read together share a batch. In a query the path
+-- `author.name` is a join.
+local K = ...
+local type, rawget, rawequal, setmetatable, pairs, ipairs = type, rawget, rawequal, setmetatable, pairs, ipairs
+local native, throw, NULL = K.native, K.throw, K.NULL
+
+-- Keys that one statement asks for.
+local KEYS = 1000
+
+-- The variables of a class that refer to rows.
+function K.relationsOfClass(class)
+  local known = rawget(class, "_relations")
+  if known and known.count == #class._ivars then return known end
+  known = { count = #class._ivars }
+  for _, ivar in ipairs(class._ivars) do
+    local marks = class._marks[ivar]
+    if marks and marks.type and marks.type.kind == "class" and K.referredClass(class, ivar) then known[#known + 1] = ivar end
+  end
+  rawset(class, "_relations", known)
+  return known
+end
+
+-- The name that a class gives its table, or an empty text.
+function K.namedTable(class)
+  if rawget(class._metaOwn, "tableName") == nil then return "" end
+  return K.expectText(class:tableName(), "tableName")
+end
+
+-- The name of the table of a class.
+local function tableNameOf(class) return native.tableName(class._name, K.namedTable(class)) end
+
+-- The key that stands for a row: an object's `id`, or what is a key already. A key of several variables
+-- is an array.
+function K.keyOfRow(value)
+  if type(value) ~= "table" or value._isBig or value._isArray then return value end
+  local class = K.classOf(value)
+  if class._types == nil or #class._ivars == 0 then return value end
+  local names, parts = K.keysOfClass(class), {}
+  for i, name in ipairs(names) do
+    parts[i] = rawget(value, K.ivarKey(name))
+    if parts[i] == nil then
+      throw("invalid", string.format("%s has no %s yet, so that nothing can refer to it", K.nameOf(value), name),
+        { i_hint = "insert it first" })
+    end
+  end
+  if #names == 0 then return value end
+  return #names == 1 and parts[1] or K.array(parts)
+end
+
+-- Two objects of one row are equal, and so are an object and the key of its row: as in the database.
+local function isSameRow(self, other)
+  if rawequal(self, other) then return true end
+  local class = K.classOf(self)
+  local ivar = K.ivarKey(K.keysOfClass(class)[1])
+  local key = rawget(self, ivar)
+  if key == nil then return false end
+  if type(other) ~= "table" or other._isBig then return K.eq(key, other) end
+  return K.classOf(other) == class and K.eq(key, rawget(other, ivar))
+end
+
+-- Makes the objects of a class with one key compare so, unless the class says how.
+function K.comparesRows(class)
+  if #K.keysOfClass(class) ~= 1 or rawget(class._own, "isEqual_") ~= nil then return end
+  K.method(class, "isEqual_", isSameRow)
+  K.method(class, "_equalsPlain", true)
+end
+
+-- The values of a condition on a variable that refers to rows: an object stands for its key.
+function K.keyedCondition(class, data)
+  if not class or type(data) ~= "table" then return data end
+  local word, field, value = data[1], data[2], data[3]
+  if word == "and" or word == "or" then
+    return { word, K.keyedCondition(class, field), K.keyedCondition(class, value) }
+  end
+  if word == "not" then return { word, K.keyedCondition(class, field) } end
+  if word == "test" or word == "match" or type(value) ~= "table" or value._isBig then return data end
+  local owner, name = K.fieldOfPath(class, field)
+  if not owner or not K.referredClass(owner, name) then return data end
+  if word ~= "in" then return { word, field, K.keyOfRow(value) } end
+  local keys = {}
+  for i = 1, #value do keys[i] = K.keyOfRow(value[i]) end
+  return { word, field, K.array(keys) }
+end
+
+-- Paths ---------------------------------------------------------------------------------------------
+
+-- The class that a variable refers to, or the error that it is no relation.
+local function related(class, name, path)
+  local declared = false
+  for _, ivar in ipairs(class._ivars) do declared = declared or ivar == name end
+  local other = declared and K.referredClass(class, name)
+  if other then return other end
+  local problem = declared and string.format("%s of %s refers to no table", name, class._name)
+    or string.format("%s has no variable %s", class._name, name)
+  throw("notTranslated", string.format("`%s` cannot run in the database: %s", string.gsub(path, "%.", " "), problem),
+    { i_hint = "`asArray` before it reads the rows, and the rest runs in the program" })
+end
+
+-- Adds the joins that the paths of a condition or an expression need to a query of a class.
+function K.addRelations(class, query, data)
+  K.eachField(data, function(path)
+    path = string.gsub(path, "^%-", "")
+    if not string.find(path, ".", 1, true) then return end
+    if not class then
+      throw("notTranslated", string.format("`%s` cannot run in the database: records have no relations", (string.gsub(path, "%.", " "))),
+        { i_hint = "make the table of a class: `database table: Book`" })
+    end
+    local known, list, owner, prefix = {}, {}, class, nil
+    for i, text in ipairs(query.relations or {}) do
+      list[i] = text
+      if i % 3 == 1 then known[text] = true end
+    end
+    for step in string.gmatch(path, "([^.]+)%.") do
+      owner = related(owner, step, path)
+      prefix = prefix and prefix .. "." .. step or step
+      if not known[prefix] then
+        known[prefix] = true
+        local n = #list
+        list[n + 1], list[n + 2], list[n + 3] = prefix, tableNameOf(owner), K.keysOfClass(owner)[1]
+      end
+    end
+    query.relations = list
+  end)
+  return query
+end
+
+-- Loading -------------------------------------------------------------------------------------------
+
+-- How rows are asked for; the file of rows, which is loaded later, says so.
+local rowsOf
+function K.readsRelations(with) rowsOf = with end
+
+-- What rows that were read together share: where their table is, and what was loaded for them. The rows themselves
+-- are held weakly, so that one row does not hold all others.
+local weak = { __mode = "v" }
+
+-- The rows of a class with these keys, by key. Columns that the class does not know are not read.
+local function rowsByKey(place, class, keys)
+  local database, base, scheme = place[1], place[2], place[3]
+  local name, key = tableNameOf(class), K.keysOfClass(class)[1]
+  K.comparesRows(class)
+  local inner = K.relativeStore(database, base == "" and name or base .. "/" .. name, scheme)
+  local found, fields = {}, {}
+  for i, ivar in ipairs(class._ivars) do fields[i] = ivar end
+  for first = 1, #keys, KEYS do
+    local part = {}
+    for i = first, math.min(first + KEYS - 1, #keys) do part[#part + 1] = keys[i] end
+    local rows = rowsOf(inner._native, "", nil, nil, { filter = { "in", key, K.array(part) }, fields = fields }):asArray()
+    rows = K.instantiate(rows, class._name)
+    if #K.relationsOfClass(class) > 0 then K.batchOf(class, place, rows) end
+    for i = 1, #rows do found[K.key(rawget(rows[i], K.ivarKey(key)))] = rows[i] end
+  end
+  return found
+end
+
+-- Single rows of one relation that a fiber loads before the log says so.
+local ALONE = 10
+-- By fiber, how often each relation was loaded for a row that was read alone; the relations that were logged.
+local alone, logged = setmetatable({}, { __mode = "k" }), {}
+
+-- The N+1 problem: rows that are read one by one load their relations one by one.
+local function countAlone(batch, name)
+  local fiber = coroutine.running() or K
+  local counts = alone[fiber]
+  if not counts then
+    counts = {}
+    alone[fiber] = counts
+  end
+  local relation = batch.class._name .. " " .. name
+  counts[relation] = (counts[relation] or 0) + 1
+  if counts[relation] < ALONE or logged[relation] then return end
+  logged[relation] = true
+  local place = K.traceback(2)[1]
+  native.warn(string.format("N+1 statements: %s was read %d times for a single row%s; read the rows with one query, or with atAll:",
+    relation, ALONE, place and string.format(", at %s:%d", place[1], place[2]) or ""))
+end
+
+-- Loads the relation of all rows of a batch.
+local function load(batch, class, name, ivar)
+  if batch.single then countAlone(batch, name) end
+  local keys, seen = {}, {}
+  for _, row in pairs(batch.rows) do
+    local value = rawget(row, ivar)
+    if value ~= nil and type(value) ~= "boolean" and (type(value) ~= "table" or value._isBig) then
+      local key = K.key(value)
+      if not seen[key] then
+        seen[key] = true
+        keys[#keys + 1] = value
+      end
+    end
+  end
+  batch.loaded[name] = rowsByKey(batch.place, class, keys)
+end
+
+-- The row that a variable of a row in a batch refers to; a value that is no key is itself.
+local function relatedRow(batch, name, ivar, value)
+  local other = K.referredClass(batch.class, name)
+  if not other or type(value) == "boolean" or type(value) == "table" and not value._isBig then return value end
+  local key, known = K.key(value), batch.loaded[name]
+  -- A key that was set since is loaded with the others; one without a row is asked for once.
+  if not known or known[key] == nil then
+    load(batch, other, name, ivar)
+    known = batch.loaded[name]
+    if known[key] == nil then known[key] = false end
+  end
+  return known[key] or nil
+end
+
+-- Says of the rows of a list, or of one row, that they were read together.
+function K.batchOf(class, place, list, single)
+  local batch = { class = class, place = place, rows = setmetatable({}, weak), loaded = {}, related = relatedRow }
+  if single then
+    batch.rows[1], list._batch, batch.single = list, batch, true
+    return
+  end
+  for i = 1, #list do
+    local row = list[i]
+    if type(row) == "table" and not row._isDictionary and row ~= NULL then
+      batch.rows[i], row._batch = row, batch
+    end
+  end
+end
+
+-- Reading with the rows -----------------------------------------------------------------------------
+
+-- `books include: [ 'author', 'author country' ]`: the related rows are joined, so that one statement reads all of them.
+-- As JSON they are records in the record. The query has the fields of all; `include` holds the paths.
+function K.includeRelations(class, query, paths)
+  if not class then throw("unsupported", "include: is for a table of a class, which says what its variables refer to") end
+  local included, fields = {}, {}
+  for i = 1, #(query.include or {}) do included[i] = query.include[i] end
+  for i = 1, #paths do
+    local path = string.gsub(K.expectText(paths[i], "include:"), " ", ".")
+    for prefix in string.gmatch(path .. ".", "()%.") do
+      local part, known = string.sub(path, 1, prefix - 1), false
+      for _, other in ipairs(included) do known = known or other == part end
+      if not known then included[#included + 1] = part end
+    end
+  end
+  -- The fields of a record stand side by side: those of an included row in the place of its key.
+  local function add(owner, prefix)
+    for _, ivar in ipairs(owner._ivars) do
+      local path, inner = prefix .. ivar, nil
+      for _, other in ipairs(included) do inner = inner or other == path and related(owner, ivar, path) end
+      if inner then
+        K.addRelations(class, query, path .. ".x")
+        add(inner, path .. ".")
+      else
+        fields[#fields + 1] = path
+      end
+    end
+  end
+  add(class, "")
+  for _, path in ipairs(included) do K.addRelations(class, query, path .. ".x") end
+  query.fields, query.include = fields, included
+  return query
+end
+
+-- Makes objects of records in which the records of included relations stand.
+function K.instantiateIncluded(list, class, place, included, prefix)
+  prefix = prefix or ""
+  local inner = {}
+  for _, path in ipairs(included) do
+    local name = string.match(path, "^" .. string.gsub(prefix, "%.", "%%.") .. "([^.]+)$")
+    if name then inner[#inner + 1] = name end
+  end
+  local found = {}
+  for _, name in ipairs(inner) do
+    local other, rows, keys = K.referredClass(class, name), {}, {}
+    local key = K.keysOfClass(other)[1]
+    for i = 1, #list do
+      local record = list[i]:at_(name)
+      local value = record:at_(key)
+      if value ~= nil and not keys[K.key(value)] then
+        keys[K.key(value)] = true
+        rows[#rows + 1] = record
+      end
+      list[i]:at_put_(name, value == nil and NULL or value)
+    end
+    rows = K.instantiateIncluded(K.array(rows), other, place, included, prefix .. name .. ".")
+    found[name] = {}
+    for i = 1, #rows do found[name][K.key(rawget(rows[i], K.ivarKey(key)))] = rows[i] end
+  end
+  list = K.instantiate(list, class._name)
+  if #K.relationsOfClass(class) > 0 and #list > 0 then
+    K.batchOf(class, place, list)
+    for name, rows in pairs(found) do list[1]._batch.loaded[name] = rows end
+  end
+  return list
+end

@@ -1,0 +1,159 @@
+//! The statements of queries, the same for all database systems but for the words that their writers know.
+
+use crate::database::description::{TableColumn, TableDescription, quoted};
+use crate::database::expression::{ExpressionWriter, WrittenExpression};
+use crate::database::scope::{OWN, QueryScope};
+use crate::fault::{SqlFault, SqlResult};
+use runnel_store::{BulkChange, FieldType, Query, QueryExpression};
+use std::fmt::Write;
+
+/// Writes the parts of a query over a table.
+pub(crate) trait QueryWriter<'a>: ExpressionWriter {
+    type Table: TableDescription + 'a;
+
+    fn scope(&self) -> &QueryScope<'a, Self::Table>;
+
+    /// The order of the rows that the table itself has, by names of columns.
+    fn own_order(&self) -> Vec<String>;
+
+    /// What stands in `ORDER BY` for an expression, with nil as the least.
+    fn order_keys(&mut self, by: &QueryExpression, descending: bool) -> SqlResult<Vec<String>>;
+
+    /// The least of a name from [`QueryWriter::own_order`] in a group.
+    fn first_of(&self, name: &str) -> String;
+
+    /// What addresses a row that has no key.
+    const ROW: &'static str;
+
+    /// The condition behind a word; nothing where there is none.
+    fn condition(
+        &mut self,
+        word: &str,
+        filter: Option<&runnel_store::Filter>,
+    ) -> SqlResult<String> {
+        let Some(filter) = filter else { return Ok(String::new()) };
+        self.sql().clear();
+        self.filter(filter, 0)?;
+        Ok(format!(" {word} {}", std::mem::take(self.sql())))
+    }
+
+    /// The computed columns with their kinds.
+    fn computed(&mut self, query: &Query) -> SqlResult<Vec<(String, WrittenExpression)>> {
+        let columns = query.columns.iter();
+        columns.map(|(name, by)| Ok((name.clone(), self.expression(by)?))).collect()
+    }
+
+    /// The keys of the order: those asked for, then the table's own, so that every order is definite. Groups
+    /// stand in the order of their first rows.
+    fn order(&mut self, query: &Query) -> SqlResult<String> {
+        let mut keys = Vec::new();
+        for key in &query.sort {
+            keys.extend(self.order_keys(&key.by, key.descending)?);
+        }
+        let own = self.own_order();
+        match (query.is_grouped(), own.as_slice()) {
+            (false, _) => keys.extend(own.iter().map(|name| self.scope().own(name))),
+            (true, _) if query.group.is_empty() => {}
+            (true, [single]) => keys.push(self.first_of(&self.scope().own(single))),
+            (true, _) => {
+                for by in &query.group {
+                    keys.extend(self.order_keys(by, false)?);
+                }
+            }
+        }
+        Ok(match keys.is_empty() {
+            true => String::new(),
+            false => format!(" ORDER BY {}", keys.join(", ")),
+        })
+    }
+
+    /// `GROUP BY` and `HAVING`. Constants cannot be grouped by: the number would be that of a column.
+    fn grouping(&mut self, query: &Query) -> SqlResult<String> {
+        let mut text = String::new();
+        for (index, by) in query.group.iter().enumerate() {
+            if matches!(by, QueryExpression::Value(_)) {
+                return Err(SqlFault::invalid("groups are made by a field, not by a constant"));
+            }
+            let by = self.group_key(by)?;
+            let _ = write!(text, "{}{by}", if index == 0 { " GROUP BY " } else { ", " });
+        }
+        text.push_str(&self.condition("HAVING", query.having.as_ref())?);
+        Ok(text)
+    }
+
+    /// A key of groups: equal decimals are one group, however they are written.
+    fn group_key(&mut self, by: &QueryExpression) -> SqlResult<String>;
+
+    /// The statement that deletes or changes all rows that the query selects.
+    fn change(&mut self, query: &Query, change: &BulkChange) -> SqlResult<String> {
+        let table = self.scope().table;
+        let source = table.source();
+        let mut sql = match change {
+            BulkChange::Delete => format!("DELETE FROM {source}"),
+            BulkChange::Set(fields) => {
+                let mut sets = Vec::new();
+                for (name, value) in fields {
+                    sets.push(self.assignment(table, name, value)?);
+                }
+                format!("UPDATE {source} SET {}", sets.join(", "))
+            }
+        };
+        let condition = self.condition("WHERE", query.filter.as_ref())?;
+        if self.scope().is_alone() {
+            sql.push_str(&condition);
+            return Ok(sql);
+        }
+        let keys = table.key_positions();
+        let names: Vec<String> =
+            keys.iter().map(|at| quoted(table.columns()[*at].name())).collect();
+        let names = if names.is_empty() { vec![Self::ROW.to_string()] } else { names };
+        let joined: Vec<String> = names.iter().map(|name| format!("{OWN}.{name}")).collect();
+        let _ = write!(
+            sql,
+            " WHERE ({}) IN (SELECT {} FROM {}{condition})",
+            names.join(", "),
+            joined.join(", "),
+            self.scope().source()
+        );
+        Ok(sql)
+    }
+
+    fn assignment(
+        &mut self,
+        table: &'a Self::Table,
+        name: &str,
+        value: &QueryExpression,
+    ) -> SqlResult<String> {
+        let position = table.find(name)?;
+        let column = &table.columns()[position];
+        let name = column.name();
+        if table.key_positions().contains(&position) {
+            let message = format!("{name} is a key of {}, which a row keeps", table.name());
+            return Err(SqlFault::invalid(message));
+        }
+        if column.is_generated() {
+            let message = format!("{name} is computed from other columns and cannot be stored");
+            return Err(SqlFault::invalid(message));
+        }
+        let quoted = quoted(name);
+        if let QueryExpression::Value(value) = value {
+            return Ok(format!("{quoted} = {}", self.stored(position, value)?));
+        }
+        let (written, kind) = (self.expression(value)?, self.kind(position));
+        let fits = written.kind == kind
+            || kind == FieldType::Any
+            || (kind == FieldType::Float && written.kind == FieldType::Int)
+            || (kind == FieldType::Decimal && written.kind == FieldType::Int);
+        if !fits {
+            let message = format!("{name} of {} cannot hold what is computed for it", table.name());
+            return Err(SqlFault::invalid(message));
+        }
+        Ok(format!("{quoted} = {}", written.sql))
+    }
+
+    /// A value bound for a column of the table.
+    fn stored(&mut self, position: usize, value: &runnel_store::Value) -> SqlResult<String>;
+
+    /// What a column of the table holds.
+    fn kind(&self, position: usize) -> FieldType;
+}
