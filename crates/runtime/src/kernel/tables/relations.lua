@@ -129,7 +129,7 @@ end
 
 -- Loading -------------------------------------------------------------------------------------------
 
--- How rows are asked for; the file of rows, which is loaded later, says so.
+-- How rows are asked for: set by the file of rows, which is loaded later.
 local rowsOf
 function K.readsRelations(with) rowsOf = with end
 
@@ -156,7 +156,7 @@ local function rowsByKey(place, class, keys)
   return found
 end
 
--- Single rows of one relation that a fiber loads before the log says so.
+-- Single rows of one relation that a fiber loads before the log has a warning.
 local ALONE = 10
 -- By fiber, how often each relation was loaded for a row that was read alone; the relations that were logged.
 local alone, logged = setmetatable({}, { __mode = "k" }), {}
