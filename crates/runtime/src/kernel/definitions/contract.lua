@@ -35,6 +35,11 @@ function K.referredClass(class, ivar)
   return kind and K.keyedClass(kind)
 end
 
+-- The class of the row that a variable answers; nil where it is named as a key.
+function K.relatedClass(class, ivar)
+  return not K.isNamedAsKey(ivar) and K.referredClass(class, ivar) or nil
+end
+
 -- The function that a field's values go through.
 local function fitting(class, name, declared, required)
   local admit = K.admitter(declared)
@@ -86,7 +91,7 @@ function K.typedIvar(class, name, kind, marks, get)
     if observedFields[key] then observedFields[key](self) end
   end
   marks.type = K.typeOf(kind)
-  if marks.type.kind == "class" then get = relationGetter(name, key) end
+  if marks.type.kind == "class" and not K.isNamedAsKey(name) then get = relationGetter(name, key) end
   local selector = K.mangle(K.setterName(name))
   local known = rawget(class._methods, selector)
   K.ivar(class, name, K.columnType(marks.type), get, set)

@@ -75,6 +75,9 @@ function K.keyedClass(name)
   return #K.keysOfClass(class) == 1 and class or nil
 end
 
+-- Whether a variable is named as a key, `author_id` or `authorId`: then it stays the key of the row that it refers to.
+function K.isNamedAsKey(name) return string.find(name, "_id$") ~= nil or string.find(name, "%lId$") ~= nil end
+
 -- The kind of the column of a variable, for natives: `json` for what is neither plain nor a key.
 function K.columnKind(class, name)
   local declared = class._types[name] and class._marks[name] and class._marks[name].type

@@ -31,7 +31,7 @@ K.eachField = eachField
 -- The class and the name of the field that a path ends in; nil where it leads through no relations.
 function K.fieldOfPath(class, path)
   for step in string.gmatch(path, "([^.]+)%.") do
-    class = K.referredClass(class, step)
+    class = K.relatedClass(class, step)
     if not class then return nil end
   end
   return class, string.match(path, "[^.]+$")

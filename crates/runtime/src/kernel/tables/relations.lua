@@ -15,7 +15,7 @@ function K.relationsOfClass(class)
   known = { count = #class._ivars }
   for _, ivar in ipairs(class._ivars) do
     local marks = class._marks[ivar]
-    if marks and marks.type and marks.type.kind == "class" and K.referredClass(class, ivar) then known[#known + 1] = ivar end
+    if marks and marks.type and marks.type.kind == "class" and K.relatedClass(class, ivar) then known[#known + 1] = ivar end
   end
   rawset(class, "_relations", known)
   return known
@@ -89,9 +89,11 @@ end
 local function related(class, name, path)
   local declared = false
   for _, ivar in ipairs(class._ivars) do declared = declared or ivar == name end
-  local other = declared and K.referredClass(class, name)
+  local other = declared and K.relatedClass(class, name)
   if other then return other end
-  local problem = declared and string.format("%s of %s refers to no table", name, class._name)
+  local problem = declared and K.referredClass(class, name)
+    and string.format("%s of %s is named as a key, which has no fields", name, class._name)
+    or declared and string.format("%s of %s refers to no table", name, class._name)
     or string.format("%s has no variable %s", class._name, name)
   throw("notTranslated", string.format("`%s` cannot run in the database: %s", string.gsub(path, "%.", " "), problem),
     { i_hint = "`asArray` before it reads the rows, and the rest runs in the program" })
@@ -127,7 +129,7 @@ end
 
 -- Loading -------------------------------------------------------------------------------------------
 
--- How rows are asked for; the file of rows, which is loaded later, says so.
+-- How rows are asked for: set by the file of rows, which is loaded later.
 local rowsOf
 function K.readsRelations(with) rowsOf = with end
 
@@ -154,7 +156,7 @@ local function rowsByKey(place, class, keys)
   return found
 end
 
--- Single rows of one relation that a fiber loads before the log says so.
+-- Single rows of one relation that a fiber loads before the log has a warning.
 local ALONE = 10
 -- By fiber, how often each relation was loaded for a row that was read alone; the relations that were logged.
 local alone, logged = setmetatable({}, { __mode = "k" }), {}
@@ -195,7 +197,7 @@ end
 
 -- The row that a variable of a row in a batch refers to; a value that is no key is itself.
 local function relatedRow(batch, name, ivar, value)
-  local other = K.referredClass(batch.class, name)
+  local other = K.relatedClass(batch.class, name)
   if not other or type(value) == "boolean" or type(value) == "table" and not value._isBig then return value end
   local key, known = K.key(value), batch.loaded[name]
   -- A key that was set since is loaded with the others; one without a row is asked for once.
