@@ -20,7 +20,7 @@ use bytes::Bytes;
 use futures_util::future::{Either, select};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::pin::{Pin, pin};
@@ -234,11 +234,20 @@ pub(super) fn make_directories(directory: &Path) -> Result<(), DiskFault> {
         .ancestors()
         .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
         .collect();
-    fs::create_dir_all(directory)?;
+    fs::create_dir_all(directory).map_err(|error| taken_away(directory, error))?;
     for made in missing.iter().rev() {
         flush_directory(above(made))?;
     }
     Ok(())
+}
+
+/// The system says of a directory that exists and is gone at the next look that it exists already.
+fn taken_away(directory: &Path, error: io::Error) -> io::Error {
+    let mut found = directory.ancestors().filter_map(|path| path.metadata().ok());
+    match error.kind() == ErrorKind::AlreadyExists && found.all(|found| found.is_dir()) {
+        true => ErrorKind::NotFound.into(),
+        false => error,
+    }
 }
 
 /// How often a directory is made again that a deletion has taken away meanwhile.
