@@ -1,6 +1,6 @@
 //! What strangers may ask of a table that is served as it is, on both databases.
 
-use crate::support::http::get;
+use crate::support::http::{get, send};
 use crate::support::{Folder, Process, free_port, runnel};
 use runnel_scratch::{Server, Service};
 use std::fmt::Write;
@@ -11,6 +11,12 @@ class Book { var <int> id. var <string> title. var <int> year. }
 books ← database table: Book.
 books insertAll: (1 to: 2500) collect: { :i | #Book{ title: \"book {i mod: 7}\", year: 2000 + (i mod: 20) } }.
 #JSONConverter{ } → #ReadOnly{ } → #CachingStore{ source: books }.
+";
+
+const NOTES: &str = "\
+#-serve:<ref>database
+class Note { var <int> id. var <string> text. +largestPage { 2 } }
+#JSONConverter{ } → (database table: Note).
 ";
 
 /// The address behind `Link: <…>; rel=\"next\"`.
@@ -64,12 +70,41 @@ fn check(folder: &Folder, database: &str) {
     assert!(odd.text().contains("its columns are id, title, year"), "{}", odd.text());
 }
 
+/// That all rows fit a page is remembered, and no longer than it is so.
+fn check_growth(folder: &Folder, database: &str) {
+    let port = free_port();
+    let mut command = runnel();
+    command.args(["--workers", "2", "--port", &port.to_string(), "notes.st", database]);
+    let mut process = Process::start(command.current_dir(folder.path("")));
+    process.listens(port);
+    let json = [("Content-Type", "application/json")];
+    let shown = || {
+        let reply = get(port, "/");
+        (reply.json().as_array().unwrap().len(), next(reply.header("link")).is_some())
+    };
+    for expected in [(1, false), (2, false), (2, true)] {
+        let posted = send(port, "POST", "/", &json, br#"{"text":"sow"}"#).unwrap();
+        assert_eq!(posted.status, 201);
+        // Several times, so that both workers answer.
+        for _ in 0..6 {
+            assert_eq!(shown(), expected, "{database}");
+        }
+    }
+    assert_eq!(send(port, "DELETE", "/1", &[], b"").unwrap().status, 204);
+    for _ in 0..6 {
+        assert_eq!(shown(), (2, false), "{database}");
+    }
+}
+
 #[test]
 fn a_stranger_gets_a_page_of_a_table() {
     let folder = Folder::new();
     folder.write("books.st", PROGRAM);
+    folder.write("notes.st", NOTES);
     check(&folder, "sqlite:books.db");
+    check_growth(&folder, "sqlite:books.db");
     if let Some(server) = Server::for_test(Service::Postgres) {
         check(&folder, &server.url());
+        check_growth(&folder, &server.url());
     }
 }

@@ -74,6 +74,14 @@ pub trait TableBackend: Clone + 'static {
     /// The rows of a query, or their number.
     fn query(&self, query: &Query, context: &Context) -> Answer<Content>;
 
+    /// Whether it is known without asking the database that all rows fit a page of this size.
+    fn fits(&self, _page: u64) -> bool {
+        false
+    }
+
+    /// Remembers that all rows fitted a page of this size when they were last counted.
+    fn note_fit(&self, _page: u64) {}
+
     /// The keys as text in bytewise order, at most one more than [`crate::LIST_LIMIT`]; `None` when
     /// there is no such table.
     fn keys(&self, context: &Context) -> Answer<Option<Vec<String>>>;

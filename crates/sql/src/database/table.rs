@@ -8,8 +8,8 @@ use crate::rows::record::to_value;
 use crate::rows::{incoming, parameters, served};
 use runnel_store::{
     Answer, Body, BulkChange, Changes, Conditions, Content, Context, Entry, Error, FieldType,
-    Isolation, Kind, Outcome, Query, QueryExpression, RecordUse, Records, Reference, Result, Shape,
-    Store, TableFormat, Tables, Transaction, Value, Verb, Verbs, encode_segment,
+    Isolation, Kind, LARGEST_PAGE, Outcome, Query, QueryExpression, RecordUse, Records, Reference,
+    Result, Shape, Store, TableFormat, Tables, Transaction, Value, Verb, Verbs, encode_segment,
 };
 use std::rc::Rc;
 
@@ -105,7 +105,10 @@ impl<T: TableBackend> SqlTable<T> {
     fn page(&self, query: Option<&str>, context: &Context) -> Answer<Option<Content>> {
         let (table, context) = (self.clone(), context.clone());
         let Some(text) = query else {
-            return self.part(None, Query::default(), &context);
+            return match self.0.rows.fits(self.largest_page()) {
+                true => self.0.rows.rows(None, &context),
+                false => self.part(None, Query::default(), &context),
+            };
         };
         let text = text.to_string();
         self.0.rows.columns(&context).and_then(move |columns| {
@@ -125,6 +128,11 @@ impl<T: TableBackend> SqlTable<T> {
         })
     }
 
+    /// The most rows that a client gets at once.
+    fn largest_page(&self) -> u64 {
+        self.0.shape.as_ref().map_or(LARGEST_PAGE, |shape| shape.served.largest_page)
+    }
+
     /// The rows of a query that fit a page, with a link to those behind it. What fits is
     /// asked for without a limit, which is quicker.
     fn part(&self, text: Option<&str>, query: Query, context: &Context) -> Answer<Option<Content>> {
@@ -135,7 +143,12 @@ impl<T: TableBackend> SqlTable<T> {
         };
         let (table, whole, context) = (self.clone(), text.map(String::from), context.clone());
         self.0.rows.query(&page.behind, &context).then(move |behind| match behind.map(|n| n.body) {
-            Ok(Body::Value(Value::Int(0))) => table.0.rows.rows(whole.as_deref(), &context),
+            Ok(Body::Value(Value::Int(0))) => {
+                if whole.is_none() {
+                    table.0.rows.note_fit(table.largest_page());
+                }
+                table.0.rows.rows(whole.as_deref(), &context)
+            }
             Ok(_) => {
                 table.0.rows.rows(Some(&page.query), &context).map(move |rows| {
                     rows.map(|rows| Content { next: Some(page.next.into()), ..rows })

@@ -25,7 +25,7 @@ use runnel_store::{
     Answer, BulkChange, Changes, Content, Context, FieldType, Isolation, Kind, Query, Records,
     Reference, Shape, Transaction, Value,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -41,11 +41,19 @@ pub(crate) struct SqliteTableState {
     pub(crate) name: String,
     pub(crate) shape: Option<Shape>,
     plan: RefCell<Option<(i64, Rc<TablePlan>)>>,
+    /// The version of the database at which all rows fitted a page, and its size.
+    fits: Cell<Option<(i64, u64)>>,
 }
 
 impl SqliteRows {
     pub(crate) fn new(reader: Rc<SqliteReader>, name: String, shape: Option<Shape>) -> Self {
-        SqliteRows(Rc::new(SqliteTableState { reader, name, shape, plan: RefCell::default() }))
+        SqliteRows(Rc::new(SqliteTableState {
+            reader,
+            name,
+            shape,
+            plan: RefCell::default(),
+            fits: Cell::default(),
+        }))
     }
 
     /// The plan for writing; a table that is not there is an error.
@@ -191,6 +199,17 @@ impl TableBackend for SqliteRows {
                 reader.count(&select, deadline).map(|count| Content::value(Value::Int(count)))
             }
         })
+    }
+
+    fn fits(&self, page: u64) -> bool {
+        let known = self.0.fits.get().filter(|(_, most)| *most <= page);
+        let stamp = self.0.reader.unchanged();
+        known.zip(stamp).is_some_and(|((data, _), stamp)| data == stamp.data)
+    }
+
+    fn note_fit(&self, page: u64) {
+        let stamp = self.0.reader.unchanged();
+        self.0.fits.set(stamp.map(|stamp| (stamp.data, page)));
     }
 
     fn keys(&self, context: &Context) -> Answer<Option<Vec<String>>> {
