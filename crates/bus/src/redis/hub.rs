@@ -182,6 +182,8 @@ async fn run(hub: Rc<RedisListener>, mut orders: mpsc::UnboundedReceiver<ListenO
                     hub.each_feed(WatchFeed::lose);
                 }
                 session.serve(&hub, &mut orders).await;
+                // Watchers hear now that they are blind, and again when they see.
+                hub.each_feed(WatchFeed::lose);
                 gap = true;
             }
             Err(error) if !error.temporary && gap => {

@@ -86,6 +86,9 @@ fn redis_comes_back() {
         server.kill();
         let down = redis.get(&at("a"), &Context::default()).await.err().unwrap();
         assert_eq!(down.kind, Kind::Unavailable);
+        // Watchers hear that they miss changes, and again when they miss none any more.
+        until(&mut keys, ChangeKind::Lost).await;
+        until(&mut messages, ChangeKind::Lost).await;
         server.restart().unwrap();
         recovered(&*redis, "a").await;
         until(&mut keys, ChangeKind::Lost).await;

@@ -313,6 +313,8 @@ async fn keep(
             return;
         }
         tracing::debug!(place = dial.place, "the listening connection broke");
+        // Watchers hear now that they are blind, and again when they see.
+        shared.everyone_lost();
         let mut pause = AGAIN.0;
         (client, driver) = loop {
             tokio::time::sleep(pause).await;

@@ -232,10 +232,13 @@ fn a_server_that_dies_and_comes_back() {
             assert!(error.to_string().contains("get 1: no connection to PostgreSQL at 127.0.0.1:"));
             assert!(error.message.ends_with("the connection was refused"), "{error}");
         }
+        // Watchers hear that they miss changes, and again when they miss none any more.
+        use futures_util::StreamExt;
+        let told = tokio::time::timeout(Duration::from_secs(30), changes.next()).await;
+        assert_eq!(told.unwrap().unwrap().unwrap().kind, runnel_store::ChangeKind::Lost);
         server.restart().unwrap();
         assert_eq!(get(&tasks, "1").await.unwrap(), r#"{"id":1,"done":null,"title":"a"}"#);
         tasks.post(&reference(""), content(r#"{"title":"b"}"#), &now()).await.unwrap();
-        use futures_util::StreamExt;
         let told = tokio::time::timeout(Duration::from_secs(30), changes.next()).await;
         assert_eq!(told.unwrap().unwrap().unwrap().kind, runnel_store::ChangeKind::Lost);
     });
