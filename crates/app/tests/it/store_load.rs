@@ -20,6 +20,10 @@ const MOST_DESCRIPTORS: f64 = 8.0;
 /// collector of the engine lets garbage become as large as the data, and the allocator keeps pages of
 /// the busiest moment. In an hour of 300 requests a second, 16 MiB are 31 bytes a request.
 const MOST_GROWTH: f64 = 16.0;
+/// The same of a run below five minutes: the heap of the engine, the caches and the pools grow to their
+/// size in the first minute, by 35 MiB.
+const MOST_WARM_UP: f64 = 48.0;
+const WARM_UP: Duration = Duration::from_secs(300);
 const MEBIBYTE: f64 = (1 << 20) as f64;
 
 /// An HTTP server and an S3 server over memory: `http:` and `s3:` of the program under load.
@@ -178,7 +182,8 @@ fn memory_and_descriptors_stay_flat_over_nine_stores() {
     let log = site.process.err();
     let faults: Vec<_> = log.lines().filter(|line| line.contains(" ERROR ")).collect();
     assert!(faults.is_empty(), "{faults:?}");
-    assert!(memory.growth() <= MOST_GROWTH, "the memory grows by {} MiB", memory.growth());
+    let most = if duration < WARM_UP { MOST_WARM_UP } else { MOST_GROWTH };
+    assert!(memory.growth() <= most, "the memory grows by {} MiB", memory.growth());
     assert!(descriptors.growth() <= MOST_DESCRIPTORS, "{} more descriptors", descriptors.growth());
 }
 
