@@ -21,7 +21,7 @@ const MOST_DESCRIPTORS: f64 = 8.0;
 /// the busiest moment. In an hour of 300 requests a second, 16 MiB are 31 bytes a request.
 const MOST_GROWTH: f64 = 16.0;
 /// The same of a run below five minutes: the heap of the engine, the caches and the pools grow to their
-/// size in the first minute, by 35 MiB.
+/// size in the first minute, by about 35 MiB.
 const MOST_WARM_UP: f64 = 48.0;
 const WARM_UP: Duration = Duration::from_secs(300);
 const MEBIBYTE: f64 = (1 << 20) as f64;
