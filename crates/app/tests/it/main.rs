@@ -65,6 +65,7 @@ mod served_tables;
 mod sockets;
 mod spec;
 mod stopping;
+mod store_load;
 mod supervise;
 mod support;
 mod tasks;

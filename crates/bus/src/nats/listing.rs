@@ -7,7 +7,7 @@ use crate::LISTING_LIMIT;
 use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::push::OrderedConfig;
-use async_nats::jetstream::stream::Stream;
+use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use futures_util::{StreamExt, TryStreamExt};
 use runnel_store::{Entry, Error, Kind, Result, Value, json};
 use std::collections::BTreeMap;
@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long the next name is waited for before the server is asked whether there is one.
 const QUIET: Duration = Duration::from_secs(1);
+
+/// How often the end of a subject is looked up while others go on writing to it.
+const ROUNDS: usize = 4;
 
 /// ListedNames and whether something lies below them, in order.
 #[derive(Default)]
@@ -127,7 +130,7 @@ async fn each_message<I>(
 ) -> Result<()> {
     let consumer = stream.create_consumer(OrderedConfig {
         deliver_subject: wire.client.new_inbox(),
-        filter_subject: subject,
+        filter_subject: subject.clone(),
         headers_only: deliver_policy == DeliverPolicy::LastPerSubject,
         deliver_policy,
         ..OrderedConfig::default()
@@ -139,6 +142,9 @@ async fn each_message<I>(
             return Ok(());
         }
         let mut messages = consumer.messages().await.map_err(|error| server.fault(&error))?;
+        let (mut count, mut last, mut rounds) = (0, 0, 0);
+        // The last sequence of the subject when it was looked up.
+        let mut end = None;
         loop {
             let message = match tokio::time::timeout(QUIET, messages.next()).await {
                 Ok(Some(Ok(message))) => message,
@@ -148,15 +154,29 @@ async fn each_message<I>(
                 Err(_) => {
                     // What was counted at the beginning may have been deleted meanwhile.
                     let now = stream.consumer_info(&info.name).await;
-                    if now.is_ok_and(|now| now.num_pending == 0) {
+                    let is_quiet = now.is_ok_and(|now| now.num_pending == 0);
+                    let end = last_sequence(stream, &subject).await;
+                    if is_quiet || end.is_some_and(|end| last >= end) {
                         return Ok(());
                     }
                     continue;
                 }
             };
             found(&message)?;
-            if message.info().map_err(|error| server.fault(&*error))?.pending == 0 {
+            let told = message.info().map_err(|error| server.fault(&*error))?;
+            if told.pending == 0 {
                 return Ok(());
+            }
+            (count, last) = (count + 1, told.stream_sequence);
+            // Where others write meanwhile, a server goes on counting what was replaced, and new
+            // messages follow without end. What was there at the beginning, or replaced it, lies
+            // before the end of the subject.
+            if count >= info.num_pending && end.is_none_or(|end| last >= end) {
+                end = last_sequence(stream, &subject).await;
+                rounds += 1;
+                if rounds == ROUNDS || end.is_some_and(|end| last >= end) {
+                    return Ok(());
+                }
             }
         }
     };
@@ -164,6 +184,15 @@ async fn each_message<I>(
     // A consumer that is gone already needs no removal.
     let _ = stream.delete_consumer(&info.name).await;
     result
+}
+
+/// The sequence of the last message of a subject, 0 without any; `None` when the server cannot say.
+async fn last_sequence<I>(stream: &Stream<I>, subject: &str) -> Option<u64> {
+    match stream.get_last_raw_message_by_subject(subject).await {
+        Ok(message) => Some(message.sequence),
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Some(0),
+        Err(_) => None,
+    }
 }
 
 /// The buckets of a kind.

@@ -6,7 +6,9 @@ use runnel_bus::{Nats, nats_scheme};
 use runnel_scratch::Service;
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{Body, Content, Context, Error, Kind, Reference, Relative, Store, Value};
+use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Instant;
 
 /// What a bucket of keys keeps: text, no larger than a message.
 const KEYS: Abilities = Abilities {
@@ -106,6 +108,36 @@ fn objects_are_listed() {
         delete(&*nats, "objects/listed/list/a/x").await;
         delete(&*nats, "objects/listed/list/a/y").await;
         assert_eq!(listed("objects/listed/list/a").await, None);
+    });
+}
+
+#[test]
+fn a_listing_ends_while_others_write() {
+    // In seconds; a listing takes milliseconds, and an operation may take 5 s.
+    const MOST: f64 = 2.0;
+    with_server(|nats, _| async move {
+        for bucket in ["kv/busy", "objects/busy"] {
+            put(&*nats, &format!("{bucket}/first"), "x").await;
+            let (over, most) = (Cell::new(false), Cell::new(0.0_f64));
+            let write = async |writer: usize| {
+                for key in (0..8).cycle().take_while(|_| !over.get()) {
+                    put(&*nats, &format!("{bucket}/{writer}-{key}"), "y").await;
+                }
+            };
+            let list = async || {
+                for _ in 0..50 {
+                    let start = Instant::now();
+                    assert!(names(&*nats, bucket).await.is_some());
+                    most.set(most.get().max(start.elapsed().as_secs_f64()));
+                }
+            };
+            let listing = async {
+                tokio::join!(list(), list(), list());
+                over.set(true);
+            };
+            tokio::join!(write(0), write(1), write(2), write(3), listing);
+            assert!(most.get() < MOST, "{bucket}: {} s", most.get());
+        }
     });
 }
 
