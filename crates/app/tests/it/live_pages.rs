@@ -268,6 +268,26 @@ fn a_submit_during_an_outage_is_sent_once() {
 }
 
 #[test]
+fn a_client_that_changes_its_network_keeps_its_view() {
+    let Some(browser) = browser() else { return };
+    let page = LivePage::start();
+    let relay = Relay::start(page.port);
+    browser.open(&relay.address());
+    is_connected(&browser);
+    let mut wanted = String::from("one,two");
+    for round in 0..5 {
+        relay.strand();
+        browser.type_into("#title", &format!("sent {round}\n"));
+        // The server still holds the old connection when the client is back on another.
+        relay.leave();
+        wanted += &format!(",sent {round}");
+        shows(&browser, TASKS, json!(wanted));
+        is_connected(&browser);
+    }
+    assert_eq!(browser.all("[role=alert]").len(), 0);
+}
+
+#[test]
 fn an_event_that_computes_holds_up_no_other_page() {
     let (Some(one), Some(two)) = (browser(), browser()) else { return };
     let page = LivePage::start();

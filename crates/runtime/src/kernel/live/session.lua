@@ -74,8 +74,12 @@ end
 -- Handles one event. Numbers up to the last handled one are duplicates of a resumed connection.
 local function receive(view, n, address, name, value)
   if n <= view.heard then return end
-  view.heard = n
+  -- The event before it may still run for a connection that the client gave up.
+  while view.busy do native.sleep(0.01) end
+  if n <= view.heard then return end
+  view.heard, view.busy = n, true
   local ok, raised = try(function() run(view, address, name, value) end)
+  view.busy = nil
   if not ok then
     if not K.catchable(raised) then error(raised, 0) end
     tellFailure(view, raised)
@@ -142,14 +146,17 @@ local function begin(transport, element, print)
   return view
 end
 
--- The view that a client comes back to, with the frames that it missed sent again.
+-- The view that a client comes back to, with the frames that it missed sent again. Its old connection may
+-- still look open here: the client knows before the server that a network is gone.
 local function resume(transport, token, seq)
-  local view = waiting[token]
-  if not view or type(seq) ~= "number" or seq < view.first or seq > view.seq or view.seq - seq >= RING then
+  local view = open[token]
+  if not view or view.closed or type(seq) ~= "number" or seq < view.first or seq > view.seq or view.seq - seq >= RING then
     return nil
   end
-  waiting[token], waitingCount = nil, waitingCount - 1
+  if waiting[token] then waiting[token], waitingCount = nil, waitingCount - 1 end
+  local old = view.transport
   view.transport, view.slow = transport, false
+  if old then old:close() end
   for n = seq + 1, view.seq do transport:send("[" .. n .. "," .. view.ring[n % RING] .. "]") end
   view:tell("ack", view.heard)
   K.wakeView(view)
@@ -192,6 +199,7 @@ local Socket = {}
 Socket.__index = Socket
 function Socket:offer(frame) return native.socketOffer(self.socket, frame, false) end
 function Socket:send(frame) return native.socketSend(self.socket, frame, false) end
+function Socket:close() native.socketClose(self.socket) end
 
 local function converse(socket, element)
   local transport = setmetatable({ socket = socket }, Socket)
@@ -202,7 +210,8 @@ local function converse(socket, element)
   local ok, failure = try(function()
     while true do
       local message = native.socketNext(socket)
-      if message == nil then return end
+      -- The client may have come back meanwhile: it sends again what has no acknowledgement.
+      if message == nil or view.transport ~= transport then return end
       if type(message) == "string" then hear(view, message) end
     end
   end)
@@ -242,7 +251,7 @@ local function newStream()
   end
   -- Writes frames until the client is gone.
   function stream.run(put)
-    while true do
+    while not closed do
       while #queue > 0 do
         local frames = queue
         queue = {}
@@ -254,7 +263,10 @@ local function newStream()
       if ok then put(":\n\n") end
     end
   end
-  function stream.close() closed = true end
+  function stream:close()
+    closed = true
+    if sleeper then native.cancel(sleeper) end
+  end
   return stream
 end
 
@@ -264,7 +276,7 @@ local function eventSession(element, hello)
     local view = greet(stream, hello, element)
     if not view then return end
     local ok, failure = try(stream.run, put)
-    stream.close()
+    stream:close()
     if view.transport == stream then keep(view) end
     if not ok then error(failure, 0) end
   end, "text/event-stream")
