@@ -28,6 +28,7 @@ scheme Page {
       #p{ id: 'hello' }[ ref:model:name ],
       #button{ id: 'more', click: { model:count ← model:count + 1 } }[ 'One more' ],
       #button{ id: 'slow', click: { 1 to: 20000000 do: { :n | n * 2 }. model:count ← 1000 } }[ 'Compute' ],
+      #button{ id: 'later', click: { model:tick ← 'begun'. runLoop runFor: 500 milliseconds. model:count ← model:count + 1 } }[ 'Later' ],
       #ul{ id: 'tasks' }[ ref:model:tasks collect: { :task |
         #li{ key: (task at: 'id'), title: task at: 'title' }[ task at: 'title' ] } ],
       #form{ id: 'form', submit: { :fields |
@@ -285,6 +286,23 @@ fn a_client_that_changes_its_network_keeps_its_view() {
         is_connected(&browser);
     }
     assert_eq!(browser.all("[role=alert]").len(), 0);
+}
+
+#[test]
+fn an_event_that_has_begun_is_done_once_without_its_connection() {
+    let Some(browser) = browser() else { return };
+    let page = LivePage::start();
+    let relay = Relay::start(page.port);
+    browser.open(&relay.address());
+    is_connected(&browser);
+    browser.click("#later");
+    eventually_or(|| page.get("tick") == "begun", || "the event has not begun".into());
+    relay.cut();
+    eventually_or(|| page.get("count") == "1", || "the event was given up".into());
+    relay.mend();
+    shows(&browser, "document.getElementById('count').textContent", json!("1"));
+    browser.click("#more");
+    shows(&browser, "document.getElementById('count').textContent", json!("2"));
 }
 
 #[test]

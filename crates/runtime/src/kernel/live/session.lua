@@ -73,20 +73,23 @@ end
 
 -- Handles one event. Numbers up to the last handled one are duplicates of a resumed connection.
 local function receive(view, n, address, name, value)
-  if n <= view.heard then return end
   -- The event before it may still run for a connection that the client gave up.
   while view.busy do native.sleep(0.01) end
   if n <= view.heard then return end
+  -- What counts as heard is done, although the connection breaks meanwhile.
+  local event = native.fork(function()
+    local ok, raised = try(function() run(view, address, name, value) end)
+    view.busy = nil
+    if not ok then
+      if not K.catchable(raised) then error(raised, 0) end
+      tellFailure(view, raised)
+    end
+    view:markBlocks()
+    view:tell("ack", n)
+    K.wakeView(view)
+  end, nil, false, true)
   view.heard, view.busy = n, true
-  local ok, raised = try(function() run(view, address, name, value) end)
-  view.busy = nil
-  if not ok then
-    if not K.catchable(raised) then error(raised, 0) end
-    tellFailure(view, raised)
-  end
-  view:markBlocks()
-  view:tell("ack", n)
-  K.wakeView(view)
+  native.join(event)
 end
 
 local View = K.viewMethods
