@@ -28,7 +28,8 @@ scheme Page {
       #p{ id: 'hello' }[ ref:model:name ],
       #button{ id: 'more', click: { model:count ← model:count + 1 } }[ 'One more' ],
       #button{ id: 'slow', click: { 1 to: 20000000 do: { :n | n * 2 }. model:count ← 1000 } }[ 'Compute' ],
-      #button{ id: 'later', click: { model:tick ← 'begun'. runLoop runFor: 500 milliseconds. model:count ← model:count + 1 } }[ 'Later' ],
+      #button{ id: 'later', click: {
+        model:tick ← 'begun'. runLoop runFor: 500 milliseconds. model:count ← model:count + 1 } }[ 'Later' ],
       #ul{ id: 'tasks' }[ ref:model:tasks collect: { :task |
         #li{ key: (task at: 'id'), title: task at: 'title' }[ task at: 'title' ] } ],
       #form{ id: 'form', submit: { :fields |
