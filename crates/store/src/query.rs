@@ -35,6 +35,8 @@ pub struct Query {
     pub having: Option<Filter>,
     /// The related elements that the paths of fields name; each behind those that its path begins with.
     pub relations: Vec<Relation>,
+    /// Locks the elements until the end of the caller's transaction.
+    pub lock: bool,
 }
 
 impl Query {

@@ -71,6 +71,10 @@ pub trait TableBackend: Clone + 'static {
     /// The row of a key.
     fn row(&self, key: &str, context: &Context) -> Answer<Option<Content>>;
 
+    /// Locks the row of a key, if there is one, until the caller's transaction ends. Without a key only
+    /// says whether the caller is in a transaction of this database.
+    fn lock(&self, key: Option<&str>, context: &Context) -> Answer<()>;
+
     /// The rows of a query, or their number.
     fn query(&self, query: &Query, context: &Context) -> Answer<Content>;
 

@@ -109,6 +109,14 @@ impl<'a, T: TableDescription> QueryScope<'a, T> {
         self.joined.is_empty()
     }
 
+    /// What locks the rows of the table, and none of those joined to it.
+    pub(crate) fn row_lock(&self) -> String {
+        match self.joined.is_empty() {
+            true => String::from(" FOR UPDATE"),
+            false => format!(" FOR UPDATE OF {OWN}"),
+        }
+    }
+
     /// What stands behind `FROM`.
     pub(crate) fn source(&self) -> String {
         let mut text = self.table.source();

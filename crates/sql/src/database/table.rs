@@ -166,7 +166,11 @@ impl<T: TableBackend> SqlTable<T> {
         query: &Query,
         context: &Context,
     ) -> Answer<Content> {
-        if !reference.relative_path().is_empty() {
+        let key = reference.relative_path();
+        if query.lock {
+            return self.locked(key, query, context);
+        }
+        if !key.is_empty() {
             return not_over_a_row();
         }
         let found = self.0.rows.query(query, context);
@@ -175,6 +179,30 @@ impl<T: TableBackend> SqlTable<T> {
         }
         let table = self.clone();
         found.map(move |content| table.classed(content))
+    }
+
+    /// Rows that no other transaction changes before that of the caller ends: the row of a key, or those
+    /// of a query.
+    fn locked(&self, key: &str, query: &Query, context: &Context) -> Answer<Content> {
+        if query.count || query.is_grouped() {
+            let message = "`forUpdate` locks rows, not what is computed from them";
+            return Error::new(Kind::NotAllowed, message).into();
+        }
+        let (table, query, context) = (self.clone(), query.clone(), context.clone());
+        let key = (!key.is_empty()).then(|| key.to_string());
+        Answer::later(async move {
+            table.0.rows.lock(key.as_deref(), &context).await?;
+            let found = match key {
+                None => table.0.rows.query(&query, &context).await?,
+                Some(key) => table
+                    .0
+                    .rows
+                    .row(&key, &context)
+                    .await?
+                    .unwrap_or_else(|| Content::value(Value::Nil)),
+            };
+            Ok(table.classed(found))
+        })
     }
 
     pub(crate) fn add(
@@ -400,6 +428,12 @@ impl<T: TableBackend> SqlTable<T> {
 fn inserted_many(rows: u64) -> Outcome {
     let count = Value::Int(i64::try_from(rows).unwrap_or(i64::MAX));
     Outcome::changed().with_content(Content::value(count))
+}
+
+/// The answer to a lock where no transaction would release it.
+pub(crate) fn outside_of_transactions<R>() -> Answer<R> {
+    let message = "`forUpdate` locks until the end of a transaction: ask within `transaction:`";
+    Error::new(Kind::NotAllowed, message).into()
 }
 
 fn not_over_a_row<R>() -> Answer<R> {

@@ -3,7 +3,7 @@
 use crate::database::backend::{InsertedRow, TableBackend};
 use crate::database::description::TableDescription;
 use crate::database::scope::{RelatedTables, related_names};
-use crate::database::table::{LIST_LIMIT, SqlTable};
+use crate::database::table::{LIST_LIMIT, SqlTable, outside_of_transactions};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::connection::transaction;
@@ -240,6 +240,25 @@ impl TableBackend for PostgresRows {
     fn row(&self, key: &str, context: &Context) -> Answer<Option<Content>> {
         let (table, key, context) = (self.clone(), key.to_string(), context.clone());
         Answer::later(async move { table.read_row(&key, &context).await })
+    }
+
+    fn lock(&self, key: Option<&str>, context: &Context) -> Answer<()> {
+        let session = self.0.core.session(context);
+        if session.transaction.is_none() {
+            return outside_of_transactions();
+        }
+        let Some(key) = key.map(String::from) else { return Answer::ok(()) };
+        let table = self.clone();
+        Answer::later(async move {
+            let locking = async |info: &TableInfo| {
+                let Some(key) = key_of(info, &key) else { return Ok(()) };
+                let running = async |connection: &PostgresConnection| {
+                    change::lock(connection, info, &key).await
+                };
+                session.run(Repeat::No, running).await
+            };
+            table.there(&session, locking).await
+        })
     }
 
     fn query(&self, query: &Query, context: &Context) -> Answer<Content> {

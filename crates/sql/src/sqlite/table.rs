@@ -4,7 +4,7 @@ use crate::database::backend::{InsertedRow, TableBackend};
 use crate::database::description::TableDescription;
 use crate::database::scope::related;
 use crate::database::slow::RunningStatement;
-use crate::database::table::{LIST_LIMIT, SqlTable};
+use crate::database::table::{LIST_LIMIT, SqlTable, outside_of_transactions};
 use crate::rows::admission::refuse_key;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::statement_counts;
@@ -157,6 +157,14 @@ impl TableBackend for SqliteRows {
         let (inner, key, later) = (self.0.clone(), key.to_string(), context.clone());
         let again = move |_: &SqliteReader| inner.row(&key, &later);
         self.0.reader.patiently(context.deadline, again)
+    }
+
+    /// Transactions wait for each other: what one has read is locked.
+    fn lock(&self, _: Option<&str>, context: &Context) -> Answer<()> {
+        match transaction::current(&self.0.reader.shared, context) {
+            Some(_) => Answer::ok(()),
+            None => outside_of_transactions(),
+        }
     }
 
     fn query(&self, query: &Query, context: &Context) -> Answer<Content> {

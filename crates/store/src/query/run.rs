@@ -15,11 +15,15 @@ use std::cmp::Ordering;
 /// - Groups stand in the order of their first elements.
 ///
 /// # Errors
-/// [`Kind::NotAllowed`] for a query with relations: other collections cannot be seen from here.
+/// [`Kind::NotAllowed`] for a query with relations: other collections cannot be seen from here; and for
+/// one that locks.
 pub fn run_query(mut elements: Vec<Value>, query: &Query) -> crate::Result<Value> {
     if !query.relations.is_empty() {
         let message = "this store knows no related elements";
         return Err(Error::new(Kind::NotAllowed, message));
+    }
+    if query.lock {
+        return Err(Error::new(Kind::NotAllowed, "this store locks no elements"));
     }
     if let Some(filter) = &query.filter {
         elements.retain(|element| filter.matches(element));

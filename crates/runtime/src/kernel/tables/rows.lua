@@ -399,6 +399,13 @@ K.methods(Rows, {
     for i = 1, #query.fields do K.addRelations(self._of, query, query.fields[i]) end
     return with(self, query)
   end,
+  -- Rows that no other transaction changes before this one ends.
+  ["forUpdate"] = function(self)
+    if not grows(self) then throw("notAllowed", "only rows of a table are locked") end
+    local query = copied(self._query)
+    query.lock = true
+    return loaded(with(self, query))
+  end,
   ["include:"] = function(self, paths)
     if not grows(self) or self._query.fields and not self._query.include then
       throw("unsupported", "include: is for the rows of a table, before columns: and what reads them")

@@ -333,6 +333,17 @@ local function merge(self, id, object)
   return native.merge(self._native, path(id), nil, nil, stored(self, object), maker(self, object))
 end
 
+-- `accounts at: 1 forUpdate`: the key of a row that is locked until the transaction ends.
+local LockedKey = K.newClass("LockedKey", K.classes.Object)
+K.method(LockedKey, "description", function(self) return K.str(self._locks) .. " forUpdate" end)
+K.method(K.classes.Object, "forUpdate", function(self)
+  return setmetatable({ _locks = self }, LockedKey._methods)
+end)
+
+local function locked(self, id)
+  return dated(self, native.query(self._native, path(id), nil, { lock = true }))
+end
+
 K.methods(Table, {
   ["class"] = function(self) return K.classOf(self) end,
   ["select"] = rows, ["all"] = rows, ["rows"] = rows, ["asArray"] = function(self) return rows(self):asArray() end,
@@ -340,7 +351,10 @@ K.methods(Table, {
     insert(self, object)
     return self
   end,
-  ["at:"] = function(self, id) return dated(self, native.get(self._native, path(id))) end,
+  ["at:"] = function(self, id)
+    if type(id) == "table" and rawget(id, "_locks") ~= nil then return locked(self, id._locks) end
+    return dated(self, native.get(self._native, path(id)))
+  end,
   ["at:put:"] = put, ["put:at:"] = function(self, object, id) return put(self, id, object) end,
   ["at:merge:"] = merge, ["merge:at:"] = function(self, object, id) return merge(self, id, object) end,
   ["at:post:"] = function(self, id, object)
@@ -358,7 +372,7 @@ for _, selector in ipairs {
   "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "countOf:", "count:", "sorted:",
   "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
   "average:", "do:", "first", "count", "isEmpty", "notEmpty", "isNotEmpty", "collect", "reject",
-  "groupBy:", "groupedBy:", "distinct:", "include:", "removeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
+  "groupBy:", "groupedBy:", "distinct:", "include:", "forUpdate", "removeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
 } do
   local name = K.mangle(selector)
   K.method(Table, name, function(self, a, b)

@@ -323,6 +323,7 @@ pub(crate) fn query_at(isolate: &Isolate, stack: Stack, index: c_int) -> Result<
         having: part(stack, index, "having", filter)?,
         relations: part(stack, index, "relations", |at| Ok(relations(stack, at)))?
             .unwrap_or_default(),
+        lock: part(stack, index, "lock", |_| Ok(()))?.is_some(),
     })
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn translate(
     if !query.count {
         sql.push_str(&order);
     }
+    let lock = writer.scope().row_lock();
     let mut parameters = writer.parameters;
     if let Some(limit) = query.limit {
         parameters.push(Parameter::int(i64::try_from(limit).unwrap_or(i64::MAX)));
@@ -86,6 +87,9 @@ pub(crate) fn translate(
     }
     if query.count && inner {
         sql.push_str(") AS limited");
+    }
+    if query.lock {
+        sql.push_str(&lock);
     }
     // Fields of a related row are a record in the record.
     let own = !query.relations.is_empty() && query.columns.is_empty() && !query.count;

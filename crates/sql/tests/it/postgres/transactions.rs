@@ -3,7 +3,9 @@
 use crate::common::*;
 use crate::postgres::support::{count, open, sql, tasks, with_database};
 use runnel_sql::{PostgresDatabase, PostgresOptions};
-use runnel_store::{Context, Kind, Store, Tables, Transaction, Value};
+use runnel_store::{
+    Comparison, Context, Filter, Form, Kind, Query, Store, Tables, Transaction, Value,
+};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -162,5 +164,37 @@ fn a_verb_that_is_given_up_ends_its_transaction() {
         assert_eq!(refused(post(&database, "b", &inside).await).0, Kind::Conflict);
         assert_eq!(refused(within(&inside).commit().await).0, Kind::Conflict);
         assert_eq!(seen(&database, &now()).await, "[]");
+    });
+}
+
+#[test]
+fn a_locked_row_waits_for_its_transaction() {
+    with_database(|url| async move {
+        let (database, other) = (open(&url), open(&url));
+        tasks(&database).await;
+        sql(&database, "insert into tasks(id, title) values (1, 'a'), (2, 'b')").await;
+        let lock = Query { lock: true, ..Query::default() };
+        // Outside of a transaction nothing would release it.
+        for path in ["tasks", "tasks/1"] {
+            let refusal = refused(database.query(&reference(path), &lock, &now()).await.map(drop));
+            assert_eq!(refusal.0, Kind::NotAllowed, "{path}");
+        }
+        let second = Query {
+            filter: Some(Filter::Compare("id".into(), Comparison::Equal, 2.into())),
+            ..lock.clone()
+        };
+        for (path, query) in [("tasks/2", &lock), ("tasks", &second)] {
+            let inside = begin(&database, &now()).await;
+            let locked = database.query(&reference(path), query, &inside).await.unwrap();
+            assert!(text(locked, Form::Json).await.contains("\"b\""), "{path}");
+            let taken = async |id: u64| {
+                let sql = format!("select 1 from tasks where id = {id} for update nowait");
+                other.run(&sql, vec![], &now()).await.is_err()
+            };
+            assert!(!taken(1).await, "{path}: other rows are free");
+            assert!(taken(2).await, "{path}");
+            within(&inside).commit().await.unwrap();
+        }
+        sql(&other, "update tasks set title = 'x' where id = 2").await;
     });
 }
