@@ -52,13 +52,6 @@ fn check_class(shape: &Shape) -> Result<()> {
              it as the key, such as `var <int> {name}.`, or keep the table there"
         ));
     }
-    if let Some(index) = shape.indexes.iter().find(|index| index.unique) {
-        let names = index.fields.join(" and ");
-        return refuse(format!(
-            "{names} of {class} is unique, which only SQLite and PostgreSQL keep; make it the key of the class, \
-             or keep the table there"
-        ));
-    }
     Ok(())
 }
 

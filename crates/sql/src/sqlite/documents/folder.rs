@@ -37,7 +37,7 @@ pub(super) struct FoundDocument {
 }
 
 /// A call of this table to its store: conditions of the caller are about the row.
-fn inner(context: &Context, only_if: Option<Condition>) -> Context {
+pub(super) fn inner(context: &Context, only_if: Option<Condition>) -> Context {
     Context {
         known: None,
         from_client: None,
@@ -102,23 +102,33 @@ impl DocumentFolder {
 
     /// The document of a key.
     pub(super) async fn read(&self, key: &str, context: &Context) -> Result<Option<FoundDocument>> {
-        let at = self.document(key);
-        let Some(content) = self.source.get(&at, &inner(context, None)).await? else {
+        let Some((fields, tag, size)) = self.read_at(&self.document(key), context).await? else {
+            return Ok(None);
+        };
+        Ok(Some(FoundDocument { row: FoundRow { key: key.to_string(), fields }, tag, size }))
+    }
+
+    /// What the document at a reference says, with the tag by which it is replaced and its size.
+    pub(super) async fn read_at(
+        &self,
+        at: &Reference,
+        context: &Context,
+    ) -> Result<Option<(Value, Option<EntityTag>, usize)>> {
+        let Some(content) = self.source.get(at, &inner(context, None)).await? else {
             return Ok(None);
         };
         let tag = content.entity_tag.clone().filter(|tag| !tag.weak);
         let (fields, size) = match content.body {
             runnel_store::Body::Value(Value::Text(text)) => {
-                (parsed(&at, text.as_bytes())?, text.len())
+                (parsed(at, text.as_bytes())?, text.len())
             }
             runnel_store::Body::Value(value) => (value, 0),
             _ => {
                 let bytes = content.read(DOCUMENT_SIZE).await?;
-                (parsed(&at, &bytes)?, bytes.len())
+                (parsed(at, &bytes)?, bytes.len())
             }
         };
-        let row = FoundRow { key: key.to_string(), fields };
-        Ok(Some(FoundDocument { row, tag, size }))
+        Ok(Some((fields, tag, size)))
     }
 
     /// The documents of these keys, without those that are deleted meanwhile.

@@ -6,7 +6,9 @@ use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::rows::admission::refuse_key;
 use crate::rows::parameters;
 use crate::sqlite::documents::folder::{AT_ONCE, DOCUMENT_ROWS, DocumentFolder, FoundDocument};
-use crate::sqlite::documents::row_engine::{FoundRow, RowEngine, no_row};
+use crate::sqlite::documents::row_engine::{FoundRow, RowEngine};
+use crate::sqlite::documents::row_store::RowStore;
+use crate::sqlite::documents::unique::UniqueFields;
 use crate::sqlite::fault::SqlResult;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -35,8 +37,7 @@ const QUERIED_AT_ONCE: usize = 512;
 pub struct DocumentRows(Rc<DocumentState>);
 
 struct DocumentState {
-    folder: DocumentFolder,
-    engine: RowEngine,
+    store: RowStore,
     name: String,
     shape: Shape,
     /// The number that this worker gives to the next row.
@@ -69,8 +70,10 @@ enum RowChange {
 impl DocumentRows {
     pub(super) fn new(folder: DocumentFolder, name: String, shape: &Shape) -> SqlResult<Self> {
         let engine = RowEngine::new(&name, shape)?;
+        let unique = UniqueFields::new(folder.clone(), shape);
+        let store = RowStore::new(folder, engine, unique);
         let (shape, next) = (shape.clone(), Cell::new(None));
-        Ok(DocumentRows(Rc::new(DocumentState { folder, engine, name, shape, next })))
+        Ok(DocumentRows(Rc::new(DocumentState { store, name, shape, next })))
     }
 
     /// Does something that waits for the store.
@@ -85,11 +88,15 @@ impl DocumentRows {
 impl DocumentState {
     /// The path of a key that is written to; an error where no row can have it.
     fn target(&self, path: &str) -> Result<String> {
-        Ok(self.engine.key_path(path).ok_or_else(|| self.engine.info().not_a_key(path))?)
+        Ok(self
+            .store
+            .engine
+            .key_path(path)
+            .ok_or_else(|| self.store.engine.info().not_a_key(path))?)
     }
 
     async fn all_keys(&self, most: usize, context: &Context) -> Result<Vec<String>> {
-        self.folder.keys(self.engine.key_length(), most, context).await
+        self.store.folder.keys(self.store.engine.key_length(), most, context).await
     }
 
     /// The rows of a query, or their number.
@@ -98,7 +105,7 @@ impl DocumentState {
         let is_plain = query.filter.is_none() && query.sort.is_empty() && !query.is_grouped();
         let counts_keys = query.count && is_plain && !is_cut;
         // Keys alone say which rows a page without a filter has.
-        let pages = is_plain && !query.count && self.engine.key_length() == 1;
+        let pages = is_plain && !query.count && self.store.engine.key_length() == 1;
         let most = if counts_keys || pages { LIST_LIMIT } else { DOCUMENT_ROWS };
         let mut keys = self.all_keys(most, context).await?;
         if keys.len() > most {
@@ -109,7 +116,7 @@ impl DocumentState {
         }
         let mut query = query.clone();
         if pages {
-            if self.engine.is_numbered() {
+            if self.store.engine.is_numbered() {
                 keys.sort_by_key(|key| key.parse::<i64>().unwrap_or(i64::MAX));
             }
             let skipped = usize::try_from(query.offset).unwrap_or(usize::MAX).min(keys.len());
@@ -121,15 +128,15 @@ impl DocumentState {
                 return Err(too_many(&self.name, DOCUMENT_ROWS));
             }
         }
-        let found = self.folder.read_all(keys, context).await?;
+        let found = self.store.folder.read_all(keys, context).await?;
         self.evaluate(found, query).await
     }
 
     async fn evaluate(&self, found: Vec<FoundRow>, query: Query) -> Result<Value> {
-        let folder = self.folder.place().clone();
+        let folder = self.store.folder.place().clone();
         let named = move |row: &FoundRow| format!("{}.json", folder.join(&row.key));
         if found.len() <= QUERIED_AT_ONCE {
-            return Ok(self.engine.query(&found, &query, named)?);
+            return Ok(self.store.engine.query(&found, &query, named)?);
         }
         let (name, shape) = (self.name.clone(), self.shape.clone());
         let names: Vec<String> = found.iter().map(&named).collect();
@@ -145,12 +152,6 @@ impl DocumentState {
             .await
     }
 
-    /// The row of a document.
-    fn row(&self, found: &FoundRow) -> Result<Value> {
-        let name = || self.folder.document(&found.key).to_string();
-        Ok(self.engine.read(found).map_err(|fault| no_row(fault, &name()))?)
-    }
-
     /// Writes a new row. Answers its key.
     async fn create(
         &self,
@@ -158,14 +159,19 @@ impl DocumentState {
         is_numbered: bool,
         context: &Context,
     ) -> Result<String> {
-        let column = self.engine.info().generated_key().unwrap_or_default().to_string();
+        let column = self.store.engine.info().generated_key().unwrap_or_default().to_string();
         for attempt in 0..ATTEMPTS {
             if is_numbered {
                 let number = self.number(attempt > 0 && attempt % TAKEN == 0, context).await?;
                 row.set(column.as_str(), Value::Int(number));
             }
-            let key = self.engine.row_path(row)?;
-            if self.folder.write(&key, row, Condition::Absent, context).await? {
+            let key = self.store.engine.row_path(row)?;
+            let new = (&*row, &*row);
+            let written = self.store.write(&key, None, new, Condition::Absent, context).await;
+            if written.is_err() && is_numbered {
+                self.give_back(row.get(&column));
+            }
+            if written? {
                 return Ok(key);
             }
             if !is_numbered {
@@ -196,13 +202,21 @@ impl DocumentState {
         Ok(next)
     }
 
+    /// The number of a row that was refused is that of the next one.
+    fn give_back(&self, number: Option<&Value>) {
+        let number = number.and_then(Value::as_i64);
+        if number.is_some() && self.next.get() == number.and_then(|number| number.checked_add(1)) {
+            self.next.set(number);
+        }
+    }
+
     /// A change of the store as one of the row at the reference, or of those below it.
     fn change_of(&self, change: Change, root: &Reference) -> Option<Change> {
         if change.kind == ChangeKind::Lost {
             return Some(Change::lost(root.clone()));
         }
-        let mut key = self.folder.key_of(&change.reference)?;
-        if self.engine.key_length() == 1 {
+        let mut key = self.store.folder.key_of(&change.reference)?;
+        if self.store.engine.key_length() == 1 {
             key = runnel_store::decode_segment(&key).into_owned();
         }
         let rest = key.strip_prefix(root.relative_path())?;
@@ -224,11 +238,12 @@ impl DocumentState {
         let granted = client.map(|client| client.granted().to_vec());
         let names = record.as_record().unwrap_or_default().iter();
         let given = names.filter(|(_, value)| !value.is_nil()).map(|(name, _)| name.as_str());
-        let generated = self.engine.info().generated_key();
+        let generated = self.store.engine.info().generated_key();
         let has_key = |name: &&str| generated.is_some_and(|key| name.eq_ignore_ascii_case(key));
-        let is_numbered = self.engine.is_numbered() && !given.clone().any(|name| has_key(&name));
+        let is_numbered =
+            self.store.engine.is_numbered() && !given.clone().any(|name| has_key(&name));
         refuse_key(generated, granted.as_deref(), given)?;
-        let row = self.engine.insert(record);
+        let row = self.store.engine.insert(record);
         Ok((row.map_err(|fault| fault.of_content(client.is_some()))?, is_numbered))
     }
 
@@ -265,8 +280,9 @@ impl DocumentState {
     async fn undo(&self, written: Vec<String>, context: &Context) {
         let context = Context { only_if: None, ..context.clone() };
         for key in written {
-            if let Err(error) = self.folder.delete(&key, &context).await {
-                tracing::warn!(row = %self.folder.document(&key), %error, "a row of an insertion that failed is left");
+            if let Err(error) = self.store.delete(&key, &context).await {
+                let row = self.store.folder.document(&key);
+                tracing::warn!(%row, %error, "a row of an insertion that failed is left");
             }
         }
     }
@@ -281,9 +297,9 @@ impl DocumentState {
     ) -> Result<Option<bool>> {
         let client = context.from_client.is_some();
         let (RowChange::Put(new) | RowChange::Merge(new)) = &change;
-        self.engine.check(key, new).map_err(|fault| fault.of_content(client))?;
+        self.store.engine.check(key, new).map_err(|fault| fault.of_content(client))?;
         for _ in 0..ATTEMPTS {
-            let found = self.folder.read(key, context).await?;
+            let found = self.store.folder.read(key, context).await?;
             if let Some(condition) = &context.only_if {
                 condition.check(found.as_ref().map(|found| found.tag.as_ref()))?;
             }
@@ -291,26 +307,29 @@ impl DocumentState {
             let row = match (&change, before) {
                 (RowChange::Merge(_), None) => return Ok(None),
                 (RowChange::Merge(record), Some(before)) => {
-                    self.engine.merge(before, record.clone())
+                    self.store.engine.merge(before, record.clone())
                 }
-                (RowChange::Put(record), before) => self.engine.put(key, before, record.clone()),
+                (RowChange::Put(record), before) => {
+                    self.store.engine.put(key, before, record.clone())
+                }
             };
             let row = row.map_err(|fault| fault.of_content(client))?;
             let document = match (&change, before) {
-                (RowChange::Merge(_), Some(before)) => merged(&before.fields, row),
-                _ => row,
+                (RowChange::Merge(_), Some(before)) => merged(&before.fields, row.clone()),
+                _ => row.clone(),
             };
             let existed = found.is_some();
-            let only_if = match found {
+            let only_if = match &found {
                 None => Condition::Absent,
-                Some(FoundDocument { tag: Some(tag), .. }) => Condition::Tag(tag),
+                Some(FoundDocument { tag: Some(tag), .. }) => Condition::Tag(tag.clone()),
                 Some(_) => {
                     let message =
                         "the store has no entity tag for this row, so that a change could be lost";
                     return Err(Error::new(Kind::NotAllowed, message));
                 }
             };
-            if self.folder.write(key, &document, only_if, context).await? {
+            let new = (&row, &document);
+            if self.store.write(key, before, new, only_if, context).await? {
                 return Ok(Some(existed));
             }
         }
@@ -345,7 +364,7 @@ impl TableBackend for DocumentRows {
     const LABEL: &'static str = "documents";
 
     fn rows(&self, query: Option<&str>, context: &Context) -> Answer<Option<Content>> {
-        let kind = |name: &str| Ok(self.0.engine.info().column(name)?.kind);
+        let kind = |name: &str| Ok(self.0.store.engine.info().column(name)?.kind);
         match parameters::parse(query.unwrap_or_default(), kind) {
             Ok(query) => self.query(&query, context).map(Some),
             Err(fault) => Error::from(fault).into(),
@@ -353,13 +372,15 @@ impl TableBackend for DocumentRows {
     }
 
     fn row(&self, key: &str, context: &Context) -> Answer<Option<Content>> {
-        let Some(key) = self.0.engine.key_path(key) else { return Answer::ok(None) };
+        let Some(key) = self.0.store.engine.key_path(key) else { return Answer::ok(None) };
         let context = context.clone();
         self.later(|table| async move {
-            let Some(found) = table.folder.read(&key, &context).await? else { return Ok(None) };
+            let Some(found) = table.store.folder.read(&key, &context).await? else {
+                return Ok(None);
+            };
             let body = match context.known.is_some() && context.known == found.tag {
                 true => Body::Empty,
-                false => Body::Value(table.row(&found.row)?),
+                false => Body::Value(table.store.row(&found.row)?),
             };
             Ok(Some(Content { body, entity_tag: found.tag, ..Content::default() }))
         })
@@ -382,8 +403,8 @@ impl TableBackend for DocumentRows {
     }
 
     fn keys(&self, context: &Context) -> Answer<Option<Vec<String>>> {
-        if self.0.engine.key_length() > 1 {
-            return Error::from(self.0.engine.info().no_list()).into();
+        if self.0.store.engine.key_length() > 1 {
+            return Error::from(self.0.store.engine.info().no_list()).into();
         }
         let context = context.clone();
         self.later(|table| async move {
@@ -394,7 +415,7 @@ impl TableBackend for DocumentRows {
     }
 
     fn columns(&self, _: &Context) -> Answer<Vec<(String, FieldType)>> {
-        let columns = self.0.engine.info().columns.iter();
+        let columns = self.0.store.engine.info().columns.iter();
         Answer::ok(columns.map(|column| (column.name.clone(), column.kind)).collect())
     }
 
@@ -484,17 +505,17 @@ impl TableBackend for DocumentRows {
     }
 
     fn delete(&self, key: String, context: &Context) -> Answer<bool> {
-        let Some(key) = self.0.engine.key_path(&key) else {
+        let Some(key) = self.0.store.engine.key_path(&key) else {
             let checked = context.only_if.as_ref().map_or(Ok(()), |only_if| only_if.check(None));
             return Answer::Ready(checked.map(|()| false));
         };
         let context = context.clone();
-        self.later(|table| async move { table.folder.delete(&key, &context).await })
+        self.later(|table| async move { table.store.delete(&key, &context).await })
     }
 
     fn watch(&self, reference: &Reference, _: bool, context: &Context) -> Answer<Changes> {
         let (table, root) = (self.0.clone(), reference.clone());
-        let watched = self.0.folder.source().watch(self.0.folder.place(), context);
+        let watched = self.0.store.folder.source().watch(self.0.store.folder.place(), context);
         watched.map(move |changes| {
             let above = move |change: Result<Change>| {
                 std::future::ready(match change {

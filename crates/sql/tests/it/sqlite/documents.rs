@@ -7,8 +7,8 @@ use runnel_sql::{DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentTable, document_table};
 use runnel_store::conformance::{Abilities, check};
 use runnel_store::{
     Answer, Attributes, Changes, Comparison, Conditions, Confinement, Content, Context, Disk,
-    Entry, Error, Field, FieldType, Filter, Kind, Memory, Outcome, Query, Reference, Result, Shape,
-    Sort, Store, Value, Verb, Verbs,
+    Entry, Error, Field, FieldType, Filter, Form, Index, Kind, Memory, Outcome, Query, Reference,
+    Result, Shape, Sort, Store, Value, Verb, Verbs,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -46,7 +46,10 @@ fn thing_shape() -> Shape {
         ("tree", Json),
         ("any", Any),
     ];
-    Shape::new("Thing", fields.into_iter().map(|(name, kind)| Field::new(name, kind)).collect())
+    let fields = fields.into_iter().map(|(name, kind)| Field::new(name, kind));
+    let mut shape = Shape::new("Thing", fields.collect());
+    shape.indexes.push(Index { fields: vec!["at".into(), "flag".into()], unique: true });
+    shape
 }
 
 /// A value for a field: mostly one that fits.
@@ -217,6 +220,116 @@ fn two_add_to_the_same_table_and_nothing_is_lost() {
             assert_eq!(keys, (1..=40).collect::<Vec<_>>());
             two_add_and_nothing_is_lost(&one, &other).await;
         }
+    });
+}
+
+/// People with unique mail addresses.
+fn person_shape() -> Shape {
+    let fields = [("id", FieldType::Int), ("mail", FieldType::Text)];
+    let fields = fields.into_iter().map(|(name, kind)| Field::new(name, kind));
+    let mut shape = Shape::new("Person", fields.collect());
+    shape.indexes.push(Index { fields: vec!["mail".into()], unique: true });
+    shape
+}
+
+fn people(source: &Rc<dyn Store>) -> DocumentTable {
+    document_table(source, &reference("data/people"), &person_shape()).unwrap()
+}
+
+/// The paths of all entries.
+async fn entries(source: &Rc<dyn Store>) -> Vec<String> {
+    let place = reference("data/people/unique/mail");
+    let found = source.list(&place, &now()).await.unwrap().unwrap_or_default();
+    let names = found.into_iter().map(|entry| entry.name).filter(|name| name != "all");
+    names.map(|name| format!("data/people/unique/mail/{name}")).collect()
+}
+
+#[test]
+fn a_unique_value_has_one_row() {
+    let folder = tempfile::tempdir().unwrap();
+    for source in [in_memory(), Rc::new(Disk::new(folder.path()).unwrap()) as Rc<dyn Store>] {
+        run(async {
+            let (one, other) = (people(&source), people(&source));
+            let insert = async |table: &DocumentTable, mail: &str| {
+                let row = content(&format!(r#"{{"mail":"{mail}"}}"#));
+                table.post(&reference(""), row, &now()).await.map(drop).map_err(|error| error.kind)
+            };
+            // Many at once, through two tables: each value gets one row.
+            let all = (0..40).map(|n| insert([&one, &other][n % 2], ["a", "b"][n / 2 % 2]));
+            let done = futures_util::future::join_all(all).await;
+            assert_eq!(done.iter().filter(|one| one.is_ok()).count(), 2, "{done:?}");
+            assert_eq!(done.iter().filter(|one| **one == Err(Kind::Conflict)).count(), 38);
+            let first =
+                reference(&one.list(&reference(""), &now()).await.unwrap().unwrap()[0].name);
+            let row = one.get(&first, &now()).await.unwrap().unwrap();
+            let is_a = text(row, Form::Json).await.contains("\"a\"");
+            let (own, others) = if is_a { ("a", "b") } else { ("b", "a") };
+            let merge = async |table: &DocumentTable, mail: &str| {
+                let row = content(&format!(r#"{{"mail":"{mail}"}}"#));
+                table.merge(&first, row, &now()).await.map(drop).map_err(|error| error.kind)
+            };
+            // A row keeps its own value, takes none of another, and a free one.
+            assert_eq!(merge(&other, own).await, Ok(()));
+            assert_eq!(merge(&one, others).await, Err(Kind::Conflict));
+            assert_eq!(merge(&one, "c").await, Ok(()));
+            // What was given up is free at once, and so is the value of a deleted row.
+            assert_eq!(insert(&one, own).await, Ok(()));
+            assert_eq!(insert(&one, "c").await, Err(Kind::Conflict));
+            one.delete(&first, &now()).await.unwrap();
+            assert_eq!(insert(&other, "c").await, Ok(()));
+            // Nil is no value.
+            for table in [&one, &other, &one] {
+                let row = content(r#"{"mail":null}"#);
+                table.post(&reference(""), row, &now()).await.unwrap();
+            }
+            let rows = one.list(&reference(""), &now()).await.unwrap().unwrap().len();
+            assert_eq!((rows, entries(&source).await.len()), (6, 3));
+        });
+    }
+}
+
+#[test]
+fn rows_that_are_older_than_the_rule_keep_it() {
+    run(async {
+        let source = in_memory();
+        for (key, mail) in [("1", "a"), ("2", "b")] {
+            let at = reference(&format!("data/people/{key}.json"));
+            let document = content(&format!(r#"{{"mail":"{mail}"}}"#));
+            source.put(&at, document, &now()).await.unwrap();
+        }
+        let table = people(&source);
+        let row = content(r#"{"mail":"b"}"#);
+        let refusal = refused(table.post(&reference(""), row, &now()).await.map(drop));
+        assert_eq!(refusal, (Kind::Conflict, "another row has the same mail".into()));
+        let twice = content(r#"{"mail":"a"}"#);
+        source.put(&reference("data/people/3.json"), twice, &now()).await.unwrap();
+        // A worker that has not looked yet trusts the mark.
+        let row = content(r#"{"mail":"c"}"#);
+        people(&source).post(&reference(""), row, &now()).await.unwrap();
+    });
+}
+
+#[test]
+fn entries_of_a_killed_writer_are_taken_over() {
+    run(async {
+        let source = in_memory();
+        let table = people(&source);
+        let insert = async |mail: &str| {
+            let row = content(&format!(r#"{{"mail":"{mail}"}}"#));
+            table.post(&reference(""), row, &now()).await.map(drop)
+        };
+        insert("a").await.unwrap();
+        let at = reference(&entries(&source).await[0]);
+        // Its row was never written: first the entry may be that of a writer that is at work.
+        source.delete(&reference("data/people/1.json"), &now()).await.unwrap();
+        assert_eq!(refused(insert("a").await).0, Kind::Conflict);
+        let entry = source.get(&at, &now()).await.unwrap().unwrap();
+        let mut entry = value(&text(entry, Form::Json).await);
+        entry.set("since", Value::Int(1_000));
+        let old = Content::bytes(runnel_store::json::text(&entry));
+        source.put(&at, old, &now()).await.unwrap();
+        insert("a").await.unwrap();
+        assert_eq!(refused(insert("a").await).0, Kind::Conflict);
     });
 }
 
