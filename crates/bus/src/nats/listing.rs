@@ -4,13 +4,14 @@ use super::names::BucketKind;
 use super::server::{NatsConnection, NatsServer};
 use super::{bucket, names, objects};
 use crate::LISTING_LIMIT;
-use async_nats::jetstream::Message;
+use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::push::OrderedConfig;
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use futures_util::{StreamExt, TryStreamExt};
 use runnel_store::{Entry, Error, Kind, Result, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -72,8 +73,8 @@ pub(super) async fn keys(
             let above = above(path);
             let asked = (format!("{}{below}", store.prefix), DeliverPolicy::LastPerSubject);
             each_message(server, &wire, &store.stream, asked, |message| {
-                let headers = message.headers.as_ref();
-                let is_gone = headers
+                let is_gone = message
+                    .headers
                     .is_some_and(|headers| GONE.iter().any(|name| headers.get(*name).is_some()));
                 let key = message.subject.strip_prefix(&store.prefix).filter(|_| !is_gone);
                 match key.and_then(names::path) {
@@ -106,7 +107,7 @@ pub(super) async fn objects(
             // What describes an object replaces what did before (a roll-up), so all are the last.
             let asked = (format!("$O.{bucket}.M.>"), DeliverPolicy::All);
             each_message(server, &wire, &opened.stream, asked, |message| {
-                let Ok(info) = json::parse(&message.payload) else { return Ok(()) };
+                let Ok(info) = json::parse(message.payload) else { return Ok(()) };
                 let is_gone = info.get("deleted") == Some(&Value::Bool(true));
                 match info.get("name").and_then(Value::as_str).filter(|_| !is_gone) {
                     Some(name) => found.add(name, &above),
@@ -119,15 +120,24 @@ pub(super) async fn objects(
         .await
 }
 
-/// The messages of a subject. The consumer that tells them is removed afterwards: many of them slow
+/// The last message of a subject.
+struct LastMessage<'a> {
+    subject: &'a str,
+    headers: Option<&'a HeaderMap>,
+    payload: &'a [u8],
+}
+
+/// The last messages of the subjects below one. The consumer that tells them is removed afterwards: many of them slow
 /// a server down until it notices that the consumer is gone.
 async fn each_message<I>(
     server: &NatsServer,
     wire: &NatsConnection,
     stream: &Stream<I>,
     (subject, deliver_policy): (String, DeliverPolicy),
-    mut found: impl FnMut(&Message) -> Result<()>,
+    mut found: impl FnMut(LastMessage<'_>) -> Result<()>,
 ) -> Result<()> {
+    // Subjects that were told, as hashes.
+    let (mut seen, hashing) = (HashSet::new(), RandomState::new());
     let consumer = stream.create_consumer(OrderedConfig {
         deliver_subject: wire.client.new_inbox(),
         filter_subject: subject.clone(),
@@ -139,7 +149,7 @@ async fn each_message<I>(
     let info = consumer.cached_info().clone();
     let read = async {
         if info.num_pending == 0 {
-            return Ok(());
+            return Ok(last_sequence(stream, &subject).await.is_none_or(|end| end == 0));
         }
         let mut messages = consumer.messages().await.map_err(|error| server.fault(&error))?;
         let (mut count, mut last, mut rounds) = (0, 0, 0);
@@ -150,40 +160,67 @@ async fn each_message<I>(
                 Ok(Some(Ok(message))) => message,
                 // It looks for its place again by itself.
                 Ok(Some(Err(_))) => continue,
-                Ok(None) => return Ok(()),
+                Ok(None) => return Ok(true),
                 Err(_) => {
                     // What was counted at the beginning may have been deleted meanwhile.
                     let now = stream.consumer_info(&info.name).await;
                     let is_quiet = now.is_ok_and(|now| now.num_pending == 0);
-                    let end = last_sequence(stream, &subject).await;
-                    if is_quiet || end.is_some_and(|end| last >= end) {
-                        return Ok(());
+                    match last_sequence(stream, &subject).await {
+                        Some(end) if last >= end => return Ok(true),
+                        _ if is_quiet => return Ok(false),
+                        _ => continue,
                     }
-                    continue;
                 }
             };
-            found(&message)?;
+            seen.insert(hashing.hash_one(message.subject.as_str()));
+            found(LastMessage {
+                subject: &message.subject,
+                headers: message.headers.as_ref(),
+                payload: &message.payload,
+            })?;
             let told = message.info().map_err(|error| server.fault(&*error))?;
-            if told.pending == 0 {
-                return Ok(());
-            }
             (count, last) = (count + 1, told.stream_sequence);
-            // Where others write meanwhile, a server goes on counting what was replaced, and new
-            // messages follow without end. What was there at the beginning, or replaced it, lies
-            // before the end of the subject.
-            if count >= info.num_pending && end.is_none_or(|end| last >= end) {
+            // Where others write meanwhile, new messages follow without end, and servers miscount: all
+            // was told when none is pending and the last one is that of the subject at a later moment.
+            let is_over = told.pending == 0 || count >= info.num_pending;
+            if is_over && end.is_none_or(|end| last >= end) {
                 end = last_sequence(stream, &subject).await;
+                if told.pending == 0 && end.is_none_or(|end| last >= end) {
+                    return Ok(true);
+                }
                 rounds += 1;
-                if rounds == ROUNDS || end.is_some_and(|end| last >= end) {
-                    return Ok(());
+                if rounds == ROUNDS {
+                    return Ok(false);
                 }
             }
         }
     };
-    let result = read.await;
+    let result: Result<bool> = read.await;
     // A consumer that is gone already needs no removal.
     let _ = stream.delete_consumer(&info.name).await;
-    result
+    if result? {
+        return Ok(());
+    }
+    // What others replaced while it was read lies behind the end, however often that is looked up.
+    let mut subjects =
+        stream.info_with_subjects(&subject).await.map_err(|error| server.fault(&error))?;
+    while let Some((subject, _)) =
+        subjects.try_next().await.map_err(|error| server.fault(&error))?
+    {
+        if seen.contains(&hashing.hash_one(subject.as_str())) {
+            continue;
+        }
+        match stream.get_last_raw_message_by_subject(&subject).await {
+            Ok(message) => found(LastMessage {
+                subject: &subject,
+                headers: Some(&message.headers),
+                payload: &message.payload,
+            })?,
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {}
+            Err(error) => return Err(server.fault(&error)),
+        }
+    }
+    Ok(())
 }
 
 /// The sequence of the last message of a subject, 0 without any; `None` when the server cannot say.

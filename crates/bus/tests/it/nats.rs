@@ -112,12 +112,15 @@ fn objects_are_listed() {
 }
 
 #[test]
-fn a_listing_ends_while_others_write() {
+fn a_listing_is_whole_and_ends_while_others_write() {
     // In seconds; a listing takes milliseconds, and an operation may take 5 s.
     const MOST: f64 = 2.0;
     with_server(|nats, _| async move {
         for bucket in ["kv/busy", "objects/busy"] {
             put(&*nats, &format!("{bucket}/first"), "x").await;
+            for (writer, key) in (0..4).flat_map(|writer| (0..8).map(move |key| (writer, key))) {
+                put(&*nats, &format!("{bucket}/{writer}-{key}"), "x").await;
+            }
             let (over, most) = (Cell::new(false), Cell::new(0.0_f64));
             let write = async |writer: usize| {
                 for key in (0..8).cycle().take_while(|_| !over.get()) {
@@ -127,7 +130,8 @@ fn a_listing_ends_while_others_write() {
             let list = async || {
                 for _ in 0..50 {
                     let start = Instant::now();
-                    assert!(names(&*nats, bucket).await.is_some());
+                    let listed = names(&*nats, bucket).await.unwrap();
+                    assert_eq!(listed.len(), 33, "{bucket}: {listed:?}");
                     most.set(most.get().max(start.elapsed().as_secs_f64()));
                 }
             };
