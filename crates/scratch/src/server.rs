@@ -97,7 +97,16 @@ impl Server {
         self.kill();
         // What is left of a killed PostgreSQL would keep the next one from starting.
         let _ = std::fs::remove_file(self.folder.path().join("data/postmaster.pid"));
-        self.launch()
+        let end = Instant::now() + START_TIME;
+        loop {
+            match self.launch() {
+                // Its processes end a moment after the one that was killed.
+                Err(complaint) if complaint.contains("still in use") && Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                launched => return launched,
+            }
+        }
     }
 
     fn launch(&mut self) -> Result<(), String> {
