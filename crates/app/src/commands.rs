@@ -1,5 +1,5 @@
 //! Subcommands of one file each: `backup` with `restore` and `vacuum`, `bench`, `check`, `dump` with
-//! `load`, `fmt`, `graph`, `html`, `migrate`, `openapi`, `routes`, `serve`.
+//! `load`, `fmt`, `graph`, `html`, `migrate`, `openapi`, `routes`, `serve`; `shipping`: the continuous kind of `backup`.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 
@@ -14,3 +14,4 @@ pub(crate) mod migrate;
 pub(crate) mod openapi;
 pub(crate) mod routes;
 pub(crate) mod serve;
+pub(crate) mod shipping;

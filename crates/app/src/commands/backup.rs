@@ -1,40 +1,71 @@
 //! `runnel backup`, `runnel restore` and `runnel vacuum`: databases as a whole.
 
+use crate::commands::shipping;
 use crate::console::Console;
 use crate::event_loop::{block_on, started};
 use crate::exit_status;
 use crate::world::schemes::Schemes;
-use runnel_sql::{SqliteDatabase, restore_sqlite};
+use runnel_sql::{SqliteDatabase, is_continuous_backup, restore_sqlite, ship_sqlite_once};
 use runnel_store::{Context, Environment, Error, Kind, Reference, Result, Store, Verb};
 use std::path::Path;
 use std::rc::Rc;
 
-/// `runnel backup DATABASE TARGET`
-pub(crate) fn backup(database: &str, target: &str) -> u8 {
+/// `runnel backup`: what is copied, and where.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Backup {
+    /// The database, such as `sqlite:tasks.db`; with --list, the backup.
+    pub(crate) database: String,
+    /// Where the copy belongs: a file, or a reference such as `s3:backups/tasks.db`; with --follow a
+    /// folder such as `s3:backups/tasks/`.
+    #[arg(required_unless_present = "list", conflicts_with = "list")]
+    pub(crate) target: Option<String>,
+    /// Ship each change until the command is told to stop.
+    #[arg(long)]
+    pub(crate) follow: bool,
+    #[command(flatten)]
+    pub(crate) shipping: shipping::Shipping,
+    /// Print the times that a backup of --follow can restore.
+    #[arg(long, conflicts_with = "follow")]
+    pub(crate) list: bool,
+}
+
+/// `runnel backup DATABASE TARGET`, `runnel backup --list BACKUP`
+pub(crate) fn backup(order: &Backup) -> u8 {
+    let Some(target) = &order.target else { return shipping::list(&order.database) };
     run(async |schemes| {
-        let (from, to) = (resource(database, "sqlite"), resource(target, "file"));
+        let (from, to) = (resource(&order.database, "sqlite"), resource(target, "file"));
         existing(&from)?;
         refuse_itself(&from, &to)?;
-        let (source, store) = (store(schemes, &from)?, store(schemes, &to)?);
-        let context = Context::default();
+        let target = store(schemes, &to)?;
+        if order.follow {
+            return shipping::follow(&from, target, &to, &order.shipping).await;
+        }
+        if to.path().ends_with('/') {
+            return ship_sqlite_once(Path::new(sqlite_path(&from)?), target, &to).await;
+        }
+        let (source, context) = (store(schemes, &from)?, Context::default());
         let tables = source.tables_for(Verb::Get, &from)?;
         let copy = tables.snapshot(&from, &context).await?;
-        store.put(&to, copy, &context).await.map(drop)
+        target.put(&to, copy, &context).await.map(drop)
     })
 }
 
 /// `runnel restore SOURCE DATABASE`
-pub(crate) fn restore(source: &str, database: &str, replace: bool) -> u8 {
+pub(crate) fn restore(source: &str, database: &str, replace: bool, at: Option<i64>) -> u8 {
     run(async |schemes| {
         let (from, to) = (resource(source, "file"), resource(database, "sqlite"));
-        let path = sqlite_path(&to)?;
+        let path = Path::new(sqlite_path(&to)?);
         let store = store(schemes, &from)?;
+        let is_folder = at.is_some() || from.path().ends_with('/');
+        if is_folder || is_continuous_backup(store.clone(), &from).await {
+            return shipping::restore(store, &from, path, replace, at).await;
+        }
         let found = store.get(&from, &Context::default()).await?;
         let Some(content) = found else {
             let error = Error::new(Kind::NotFound, "there is no such backup");
             return Err(error.on(Verb::Get, &from));
         };
-        let restored = restore_sqlite(Path::new(path), content, replace).await;
+        let restored = restore_sqlite(path, content, replace).await;
         restored.map_err(|error| error.on(Verb::Put, &to))
     })
 }
@@ -103,12 +134,12 @@ pub(crate) fn store(schemes: &Schemes, resource: &Reference) -> Result<Rc<dyn St
     })
 }
 
-/// The path of a SQLite database that is to be made.
-fn sqlite_path(resource: &Reference) -> Result<&str> {
+/// The path of a SQLite database.
+pub(crate) fn sqlite_path(resource: &Reference) -> Result<&str> {
     match resource.scheme() {
         Some("sqlite") if !resource.path().is_empty() => Ok(resource.path()),
         _ => {
-            let message = "only a SQLite database can be made of a backup: name it as \
+            let message = "only a SQLite database can be copied and restored here: name it as \
                            `sqlite:tasks.db`";
             Err(Error::new(Kind::Invalid, message))
         }
