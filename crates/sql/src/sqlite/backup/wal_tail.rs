@@ -302,3 +302,173 @@ fn carry_over(connection: &Connection) -> SqlResult<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// A database and what its tail has answered, as a file.
+    struct Followed {
+        tail: WalTail,
+        image: Vec<u8>,
+        folder: Arc<tempfile::TempDir>,
+        states: usize,
+    }
+
+    impl Followed {
+        fn of(folder: &Arc<tempfile::TempDir>) -> Followed {
+            let place = DatabaseFile::resolve(&folder.path().join("x.db")).unwrap();
+            let mut tail = WalTail::open(&place).unwrap();
+            let whole = tail.snapshot().unwrap();
+            let (image, folder) = (Vec::new(), folder.clone());
+            let mut followed = Followed { tail, image, folder, states: 0 };
+            followed.take(&whole);
+            followed
+        }
+
+        fn take(&mut self, change: &WalChange) {
+            let (size, mut pages) = (self.tail.page_size(), Vec::new());
+            self.tail.read(change, 0, change.count(), &mut pages).unwrap();
+            self.tail.advance(change).unwrap();
+            for chunk in pages.chunks_exact(size + 4) {
+                let number = u32::from_be_bytes(chunk[..4].try_into().unwrap()) as usize;
+                self.image.resize(self.image.len().max(number * size), 0);
+                self.image[(number - 1) * size..number * size].copy_from_slice(&chunk[4..]);
+            }
+            self.image.truncate(change.page_count as usize * size);
+            self.states += 1;
+        }
+
+        fn follow(&mut self, makes_room: bool) {
+            let next = self.tail.changes().unwrap();
+            next.iter().for_each(|change| self.take(change));
+            if makes_room {
+                let next = self.tail.make_room().unwrap();
+                next.iter().for_each(|change| self.take(change));
+            }
+        }
+
+        /// What a statement answers about the copy.
+        fn ask(&self, sql: &str) -> String {
+            let path = self.folder.path().join("image.db");
+            let mut image = self.image.clone();
+            // Without a log of its own.
+            image[18..20].fill(1);
+            std::fs::write(&path, image).unwrap();
+            let copy = Connection::open(&path).unwrap();
+            let check = "PRAGMA integrity_check";
+            let found: String = copy.query_row(check, [], |row| row.get(0)).unwrap();
+            assert_eq!(found, "ok");
+            copy.query_row(sql, [], |row| row.get(0)).unwrap()
+        }
+    }
+
+    const SUM: &str = "SELECT count(*) || ' ' || ifnull(sum(id * length(text)), 0) FROM t";
+
+    fn writer(path: &Path) -> Connection {
+        let writer = Connection::open(path).unwrap();
+        writer.busy_timeout(Duration::from_secs(30)).unwrap();
+        let start = "PRAGMA journal_mode = wal; PRAGMA synchronous = off;
+            CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, text TEXT)";
+        writer.execute_batch(start).unwrap();
+        writer
+    }
+
+    fn checkpoint(connection: &Connection, mode: &str) {
+        let sql = format!("PRAGMA wal_checkpoint({mode})");
+        connection.query_row(&sql, [], |_| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn every_write_and_every_checkpoint_is_followed() {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let one = writer(&folder.path().join("x.db"));
+        let other = writer(&folder.path().join("x.db"));
+        // What cannot be done while the tail reads is given up at once.
+        one.busy_timeout(Duration::ZERO).unwrap();
+        other.busy_timeout(Duration::ZERO).unwrap();
+        let mut followed = Followed::of(&folder);
+        let mut random = 7_u64;
+        for step in 0..1500 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (what, number) = ((random >> 33) % 16, (random >> 40) % 200);
+            let text = "x".repeat(number as usize * 40);
+            let insert = "INSERT INTO t(text) VALUES (?1)";
+            match what {
+                0..5 => drop(one.execute(insert, [text]).unwrap()),
+                5 | 6 => drop(other.execute(insert, [text]).unwrap()),
+                7 => drop(one.execute("UPDATE t SET text = text || 'y' WHERE id % 7 = 0", [])),
+                8 => drop(one.execute("DELETE FROM t WHERE id % 5 = ?1", [(number % 5) as i64]).unwrap()),
+                9 => checkpoint(&one, "PASSIVE"),
+                10 => checkpoint(&other, "FULL"),
+                11 => checkpoint(&one, "RESTART"),
+                12 => checkpoint(&other, "TRUNCATE"),
+                13 if step % 10 == 0 => drop(one.execute_batch("VACUUM")),
+                _ => followed.follow(what == 15),
+            }
+            if step % 10 == 0 {
+                followed.follow(false);
+                let there: String = one.query_row(SUM, [], |row| row.get(0)).unwrap();
+                assert_eq!(followed.ask(SUM), there, "step {step}");
+            }
+        }
+        assert!(followed.states > 200, "{}", followed.states);
+    }
+
+    #[test]
+    fn a_busy_writer_is_followed_and_its_log_begins_anew() {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let path = folder.path().join("x.db");
+        drop(writer(&path));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (told, place) = (stop.clone(), path.clone());
+        // Rows from 1 on, without a gap.
+        let writing = std::thread::spawn(move || {
+            let one = writer(&place);
+            while !told.load(Ordering::Relaxed) {
+                one.execute("INSERT INTO t(text) VALUES (hex(randomblob(2000)))", []).unwrap();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            one.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).unwrap()
+        });
+        let mut followed = Followed::of(&folder);
+        let (mut last, mut longest) = (0, 0);
+        for round in 0..200 {
+            followed.follow(followed.tail.index.head().is_some_and(|head| head.frames > 200));
+            longest = longest.max(followed.tail.log_size().unwrap());
+            if round % 20 == 0 {
+                let state = followed.ask("SELECT count(*) || ' ' || ifnull(max(id), 0) FROM t");
+                let (count, id) = state.split_once(' ').unwrap();
+                assert_eq!(count, id);
+                let count: u64 = count.parse().unwrap();
+                assert!(count >= last, "{count} after {last}");
+                last = count;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        stop.store(true, Ordering::Relaxed);
+        let all = writing.join().unwrap();
+        followed.follow(true);
+        assert_eq!(followed.ask("SELECT count(*) || '' FROM t"), all.to_string());
+        // Everything that was written would be several times as long.
+        assert!(followed.image.len() as u64 > 3 * longest / 2, "{all} rows, {longest} bytes");
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_is_noticed() {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let path = folder.path().join("x.db");
+        let one = writer(&path);
+        let mut followed = Followed::of(&folder);
+        one.execute("INSERT INTO t(text) VALUES ('x')", []).unwrap();
+        std::fs::rename(&path, folder.path().join("moved.db")).unwrap();
+        assert!(followed.tail.changes().is_err());
+        std::fs::rename(folder.path().join("moved.db"), &path).unwrap();
+        followed.follow(true);
+        assert_eq!(followed.ask("SELECT count(*) || '' FROM t"), "1");
+    }
+}
