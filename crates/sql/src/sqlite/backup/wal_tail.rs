@@ -402,7 +402,9 @@ mod tests {
                 0..5 => drop(one.execute(insert, [text]).unwrap()),
                 5 | 6 => drop(other.execute(insert, [text]).unwrap()),
                 7 => drop(one.execute("UPDATE t SET text = text || 'y' WHERE id % 7 = 0", [])),
-                8 => drop(one.execute("DELETE FROM t WHERE id % 5 = ?1", [(number % 5) as i64]).unwrap()),
+                8 => drop(
+                    one.execute("DELETE FROM t WHERE id % 5 = ?1", [(number % 5) as i64]).unwrap(),
+                ),
                 9 => checkpoint(&one, "PASSIVE"),
                 10 => checkpoint(&other, "FULL"),
                 11 => checkpoint(&one, "RESTART"),
