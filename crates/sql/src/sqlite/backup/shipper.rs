@@ -106,7 +106,9 @@ pub async fn ship_sqlite(
             End::Failed(error) => {
                 // One that lasted was no failure to begin.
                 wait = if begun.elapsed() > SHIPPING_RETRY.1 { SHIPPING_RETRY.0 } else { wait };
-                tracing::warn!(%error, "the backup begins anew in {} s", wait.as_secs());
+                let detail = error.detail.as_deref();
+                let wait_s = wait.as_secs();
+                tracing::warn!(%error, detail, "the backup begins anew in {wait_s} s");
                 shipper.pause(wait).await;
                 wait = (wait * 2).min(SHIPPING_RETRY.1);
             }
@@ -179,9 +181,12 @@ impl Shipper {
     ) -> Result<bool> {
         loop {
             let is_last = self.is_told();
-            if let Some(change) = tail.changes()? {
-                self.ship(tail, open, &change).await?;
-                tail.advance(&change)?;
+            match tail.changes()? {
+                Some(change) => {
+                    self.ship(tail, open, &change).await?;
+                    tail.advance(&change)?;
+                }
+                None => tail.renew()?,
             }
             if tail.log_size()? > SHIPPING_LOG
                 && let Some(change) = tail.make_room()?
@@ -277,7 +282,8 @@ impl Shipper {
                                long; it is let go";
                 return Err(Error::new(Kind::Unavailable, message).with_detail(error.to_string()));
             }
-            tracing::warn!(%error, "the backup waits for its store; it tries again in {} s", wait.as_secs());
+            let wait_s = wait.as_secs();
+            tracing::warn!(%error, "the backup waits for its store; it tries again in {wait_s} s");
             self.pause(wait).await;
             wait = (wait * 2).min(SHIPPING_RETRY.1);
         }

@@ -196,11 +196,18 @@ impl WalTail {
         if change.read.is_some() {
             return Ok(());
         }
+        self.renew()?;
+        self.position = Some(change.position);
+        Ok(())
+    }
+
+    /// Exchanges the open transaction for one of now. One that stayed open although nothing is new
+    /// would keep a log that is in the file as a whole, and a checkpoint that waits for its readers.
+    pub(crate) fn renew(&mut self) -> SqlResult<()> {
         let next = 1 - self.held;
         begin(&self.readers[next])?;
         self.readers[self.held].execute_batch("ROLLBACK")?;
         self.held = next;
-        self.position = Some(change.position);
         Ok(())
     }
 
@@ -346,6 +353,9 @@ mod tests {
         fn follow(&mut self, makes_room: bool) {
             let next = self.tail.changes().unwrap();
             next.iter().for_each(|change| self.take(change));
+            if next.is_none() {
+                self.tail.renew().unwrap();
+            }
             if makes_room {
                 let next = self.tail.make_room().unwrap();
                 next.iter().for_each(|change| self.take(change));
@@ -458,6 +468,26 @@ mod tests {
         assert_eq!(followed.ask("SELECT count(*) || '' FROM t"), all.to_string());
         // Everything that was written would be several times as long.
         assert!(followed.image.len() as u64 > 3 * longest / 2, "{all} rows, {longest} bytes");
+    }
+
+    #[test]
+    fn a_log_that_is_in_the_file_may_be_cut() {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let one = writer(&folder.path().join("x.db"));
+        one.busy_timeout(Duration::ZERO).unwrap();
+        let mut followed = Followed::of(&folder);
+        one.execute("INSERT INTO t(text) VALUES ('x')", []).unwrap();
+        followed.follow(false);
+        checkpoint(&one, "PASSIVE");
+        let log = folder.path().join("x.db-wal");
+        checkpoint(&one, "TRUNCATE");
+        assert!(log.metadata().unwrap().len() > 0);
+        followed.tail.renew().unwrap();
+        checkpoint(&one, "TRUNCATE");
+        assert_eq!(log.metadata().unwrap().len(), 0);
+        one.execute("INSERT INTO t(text) VALUES ('y')", []).unwrap();
+        followed.follow(false);
+        assert_eq!(followed.ask("SELECT group_concat(text) FROM t"), "x,y");
     }
 
     #[test]
