@@ -108,3 +108,20 @@ fn duration(text: &str) -> std::result::Result<Duration, String> {
 /// The shortest and the longest duration of an option.
 const LEAST_DURATION: Duration = Duration::from_millis(10);
 const MOST_DURATION: Duration = Duration::from_secs(3650 * 24 * 60 * 60);
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units_and_limits() {
+        for (text, millis) in [("10ms", 10), ("1s", 1000), ("2m", 120_000), ("24h", 86_400_000)] {
+            assert_eq!(duration(text).unwrap(), Duration::from_millis(millis), "{text}");
+        }
+        assert_eq!(duration("3650d").unwrap(), MOST_DURATION);
+        for wrong in ["", "1", "s", "9ms", "3651d", "1.5s", "-1s", "1 s", "99999999999999999999h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

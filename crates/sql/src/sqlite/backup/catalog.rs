@@ -160,7 +160,7 @@ impl BackupCatalog {
         Err(Error::new(Kind::NotFound, message).on(Verb::Get, &self.root))
     }
 
-    /// The error of a state that cannot be restored, with the newest one that may be.
+    /// The error of a state that cannot be restored, with the newest older state.
     pub(crate) async fn broken(
         &self,
         problem: &str,
@@ -194,7 +194,7 @@ impl BackupCatalog {
                 for segment in segments.iter().rev() {
                     self.store.delete(&self.segment(generation, *segment), context).await?;
                 }
-                // A folder of files stays where it is empty; other stores have none.
+                // An empty folder of files stays; other stores have none.
                 let _ = self.store.delete(&self.folder(generation), context).await;
             } else if whole(&segments).iter().any(|one| one.micros.is_some()) {
                 newer = Some(generation.micros);
@@ -204,7 +204,7 @@ impl BackupCatalog {
     }
 }
 
-/// The segments before the first one that is missing.
+/// The segments before the first gap.
 fn whole(segments: &[SegmentName]) -> &[SegmentName] {
     let follows = |at: &usize| segments[*at].sequence as usize == at + 1;
     &segments[..(0..segments.len()).take_while(follows).count()]

@@ -19,7 +19,7 @@ struct Replay {
 }
 
 impl Replay {
-    /// Whether a segment is the one that follows.
+    /// Whether a segment follows those before it.
     fn admits(&self, segment: &Segment, name: SegmentName) -> bool {
         let head = &segment.head;
         let is_size = self.page_size == 0 || self.page_size == head.page_size;

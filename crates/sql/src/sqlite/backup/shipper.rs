@@ -1,8 +1,8 @@
 //! A continuous backup: states of a database go into a store while programs write.
 //!
-//! A state is kept before the next one begins, so that a store never has a later one without those
-//! before it. While the store does not answer, the log of the database is the queue; where that
-//! becomes too long, it is let go, and a new generation begins with a copy of the whole database.
+//! A state is stored before the next one begins, so that a store never has a state without those
+//! before it. While the store does not answer, the log of the database is the queue. A log beyond
+//! its limit is released, and a new generation begins with a copy of the whole database.
 
 use crate::sqlite::backup::catalog::{BackupCatalog, Generation, SegmentName};
 use crate::sqlite::backup::segment::{SEGMENT_SIZE, SegmentHead, name_checksum};
@@ -16,8 +16,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// How long the shipper waits for a store before it tries again: the first time, and at most.
-pub const SHIPPING_RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// How long the shipper waits for a store before the first retry; each wait is twice as long.
+pub const SHIPPING_RETRY: Duration = Duration::from_secs(1);
+
+/// The longest wait before a retry.
+pub const SHIPPING_RETRY_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long the end of the shipper waits for the store to take what is left.
 pub const SHIPPING_END: Duration = Duration::from_secs(10);
@@ -84,7 +87,7 @@ struct Shipper {
     has_shipped: bool,
 }
 
-/// Ships the changes of a database into a store until it is told to stop, and then what is left.
+/// Ships the changes of a database into a store until a request to stop, and then what is left.
 ///
 /// # Errors
 /// Those of the database and of the store when they are used for the first time, and of what is left
@@ -97,20 +100,20 @@ pub async fn ship_sqlite(
     stop: watch::Receiver<bool>,
 ) -> Result<()> {
     let mut shipper = Shipper::open(path, store, to, options, stop)?;
-    let mut wait = SHIPPING_RETRY.0;
+    let mut wait = SHIPPING_RETRY;
     loop {
         let begun = Instant::now();
         match shipper.generations(false).await {
             End::Stopped => return Ok(()),
             End::Failed(error) if !shipper.has_shipped || shipper.is_over() => return Err(error),
             End::Failed(error) => {
-                // One that lasted was no failure to begin.
-                wait = if begun.elapsed() > SHIPPING_RETRY.1 { SHIPPING_RETRY.0 } else { wait };
+                // After a long run the first wait is short again.
+                wait = if begun.elapsed() > SHIPPING_RETRY_LIMIT { SHIPPING_RETRY } else { wait };
                 let detail = error.detail.as_deref();
                 let wait_s = wait.as_secs();
                 tracing::warn!(%error, detail, "the backup begins anew in {wait_s} s");
                 shipper.pause(wait).await;
-                wait = (wait * 2).min(SHIPPING_RETRY.1);
+                wait = (wait * 2).min(SHIPPING_RETRY_LIMIT);
             }
         }
     }
@@ -143,7 +146,7 @@ impl Shipper {
         Ok(Shipper { catalog, place, options, stop, end, newest, has_shipped })
     }
 
-    /// Writes generations until something fails or the shipper is told to stop.
+    /// Writes generations until a failure or a request to stop.
     async fn generations(&mut self, is_once: bool) -> End {
         match self.follow(is_once).await {
             Ok(()) => End::Stopped,
@@ -266,7 +269,7 @@ impl Shipper {
 
     /// Puts a segment, again and again while the store does not answer and there is room for the log.
     async fn put(&mut self, tail: &mut WalTail, to: &Reference, bytes: Bytes) -> Result<()> {
-        let mut wait = SHIPPING_RETRY.0;
+        let mut wait = SHIPPING_RETRY;
         loop {
             let content = Content::bytes(bytes.clone()).with_media_type("application/octet-stream");
             let context = Context { deadline: Some(self.deadline()), ..Context::default() };
@@ -279,13 +282,13 @@ impl Shipper {
             }
             if tail.log_size()? > self.options.max_log {
                 let message = "the store does not answer, and the write-ahead log has become too \
-                               long; it is let go";
+                               long; it is released";
                 return Err(Error::new(Kind::Unavailable, message).with_detail(error.to_string()));
             }
             let wait_s = wait.as_secs();
             tracing::warn!(%error, "the backup waits for its store; it tries again in {wait_s} s");
             self.pause(wait).await;
-            wait = (wait * 2).min(SHIPPING_RETRY.1);
+            wait = (wait * 2).min(SHIPPING_RETRY_LIMIT);
         }
     }
 
@@ -343,5 +346,18 @@ impl Shipper {
             () = tokio::time::sleep(time) => {}
             () = told => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_has_these_defaults() {
+        let usual = ShippingOptions::default();
+        let seconds =
+            [usual.interval, usual.keep, usual.snapshot_interval].map(|one| one.as_secs());
+        assert_eq!((seconds, usual.max_log), ([1, 24 * 3600, 3600], 1 << 30));
     }
 }

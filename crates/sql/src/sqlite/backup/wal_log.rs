@@ -32,7 +32,7 @@ pub(crate) struct WalLog {
 }
 
 impl WalLog {
-    /// Bytes of a log with so many frames.
+    /// Bytes of a log with this number of frames.
     pub(crate) fn size(&self, frames: u32) -> u64 {
         LOG_HEAD + u64::from(frames) * (FRAME_HEAD + self.page_size as u64)
     }

@@ -177,7 +177,7 @@ impl WalTail {
         Ok(())
     }
 
-    /// A page of the file. One that was never written is empty.
+    /// A page of the file. A page without any write is empty.
     fn read_file(&self, page: u32, into: &mut [u8]) -> SqlResult<()> {
         let start = u64::from(page - 1) * into.len() as u64;
         let mut done = 0;
@@ -201,8 +201,8 @@ impl WalTail {
         Ok(())
     }
 
-    /// Exchanges the open transaction for one of now. One that stayed open although nothing is new
-    /// would keep a log that is in the file as a whole, and a checkpoint that waits for its readers.
+    /// Exchanges the open transaction for a new one, also where nothing has changed: an old one would
+    /// block the restart of a log that is in the file as a whole, and a checkpoint that waits for readers.
     pub(crate) fn renew(&mut self) -> SqlResult<()> {
         let next = 1 - self.held;
         begin(&self.readers[next])?;
@@ -211,9 +211,9 @@ impl WalTail {
         Ok(())
     }
 
-    /// Lets the log begin anew although others write all the time: keeps writers away for as long as
-    /// it takes to carry over the little that is new. Answers what is new then. Does nothing where a
-    /// writer does not let go of its lock, or where a lot is new.
+    /// Lets the log begin anew under constant writes: holds the lock of writers while the few new pages
+    /// are carried over. Answers these pages. Does nothing where a writer keeps its lock, or where
+    /// there are many new pages.
     pub(crate) fn make_room(&mut self) -> SqlResult<Option<WalChange>> {
         carry_over(&self.readers[1 - self.held])?;
         match self.writer.execute_batch("BEGIN IMMEDIATE").map_err(SqlFault::from) {
