@@ -1,7 +1,7 @@
 //! The continuous kind of `runnel backup`: following a database, listing the times that can be restored,
 //! restoring one of them.
 
-use crate::commands::backup::{resource, run, sqlite_path, store};
+use crate::commands::resources::{resource, run, sqlite_path, store};
 use crate::console::Console;
 use crate::process::signals::told_to_stop;
 use runnel_sql::{ShippingOptions, restorable_spans, restore_sqlite_at, ship_sqlite};
