@@ -7,6 +7,7 @@
 //!   database's columns, and the other verbs insert, replace, change and delete rows.
 //! - A key-value store ([`SqlDatabase::key_value_store`]) keeps bytes by key, of any length.
 //! - [`document_table`] is the table of a class in a store that is no database: rows are documents.
+//! - [`ship_sqlite`] follows a SQLite database into any store, and [`restore_sqlite_at`] restores a moment.
 //! - [`SqliteScheme`] and [`PostgresScheme`] are the stores of all databases of a system.
 //!
 //! With SQLite, reads run on each worker's own connection within a budget; writes go to one thread

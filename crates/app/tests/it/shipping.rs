@@ -102,6 +102,12 @@ fn segments(folder: &Folder) -> Vec<PathBuf> {
     found
 }
 
+/// Waits until a number of segments is there, and until the shipper has heard of it.
+fn shipped(folder: &Folder, count: usize) {
+    until("a segment is there", || segments(folder).len() == count);
+    std::thread::sleep(Duration::from_millis(500));
+}
+
 fn stop(mut process: Process) {
     process.signal("TERM");
     assert_eq!(process.end(), 0, "{}", process.err());
@@ -286,7 +292,7 @@ fn a_log_that_becomes_too_long_is_let_go() {
     let mut follow = vec!["backup", "--follow", "--interval", "50ms", "--max-log", "16M"];
     follow.extend(["tasks.db", &to]);
     let shipping = start(&folder, &follow);
-    until("the first state is there", || segments(&folder).len() == 1);
+    shipped(&folder, 1);
     server.signal("KILL");
     server.end();
     let large = "ref:sqlite:tasks.db run: \"with recursive c(x) as (select 1 union all select x + 1 \
@@ -303,6 +309,39 @@ fn a_log_that_becomes_too_long_is_let_go() {
     let _server = serve_store(&folder, port, &program);
     until("a new generation is there", || restored(&folder, &[], 1) == there);
     stop(shipping);
+}
+
+#[test]
+fn an_end_without_its_store_is_an_error() {
+    let folder = with_rows(10);
+    let port = free_port();
+    std::fs::create_dir(folder.path("copies")).unwrap();
+    let program = format!("(#HTTPServer{{ port: {port} }} → ref:file:copies asScheme) start.");
+    let mut server = serve_store(&folder, port, &program);
+    let to = format!("http://127.0.0.1:{port}/");
+    let follow = ["backup", "--follow", "--interval", "50ms", "tasks.db", &to];
+    let mut shipping = start(&folder, &follow);
+    shipped(&folder, 1);
+    server.signal("KILL");
+    server.end();
+    // Nothing is left to ship.
+    shipping.signal("TERM");
+    assert_eq!(shipping.end(), 0, "{}", shipping.err());
+    // No first state.
+    let refused = outcome(&folder, &follow);
+    assert!(refused.status == 70 && refused.err.contains("refused"), "{refused:?}");
+    let mut server = serve_store(&folder, port, &program);
+    let mut shipping = start(&folder, &follow);
+    shipped(&folder, 2);
+    server.signal("KILL");
+    server.end();
+    done(outcome(&folder, &["rows.st"]));
+    shipping.err_shows("the backup waits for its store");
+    let told = Instant::now();
+    shipping.signal("TERM");
+    assert_eq!(shipping.end(), 70, "{}", shipping.err());
+    assert!(told.elapsed() > Duration::from_secs(8), "{:?}", told.elapsed());
+    assert_eq!(restored(&folder, &[], 1), 10);
 }
 
 /// Clients that insert rows one by one, and remember when each was acknowledged.
@@ -364,7 +403,9 @@ fn kills_of_the_shipper_and_of_the_writer_lose_only_what_is_younger_than_the_lag
             until("a state is there", || segments(&folder).pop() > before);
             shipped = true;
         }
-        std::thread::sleep(Duration::from_millis((round + 1) * 517 % 700));
+        // Sometimes long enough that what is checked below came after its first state.
+        let time = if round % 8 == 0 { 2500 } else { (round + 1) * 517 % 700 };
+        std::thread::sleep(Duration::from_millis(time));
         // The writer is killed before it, after it, or not at all.
         if round % 3 == 0 {
             server.signal("KILL");
