@@ -183,22 +183,37 @@ impl BackupCatalog {
         Error::new(Kind::Failed, format!("{problem}; {step}")).on(Verb::Get, &self.root)
     }
 
-    /// Deletes generations that are not needed for any state since a moment.
-    pub(crate) async fn prune(&self, since: i64, context: &Context) -> Result<()> {
-        let generations = self.generations(context).await?;
-        let mut newer = None;
-        for generation in generations.iter().rev() {
-            let segments = self.segments(generation, context).await?;
-            if newer.is_some_and(|newer| newer <= since) {
-                // From the last one: what is left is a state all the time.
-                for segment in segments.iter().rev() {
-                    self.store.delete(&self.segment(generation, *segment), context).await?;
-                }
-                // An empty folder of files stays; other stores have none.
-                let _ = self.store.delete(&self.folder(generation), context).await;
-            } else if whole(&segments).iter().any(|one| one.micros.is_some()) {
-                newer = Some(generation.micros);
+    /// What is not needed for any state since a moment, in the order in which it is to be deleted:
+    /// segments from the last one, so that those before it are a state, then their folders.
+    pub(crate) async fn obsolete(&self, since: i64, context: &Context) -> Result<Vec<Reference>> {
+        let (mut found, mut is_covered) = (Vec::new(), false);
+        for generation in self.generations(context).await?.iter().rev() {
+            if generation.micros > since {
+                continue;
             }
+            let segments = self.segments(generation, context).await?;
+            if is_covered {
+                let names = segments.iter().rev();
+                found.extend(names.map(|segment| self.segment(generation, *segment)));
+                found.push(self.folder(generation));
+            }
+            is_covered |= whole(&segments).iter().any(|one| one.micros.is_some());
+        }
+        Ok(found)
+    }
+
+    /// Deletes some of what is obsolete. Segments go at the same time, folders after them.
+    pub(crate) async fn delete(&self, some: Vec<Reference>, context: &Context) -> Result<()> {
+        let is_segment = |one: &Reference| one.name().and_then(SegmentName::parse).is_some();
+        let (segments, folders): (Vec<Reference>, Vec<Reference>) =
+            some.into_iter().partition(is_segment);
+        let deleted = segments.iter().map(|one| self.store.delete(one, context));
+        for outcome in futures_util::future::join_all(deleted).await {
+            outcome?;
+        }
+        for folder in folders {
+            // Only a store of files has one.
+            let _ = self.store.delete(&folder, context).await;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::sqlite::backup::wal_tail::{WalChange, WalTail};
 use crate::sqlite::connection::database_file::DatabaseFile;
 use bytes::Bytes;
 use runnel_store::{Content, Context, Error, Kind, Reference, Result, Store};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -30,6 +31,9 @@ pub const SHIPPING_TIME: Duration = Duration::from_secs(60);
 
 /// Bytes of a write-ahead log from which on it is made to begin anew.
 pub const SHIPPING_LOG: u64 = 4 << 20;
+
+/// Old segments that are deleted after each interval, so that new ones need not wait long.
+const DELETED_AT_ONCE: usize = 64;
 
 /// Options of a continuous backup.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +89,8 @@ struct Shipper {
     newest: i64,
     /// Whether the store has taken something.
     has_shipped: bool,
+    /// What is to be deleted.
+    obsolete: VecDeque<Reference>,
 }
 
 /// Ships the changes of a database into a store until a request to stop, and then what is left.
@@ -142,8 +148,8 @@ impl Shipper {
         stop: watch::Receiver<bool>,
     ) -> Result<Shipper> {
         let (catalog, place) = (BackupCatalog::new(store, to), DatabaseFile::resolve(path)?);
-        let (end, newest, has_shipped) = (None, 0, false);
-        Ok(Shipper { catalog, place, options, stop, end, newest, has_shipped })
+        let (end, newest, has_shipped, obsolete) = (None, 0, false, VecDeque::new());
+        Ok(Shipper { catalog, place, options, stop, end, newest, has_shipped, obsolete })
     }
 
     /// Writes generations until a failure or a request to stop.
@@ -169,7 +175,7 @@ impl Shipper {
             if is_once {
                 return Ok(());
             }
-            self.prune().await;
+            self.find_obsolete().await;
             if self.ship_changes(&mut tail, &mut open).await? {
                 return Ok(());
             }
@@ -199,6 +205,7 @@ impl Shipper {
             if is_last {
                 return Ok(true);
             }
+            self.prune().await;
             let is_due = open.begun.elapsed() >= self.options.snapshot_interval;
             if open.later > open.first.max(SEGMENT_SIZE as u64) || (is_due && open.later > 0) {
                 return Ok(false);
@@ -302,11 +309,24 @@ impl Shipper {
         Ok(())
     }
 
-    /// Deletes what is older than it needs to be. What fails is done the next time.
-    async fn prune(&self) {
+    /// Looks for states that are older than they need to be.
+    async fn find_obsolete(&mut self) {
         let since = self.newest - self.options.keep.as_micros() as i64;
         let context = Context { deadline: Some(self.deadline()), ..Context::default() };
-        if let Err(error) = self.catalog.prune(since, &context).await {
+        match self.catalog.obsolete(since, &context).await {
+            Ok(found) => self.obsolete = found.into(),
+            Err(error) => tracing::warn!(%error, "old states of the backup were not looked for"),
+        }
+    }
+
+    /// Deletes some of them; the others wait until more is shipped. The next generation looks again
+    /// after a failure.
+    async fn prune(&mut self) {
+        let some: Vec<Reference> =
+            self.obsolete.drain(..self.obsolete.len().min(DELETED_AT_ONCE)).collect();
+        let context = Context { deadline: Some(self.deadline()), ..Context::default() };
+        if let Err(error) = self.catalog.delete(some, &context).await {
+            self.obsolete.clear();
             tracing::warn!(%error, "old states of the backup were not deleted");
         }
     }
