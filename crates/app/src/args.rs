@@ -143,21 +143,21 @@ pub(crate) enum Command {
     /// Serve a folder as a web site or as S3, or the tables of a SQLite database.
     Serve(Box<crate::commands::serve::Serve>),
     /// Write a copy of a SQLite database, also one in use, to a file or any other store.
-    Backup {
-        /// The database, such as `sqlite:tasks.db`.
-        database: String,
-        /// Where the copy belongs: a file, or a reference such as `s3:backups/tasks.db`.
-        target: String,
-    },
+    Backup(Box<crate::commands::backup::Backup>),
     /// Make a SQLite database of a backup.
     Restore {
-        /// The backup: a file, or a reference such as `s3:backups/tasks.db`.
+        /// The backup: a file, or a reference such as `s3:backups/tasks.db`; of `backup --follow` a
+        /// folder such as `s3:backups/tasks/`.
         source: String,
         /// The database, such as `sqlite:tasks.db`.
         database: String,
         /// Replace the database that is there; no program may have it open.
         #[arg(long)]
         replace: bool,
+        /// The last state that is not younger than this moment, of a backup that was made with
+        /// `--follow`; the newest one without it.
+        #[arg(long, value_name = "TIME", value_parser = crate::commands::shipping::moment)]
+        at: Option<i64>,
     },
     /// Print the rows of a database as text with their types, one JSON value a line.
     Dump {

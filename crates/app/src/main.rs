@@ -61,9 +61,9 @@ fn main() -> ExitCode {
         Some(args::Command::Run { file, port, running, args: own }) => {
             start(file, port.or(args.port), running, own, args.json)
         }
-        Some(args::Command::Backup { database, target }) => backup::backup(database, target),
-        Some(args::Command::Restore { source, database, replace }) => {
-            backup::restore(source, database, *replace)
+        Some(args::Command::Backup(order)) => backup::backup(order),
+        Some(args::Command::Restore { source, database, replace, at }) => {
+            backup::restore(source, database, *replace, *at)
         }
         Some(args::Command::Dump { database, tables, csv }) => dump::dump(database, tables, *csv),
         Some(args::Command::Load { source, database, csv }) => {

@@ -51,7 +51,7 @@ pub(crate) fn limits() -> Limits {
 }
 
 /// A size such as `512M`: digits, then K, M or G for powers of 1024.
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" => Some(1),

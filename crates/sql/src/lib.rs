@@ -7,6 +7,7 @@
 //!   database's columns, and the other verbs insert, replace, change and delete rows.
 //! - A key-value store ([`SqlDatabase::key_value_store`]) keeps bytes by key, of any length.
 //! - [`document_table`] is the table of a class in a store that is no database: rows are documents.
+//! - [`ship_sqlite`] follows a SQLite database into any store, and [`restore_sqlite_at`] restores a moment.
 //! - [`SqliteScheme`] and [`PostgresScheme`] are the stores of all databases of a system.
 //!
 //! With SQLite, reads run on each worker's own connection within a budget; writes go to one thread
@@ -39,7 +40,10 @@ pub use sqlite::{
     CHUNK, CLOSE_TIME, DECIMAL_DIGITS, DOCUMENT_BYTES, DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentRows,
     DocumentTable, ENCODING_LIMIT, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES,
     KEPT_LARGEST, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT,
-    STREAM_PATIENCE, SqliteBackend, SqliteDatabase, SqliteOptions, SqliteRows, SqliteScheme,
-    SqliteTable, Synchronous, TRANSACTION_NESTING, VALUE_LIMIT, WATCHED_ROWS, WRITE_GROUP,
-    WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING, document_table, restore_sqlite,
+    RestorableSpan, SEGMENT_SIZE, SHIPPING_END, SHIPPING_LOG, SHIPPING_RETRY, SHIPPING_RETRY_LIMIT,
+    SHIPPING_TIME, STREAM_PATIENCE, ShippingOptions, SqliteBackend, SqliteDatabase, SqliteOptions,
+    SqliteRows, SqliteScheme, SqliteTable, Synchronous, TRANSACTION_NESTING, VALUE_LIMIT,
+    WATCHED_ROWS, WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING, document_table,
+    is_continuous_backup, restorable_spans, restore_sqlite, restore_sqlite_at, ship_sqlite,
+    ship_sqlite_once,
 };

@@ -16,7 +16,14 @@ mod scheme;
 mod table;
 mod write;
 
+pub use backup::catalog::RestorableSpan;
+pub use backup::rebuild::{is_continuous_backup, restorable_spans, restore_sqlite_at};
 pub use backup::restore::restore_sqlite;
+pub use backup::segment::SEGMENT_SIZE;
+pub use backup::shipper::{
+    SHIPPING_END, SHIPPING_LOG, SHIPPING_RETRY, SHIPPING_RETRY_LIMIT, SHIPPING_TIME,
+    ShippingOptions, ship_sqlite, ship_sqlite_once,
+};
 pub use connection::database_file::VALUE_LIMIT;
 pub use connection::functions::DECIMAL_DIGITS;
 pub use database::{SqliteBackend, SqliteDatabase};

@@ -62,6 +62,7 @@ mod search_page;
 mod secrets;
 mod seed_server;
 mod served_tables;
+mod shipping;
 mod sockets;
 mod spec;
 mod stopping;

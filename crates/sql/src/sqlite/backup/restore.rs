@@ -54,7 +54,7 @@ fn byte_stream(content: Content) -> Result<ByteStream> {
     }
 }
 
-fn refuse_existing(path: &Path, replace: bool) -> SqlResult<()> {
+pub(super) fn refuse_existing(path: &Path, replace: bool) -> SqlResult<()> {
     match std::fs::symlink_metadata(path) {
         Ok(facts) if facts.is_dir() => {
             Err(SqlFault::new(Kind::Conflict, "this is a directory; name a database file in it"))
@@ -67,17 +67,17 @@ fn refuse_existing(path: &Path, replace: bool) -> SqlResult<()> {
     }
 }
 
-fn unwritable(error: &std::io::Error) -> SqlFault {
+pub(super) fn unwritable(error: &std::io::Error) -> SqlFault {
     from_io(error, "the restored database cannot be written")
 }
 
-fn stopped(_: tokio::task::JoinError) -> Error {
+pub(super) fn stopped(_: tokio::task::JoinError) -> Error {
     Error::new(Kind::Failed, "the restore failed")
 }
 
 /// The file that becomes the database; it is removed unless it does.
-struct PartialFile {
-    file: File,
+pub(super) struct PartialFile {
+    pub(super) file: File,
     path: PathBuf,
     target: PathBuf,
     is_done: bool,
@@ -85,7 +85,7 @@ struct PartialFile {
 
 impl PartialFile {
     /// Makes the file, or takes over that of a restore which was killed.
-    fn create(target: &Path) -> SqlResult<PartialFile> {
+    pub(super) fn create(target: &Path) -> SqlResult<PartialFile> {
         // The file itself, not the link to it, so that the link stays.
         let target = std::fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
         let path = beside(&target, PARTIAL);
@@ -104,7 +104,7 @@ impl PartialFile {
     }
 
     /// Checks the file and gives it its name.
-    fn finish(mut self, replace: bool) -> SqlResult<()> {
+    pub(super) fn finish(mut self, replace: bool) -> SqlResult<()> {
         self.check()?;
         self.file.sync_all().map_err(|error| unwritable(&error))?;
         let _held = if replace { lock_out(&self.target)? } else { None };

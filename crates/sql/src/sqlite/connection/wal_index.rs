@@ -26,8 +26,28 @@ const CARRIED_OVER: usize = 2 * WORDS;
 /// Bytes of the first part of the index, as SQLite maps it.
 const PART: c_int = 32 * 1024;
 
+/// The words of the header with the pages of the database, the checksum of the last frame, and the salts.
+const PAGES: usize = 5;
+const CHECKSUM: usize = 6;
+const SALTS: usize = 8;
+
 /// The header as it was read.
 pub(crate) type Version = [u32; WORDS];
+
+/// What the header says of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WalHead {
+    /// Frames up to the last commit.
+    pub(crate) frames: u32,
+    /// Frames that are in the database file, too.
+    pub(crate) carried_over: u32,
+    /// Pages of the database.
+    pub(crate) page_count: u32,
+    /// The checksum of the last frame.
+    pub(crate) checksum: [u32; 2],
+    /// As they are in the log, in the order of bytes of this machine.
+    pub(crate) salts: [u32; 2],
+}
 
 /// The index of a connection. It must not be used after the connection is closed.
 pub(crate) struct WalIndex(NonNull<u32>);
@@ -78,6 +98,17 @@ impl WalIndex {
         let first: Version = std::array::from_fn(|at| self.word(at).load(Ordering::Acquire));
         let is_second = |at: usize| self.word(WORDS + at).load(Ordering::Relaxed) == first[at];
         (0..WORDS).all(is_second).then_some(first)
+    }
+
+    /// What the header says, unless a writer is changing it.
+    pub(crate) fn head(&self) -> Option<WalHead> {
+        let version = self.version()?;
+        let carried_over = self.word(CARRIED_OVER).load(Ordering::Acquire);
+        let (frames, page_count) = (version[FRAMES], version[PAGES]);
+        let pair = |at: usize| [version[at], version[at + 1]];
+        let (checksum, salts) = (pair(CHECKSUM), pair(SALTS));
+        let is_same = self.version() == Some(version);
+        is_same.then_some(WalHead { frames, carried_over, page_count, checksum, salts })
     }
 
     /// A word of the index.
