@@ -110,6 +110,7 @@ pub(super) const FILES: &[(&str, &[u8])] = files![
     "tables/instance.lua",
     "tables/expressions.lua",
     "tables/relations.lua",
+    "tables/related.lua",
     "tables/rows.lua",
     "tables/groups.lua",
     "tables/table.lua",

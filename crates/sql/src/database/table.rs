@@ -318,7 +318,7 @@ impl<T: TableBackend> SqlTable<T> {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         if !reference.relative_path().is_empty() {
             return not_over_a_row();
         }
@@ -512,7 +512,7 @@ impl<T: TableBackend> Tables for SqlTable<T> {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         self.change_selected(reference, query, change, context).on(change.verb(), reference)
     }
 
