@@ -46,7 +46,7 @@ books insertAll: [
 ";
 
 /// Expressions over `ROWS` and `AUTHORS`.
-const EXPRESSIONS: [&str; 68] = [
+const EXPRESSIONS: [&str; 73] = [
     "(ROWS[{ author name = 'Jane Austen' }]) collect: 'title'",
     "(ROWS[{ author name ≠ 'Jane Austen' }]) collect: 'title'",
     "(ROWS[{ author name hasPrefix: 'É' }]) collect: 'title'",
@@ -87,6 +87,11 @@ const EXPRESSIONS: [&str; 68] = [
     "((ROWS groupBy: 'lent') reject: { :g | (g sum: 'pages') > 400 }) collect: { :g | g key }",
     "((ROWS groupBy: 'title') select: { :g | g key isEmpty or: { g key = 'Emma' } }) collect: { :g | g count }",
     "((ROWS groupBy: 'author') sorted: { :g | g sum: 'pages' }) collect: { :g | g count }",
+    "(((ROWS[{ author name hasPrefix: 'J' }]) union: (ROWS[{ lent }])) sorted: '-id') collect: 'id'",
+    "(((ROWS[{ lent }]) intersection: (ROWS[{ pages > 300 }])) sorted: 'title') collect: 'title'",
+    "((ROWS[{ pages > 200 }]) difference: (ROWS[{ lent }])) collect: 'id'",
+    "((ROWS[{ lent }]) union: (ROWS[{ pages > 1 }])) count",
+    "(ROWS difference: ROWS) count",
     "ROWS distinct: 'year'",
     "ROWS distinct: { :b | b lent }",
     "ROWS sum: 'pages'",

@@ -121,11 +121,12 @@ impl Generator<'_> {
         let (word, argument) = parts.first()?;
         let name = word.text.as_str();
         let second = parts.get(1).map(|(word, _)| word.text.as_str());
-        let has_data = match (name, second) {
-            (_, None) | ("detect", Some("ifNone")) => true,
-            ("updateAll" | "updateEveryRow", Some("returning")) => true,
-            _ => false,
-        };
+        let has_data = matches!(
+            (name, second),
+            (_, None)
+                | ("detect", Some("ifNone"))
+                | ("updateAll" | "updateEveryRow", Some("returning"))
+        );
         if !has_data || parts.len() > 2 {
             return None;
         }

@@ -112,6 +112,7 @@ pub(super) const FILES: &[(&str, &[u8])] = files![
     "tables/relations.lua",
     "tables/related.lua",
     "tables/rows.lua",
+    "tables/combined.lua",
     "tables/groups.lua",
     "tables/table.lua",
     "tables/bulk.lua",

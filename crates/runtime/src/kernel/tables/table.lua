@@ -376,7 +376,7 @@ for _, selector in ipairs {
   "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "allSatisfy:", "noneSatisfy:", "countOf:", "count:", "sorted:",
   "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
   "average:", "do:", "first", "count", "isEmpty", "notEmpty", "isNotEmpty", "collect", "reject",
-  "groupBy:", "groupedBy:", "distinct:", "include:", "removeAll", "takeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
+  "groupBy:", "groupedBy:", "distinct:", "union:", "intersection:", "difference:", "include:", "removeAll", "takeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
 } do
   local name = K.mangle(selector)
   K.method(Table, name, function(self, a, b)
