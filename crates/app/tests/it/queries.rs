@@ -198,6 +198,27 @@ fn related_rows_are_read_together() {
     }
 }
 
+/// The document of an API says what answers have: lists of related rows only where they were read with the rows.
+#[test]
+fn lists_of_related_rows_may_be_absent_from_answers() {
+    let folder = Folder::new();
+    let program = "\
+class Author { var <int> id. var <string> name. var <[Book]> books. }
+class Book { var <int> id. var <Author> author. }
+authors ← ref:sqlite::memory: table: Author.
+scheme Api { var authors. /authors { get → <[Author]> { this:authors select } post <Author> → 201 <Author> { newValue } } }
+#HTTPServer{ port: 0 } → #Api{ authors: authors }.
+";
+    folder.write("api.st", program);
+    let outcome = run(runnel().args(["openapi", "api.st"]).current_dir(folder.path("")));
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    let document: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Author"]["required"], serde_json::json!(["id", "name"]));
+    assert_eq!(schemas["Author"]["properties"]["books"]["readOnly"], true);
+    assert_eq!(schemas["AuthorInput"]["properties"].get("books"), None);
+}
+
 /// Changes rows in each way that answers them.
 const ANSWERED: &str = "\
 #-main:<ref>database

@@ -283,7 +283,7 @@ local function describeField(class, name, placeOf, strict)
     "name", name, "type", K.describeType(marks.type or { kind = "any" }, placeOf),
     "required", marks.required or NULL, "readonly", (marks.readonly or numbered or many) or NULL, "unique", marks.unique or NULL,
     "default", default, "computed", marks.default and not marks.constant and true or NULL,
-    "about", marks.doc or NULL,
+    "included", many or NULL, "about", marks.doc or NULL,
   }
 end
 
