@@ -206,7 +206,10 @@ fn lists_of_related_rows_may_be_absent_from_answers() {
 class Author { var <int> id. var <string> name. var <[Book]> books. }
 class Book { var <int> id. var <Author> author. }
 authors ← ref:sqlite::memory: table: Author.
-scheme Api { var authors. /authors { get → <[Author]> { this:authors select } post <Author> → 201 <Author> { newValue } } }
+scheme Api {
+   var authors.
+   /authors { get → <[Author]> { this:authors select } post <Author> → 201 <Author> { newValue } }
+}
 #HTTPServer{ port: 0 } → #Api{ authors: authors }.
 ";
     folder.write("api.st", program);
