@@ -5,4 +5,5 @@ mod constraint;
 mod element;
 pub(crate) mod path;
 pub(crate) mod query;
+mod related;
 pub(crate) mod segment;

@@ -201,7 +201,7 @@ impl SchemaNames {
         field: &ContractField,
     ) -> bool {
         match purpose {
-            SchemaUse::Output => true,
+            SchemaUse::Output => !field.included,
             SchemaUse::Input => {
                 field.must_come(api.contract.strict) || self.tells(class, &field.name)
             }

@@ -301,7 +301,7 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         self.within(change.verb(), reference, context, |table, rest| {
             table.change_selected(rest, query, change, context)
         })

@@ -26,7 +26,7 @@ mod sqlite;
 pub use database::SqlDatabase;
 pub use database::backend::{DatabaseBackend, InsertedRow, TableBackend};
 pub use database::filter::FILTER_DEPTH;
-pub use database::scope::QUERY_RELATIONS;
+pub use database::scope::{QUERY_RELATIONS, RELATED_DEPTH};
 pub use database::slow::SLOW_STATEMENT;
 pub use database::table::{LIST_LIMIT, SqlTable};
 pub use key_value::layout::{KEY_LENGTH, OBJECT_CHUNK, REPLACED_TIME, UPLOAD_TIME};

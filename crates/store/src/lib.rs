@@ -52,12 +52,12 @@ pub use copy::{
 };
 pub use graph::{GRAPH_NODES, Graph, GraphConnection, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use query::expression::{
-    AggregateFunction, ArithmeticOperator, BulkChange, QueryExpression, Relation, TextFunction,
+    AggregateFunction, ArithmeticOperator, BulkChange, Comparison, Filter, QueryExpression,
+    RelatedElements, Relation, TextFunction, TextMatch,
 };
 pub use query::run::run_query;
 pub use query::{
-    Comparison, Field, Filter, ForeignKey, Index, LARGEST_PAGE, OnDelete, Query, ServedLimits,
-    Shape, Sort, TextMatch, table_name,
+    Field, ForeignKey, Index, LARGEST_PAGE, OnDelete, Query, ServedLimits, Shape, Sort, table_name,
 };
 pub use reference::Reference;
 pub use reference::segment::{decode_segment, encode_segment, is_escape};

@@ -2,10 +2,10 @@
 
 pub(crate) mod evaluate;
 pub(crate) mod expression;
+mod related;
 pub(crate) mod run;
 
-use crate::Value;
-use crate::query::expression::{QueryExpression, Relation};
+use crate::query::expression::{Filter, QueryExpression, Relation};
 use crate::value::contract::{
     Contract, ContractClass, ContractField, ContractKind, FieldType, TextForm,
 };
@@ -44,57 +44,6 @@ impl Query {
     pub fn is_grouped(&self) -> bool {
         !self.group.is_empty() || self.columns.iter().any(|(_, column)| column.is_aggregate())
     }
-}
-
-/// A condition on one element.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Filter {
-    /// A field compared with a value.
-    Compare(String, Comparison, Value),
-    /// A text field that begins with a text.
-    Prefix(String, String),
-    /// A text field that ends with a text.
-    Suffix(String, String),
-    /// A text field that contains a text.
-    Contains(String, String),
-    /// One computed value compared with another one.
-    Test(QueryExpression, Comparison, QueryExpression),
-    /// A computed text compared with a part.
-    Match(QueryExpression, TextMatch, String),
-    /// Every one of them holds.
-    All(Vec<Filter>),
-    /// At least one of them holds.
-    Any(Vec<Filter>),
-    /// It does not hold.
-    Not(Box<Filter>),
-}
-
-/// How a part stands in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextMatch {
-    /// At its beginning.
-    Prefix,
-    /// At its end.
-    Suffix,
-    /// Anywhere.
-    Contains,
-}
-
-/// How two values compare. Nil equals nil and nothing else; booleans equal 0 and 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// Equal.
-    Equal,
-    /// Not equal.
-    NotEqual,
-    /// Less.
-    Less,
-    /// Less or equal.
-    LessOrEqual,
-    /// Greater.
-    Greater,
-    /// Greater or equal.
-    GreaterOrEqual,
 }
 
 /// One sort key.

@@ -211,15 +211,16 @@ pub trait Tables {
         context: &Context,
     ) -> Answer<u64>;
 
-    /// Changes or deletes all elements that the filter of a query selects, all or none, and answers how
-    /// many. The query has a filter and its relations, nothing else.
+    /// Changes or deletes all elements that a query selects, all or none. Answers how many or, where the query names
+    /// fields, a list of records: these fields of the elements as they are then, and of deleted ones as they were
+    /// (`*` for all fields). The query has a filter with its relations, an order and a limit, nothing else.
     fn change_all(
         &self,
         reference: &Reference,
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64>;
+    ) -> Answer<Value>;
 
     /// The statement of a query in the store's own language: a record of `statement` and `parameters`. With
     /// `plan` a text, how the store would run it.

@@ -75,6 +75,10 @@ impl Generator<'_> {
                     *uses = true;
                     return Some(data);
                 }
+                if let Some(data) = self.count_of_related(receiver, &word.text, element) {
+                    *uses = true;
+                    return Some(data);
+                }
                 if let Some(function) = text_function(&word.text) {
                     let mut depends = false;
                     let inner = self.value_data(receiver, element, deferred, &mut depends);
@@ -85,6 +89,10 @@ impl Generator<'_> {
                 }
             }
             ExpressionKind::Send { receiver, message: SentMessage::Keyword(parts) } => {
+                if let Some(data) = self.aggregate_of_related(receiver, parts, element, deferred) {
+                    *uses = true;
+                    return Some(data);
+                }
                 if let [(word, argument)] = parts.as_slice()
                     && let Some(function) = aggregate(&word.text)
                     && !matches!(function, "max" | "min")
@@ -142,7 +150,8 @@ impl Generator<'_> {
             return None;
         };
         let [(word, argument)] = parts.as_slice() else { return None };
-        if !element.is_meant_by(receiver) {
+        let path = self.field_of(receiver, element);
+        if !element.is_meant_by(receiver) && path.is_none() {
             return None;
         }
         let of_each = self.of_each(argument, deferred)?;
@@ -152,11 +161,15 @@ impl Generator<'_> {
             "max" | "min" if of_each == format!("{{\"field\",{}}}", quoted(name)) => &word.text,
             _ => return None,
         };
-        Some(format!("{{\"{function}\",{of_each}}}"))
+        let data = format!("{{\"{function}\",{of_each}}}");
+        Some(match path {
+            Some(path) => format!("{{\"of\",{},false,{data}}}", quoted(&path)),
+            None => data,
+        })
     }
 
     /// What is computed of each element of a group: `'pages'` or `{ :book | book pages * 2 }`.
-    fn of_each(&mut self, argument: &Expression, deferred: &mut bool) -> Option<String> {
+    pub(crate) fn of_each(&mut self, argument: &Expression, deferred: &mut bool) -> Option<String> {
         match &argument.kind {
             ExpressionKind::Text(name) | ExpressionKind::Symbol(name) => {
                 Some(format!("{{\"field\",{}}}", quoted(name)))

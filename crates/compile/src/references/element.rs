@@ -1,6 +1,8 @@
 //! The element of a query block, and the messages to it that are no fields.
 
+use crate::walk::walk_deep;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, StatementKind};
+use std::collections::BTreeSet;
 
 /// How a query block names its element.
 pub(crate) enum QueryElement<'a> {
@@ -50,4 +52,19 @@ pub(crate) fn single(block: &Block) -> Option<&Expression> {
 
 pub(crate) fn parameter(block: &Block, at: usize) -> &str {
     block.parameters.get(at).map_or("$0", |parameter| &parameter.name.text)
+}
+
+/// The parameters of a block and of all blocks inside it.
+pub(crate) fn parameters_within(block: &Block) -> BTreeSet<String> {
+    let names = |block: &Block| {
+        let names = block.parameters.iter().map(|parameter| parameter.name.text.clone());
+        names.collect::<Vec<_>>()
+    };
+    let mut all: BTreeSet<String> = names(block).into_iter().collect();
+    walk_deep(&block.statements, &mut |expression| {
+        if let ExpressionKind::Block(inner) = &expression.kind {
+            all.extend(names(inner));
+        }
+    });
+    all
 }

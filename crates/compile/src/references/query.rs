@@ -15,8 +15,18 @@ use runnel_syntax::{Diagnostic, Span};
 use std::collections::BTreeSet;
 
 /// Messages whose block says which elements are meant.
-const CONDITIONS: [&str; 8] =
-    ["select", "where", "filter", "reject", "detect", "anySatisfy", "countOf", "count"];
+const CONDITIONS: [&str; 10] = [
+    "select",
+    "where",
+    "filter",
+    "reject",
+    "detect",
+    "anySatisfy",
+    "allSatisfy",
+    "noneSatisfy",
+    "countOf",
+    "count",
+];
 
 /// Messages whose block says in which order, and those that ask for a value of each element. The
 /// latter can always be done with the elements themselves.
@@ -110,7 +120,14 @@ impl Generator<'_> {
     pub(crate) fn query_data_of(&mut self, parts: &[(Word, Expression)]) -> Option<(String, bool)> {
         let (word, argument) = parts.first()?;
         let name = word.text.as_str();
-        if parts.len() > 1 && !(name == "detect" && parts[1].0.text == "ifNone") {
+        let second = parts.get(1).map(|(word, _)| word.text.as_str());
+        let has_data = matches!(
+            (name, second),
+            (_, None)
+                | ("detect", Some("ifNone"))
+                | ("updateAll" | "updateEveryRow", Some("returning"))
+        );
+        if !has_data || parts.len() > 2 {
             return None;
         }
         let ExpressionKind::Block(block) = &argument.kind else { return None };
@@ -199,7 +216,7 @@ impl Generator<'_> {
         Ok(if deferred { format!("function() return {data} end") } else { data })
     }
 
-    fn condition_data(
+    pub(crate) fn condition_data(
         &mut self,
         condition: &Expression,
         element: &QueryElement<'_>,
@@ -248,11 +265,10 @@ impl Generator<'_> {
         let (operator, value) = match name {
             "isNil" => ("=", "K.NULL"),
             "isNotNil" | "notNil" => ("≠", "K.NULL"),
-            // Nil is empty too.
+            // A text or related rows; nil is empty too.
             "isEmpty" | "notEmpty" | "isNotEmpty" => {
                 let field = quoted(&self.field_of(receiver, element)?);
-                self.helper("K");
-                let empty = format!("{{\"or\",{{\"=\",{field},\"\"}},{{\"=\",{field},K.NULL}}}}");
+                let empty = format!("{{\"empty\",{field}}}");
                 let is_empty = name == "isEmpty";
                 return Some(Ok(if is_empty { empty } else { format!("{{\"not\",{empty}}}") }));
             }
@@ -327,6 +343,9 @@ impl Generator<'_> {
         element: &QueryElement<'_>,
         deferred: &mut bool,
     ) -> Option<Result<String, Span>> {
+        if let Some(data) = self.quantified(receiver, name, argument, element, deferred) {
+            return Some(data);
+        }
         match name {
             "and" | "or" => {
                 let left = match self.condition_data(receiver, element, deferred) {

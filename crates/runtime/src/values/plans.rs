@@ -65,6 +65,10 @@ impl ClassPlan {
             custom |= stack.kind(-1) == Type::Function;
             stack.pop(1);
         }
+        // Lists of rows are written where they were read.
+        stack.field(methods, "_listsRows");
+        custom |= stack.boolean(-1);
+        stack.pop(1);
         let mut fields = Vec::new();
         stack.field(methods, "_class");
         if stack.kind(-1) == Type::Table {

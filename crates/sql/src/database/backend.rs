@@ -111,8 +111,8 @@ pub trait TableBackend: Clone + 'static {
     /// Changes the columns that each record names, in the row of the key that it names; all or none.
     fn merge_list(&self, records: Vec<Value>, context: &Context) -> Answer<()>;
 
-    /// Changes or deletes the rows that the filter of a query selects. Answers how many.
-    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<u64>;
+    /// Changes or deletes the rows that a query selects. Answers how many, or the fields that it names.
+    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<Value>;
 
     /// The statement of a query with its parameters or, with `plan`, how the database would run it.
     fn explain(&self, query: &Query, plan: bool, context: &Context) -> Answer<Value>;

@@ -7,8 +7,8 @@ use crate::database::constraint::Dialect;
 use crate::database::filter::{FILTER_DEPTH, FilterWriter};
 use crate::fault::{SqlFault, SqlResult};
 use runnel_store::{
-    AggregateFunction, ArithmeticOperator, Comparison, FieldType, QueryExpression, TextFunction,
-    TextMatch, Value,
+    AggregateFunction, ArithmeticOperator, Comparison, FieldType, QueryExpression, RelatedElements,
+    TextFunction, TextMatch, Value,
 };
 
 /// The functions that SQLite lacks, under which this crate adds them to its connections.
@@ -63,6 +63,14 @@ pub(crate) trait ExpressionWriter: FilterWriter {
     /// A bound value; `like` is the kind of what it meets.
     fn constant(&mut self, value: &Value, like: Option<FieldType>) -> SqlResult<WrittenExpression>;
 
+    /// A statement over related rows, without brackets: an aggregate of them or, without one, whether there are
+    /// any.
+    fn subquery(
+        &mut self,
+        related: &RelatedElements,
+        aggregate: Option<&QueryExpression>,
+    ) -> SqlResult<WrittenExpression>;
+
     fn expression(&mut self, expression: &QueryExpression) -> SqlResult<WrittenExpression> {
         self.write(expression, None, 0)
     }
@@ -91,6 +99,16 @@ pub(crate) trait ExpressionWriter: FilterWriter {
             QueryExpression::Count => {
                 Ok(WrittenExpression { sql: "count(*)".into(), kind: FieldType::Int })
             }
+            QueryExpression::OfRelated(related, aggregate) => {
+                let WrittenExpression { sql, kind } = self.subquery(related, Some(aggregate))?;
+                if !related.key.contains('.') {
+                    return Ok(WrittenExpression { sql: format!("({sql})"), kind });
+                }
+                // Where no row leads to the list, its aggregates are nil.
+                let key = self.field(&related.key)?.sql;
+                let sql = format!("CASE WHEN {key} IS NOT NULL THEN ({sql}) END");
+                Ok(WrittenExpression { sql, kind })
+            }
             QueryExpression::Aggregate(function, inner) => {
                 let inner = self.write(inner, None, depth + 1)?;
                 aggregate(Self::DIALECT, *function, inner)
@@ -112,6 +130,13 @@ pub(crate) trait ExpressionWriter: FilterWriter {
         let left = self.write(left, None, depth + 1)?;
         let right = self.write(right, Some(left.kind), depth + 1)?;
         Ok((left, right))
+    }
+
+    /// Whether there are related rows.
+    fn exists(&mut self, related: &RelatedElements) -> SqlResult<()> {
+        let rows = self.subquery(related, None)?.sql;
+        self.sql().push_str(&format!("EXISTS ({rows})"));
+        Ok(())
     }
 
     /// Two computed values compared.

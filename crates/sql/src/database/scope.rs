@@ -2,12 +2,15 @@
 
 use crate::database::description::{TableColumn, TableDescription, quoted};
 use crate::fault::{SqlFault, SqlResult};
-use runnel_store::{Query, Relation};
+use runnel_store::{Query, RelatedElements, Relation};
 use std::fmt::Write;
 use std::rc::Rc;
 
 /// Relations of one query: each is a join, and SQLite joins at most 64 tables.
 pub const QUERY_RELATIONS: usize = 20;
+
+/// Conditions on related rows within each other. Each has a letter for the names of its tables.
+pub const RELATED_DEPTH: usize = 5;
 
 /// The descriptions of the tables of relations, by the names that the query gives them.
 pub(crate) type RelatedTables<T> = Vec<(String, Rc<T>)>;
@@ -28,64 +31,99 @@ pub(crate) fn related<T>(
 
 /// The names of the tables of the relations, each once.
 pub(crate) fn related_names(query: &Query) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for relation in &query.relations {
-        if !names.contains(&relation.table.as_str()) {
-            names.push(&relation.table);
-        }
+    let mut names: Vec<&str> = query.relations.iter().map(table_of).collect();
+    for related in query.related_elements() {
+        names.push(&related.table);
+        names.extend(related.relations.iter().map(table_of));
     }
+    names.sort_unstable();
+    names.dedup();
     names
+}
+
+fn table_of(relation: &Relation) -> &str {
+    &relation.table
 }
 
 /// Where the fields of a query are.
 pub(crate) struct QueryScope<'a, T> {
     pub(crate) table: &'a T,
+    others: &'a RelatedTables<T>,
     joined: Vec<JoinedTable<'a, T>>,
+    /// Conditions on related rows around this one.
+    depth: usize,
+    /// Whether the table has an alias, because others are in the statement.
+    is_named: bool,
 }
 
 struct JoinedTable<'a, T> {
-    path: &'a str,
+    path: String,
     alias: String,
     table: &'a T,
     /// The condition of the join.
     on: String,
 }
 
-/// The alias of the query's own table, where others are joined.
-pub(crate) const OWN: &str = "t0";
+/// The first letter of aliases, by the depth of conditions on related rows.
+const LETTERS: [char; RELATED_DEPTH + 1] = ['t', 'u', 'v', 'w', 'x', 'y'];
 
 impl<'a, T: TableDescription> QueryScope<'a, T> {
-    pub(crate) fn of(
-        table: &'a T,
-        relations: &'a [Relation],
-        others: &'a RelatedTables<T>,
-    ) -> SqlResult<Self> {
+    pub(crate) fn of(table: &'a T, query: &Query, others: &'a RelatedTables<T>) -> SqlResult<Self> {
+        let is_named = !query.relations.is_empty() || !query.related_elements().is_empty();
+        let scope = QueryScope { table, others, joined: Vec::new(), depth: 0, is_named };
+        scope.joining(&query.relations)
+    }
+
+    /// The scope of a statement over the table alone.
+    pub(crate) fn alone(&self) -> Self {
+        let (table, others) = (self.table, self.others);
+        QueryScope { table, others, joined: Vec::new(), depth: 0, is_named: false }
+    }
+
+    /// The scope of related rows, and the condition that relates them to a row of this one.
+    pub(crate) fn within(&self, related: &RelatedElements) -> SqlResult<(Self, String)> {
+        let depth = self.depth + 1;
+        if depth > RELATED_DEPTH {
+            let message =
+                format!("conditions on related rows are nested at most {RELATED_DEPTH} deep");
+            return Err(SqlFault::invalid(message));
+        }
+        let (table, others) = (self.other(&related.table)?, self.others);
+        let inner = QueryScope { table, others, joined: Vec::new(), depth, is_named: true };
+        let inner = inner.joining(&related.relations)?;
+        let (_, field) = inner.column(&related.field)?;
+        let (_, key) = self.column(&related.key)?;
+        Ok((inner, format!("{field} = {key}")))
+    }
+
+    fn joining(mut self, relations: &[Relation]) -> SqlResult<Self> {
         if relations.len() > QUERY_RELATIONS {
             let message = format!("a query has at most {QUERY_RELATIONS} relations");
             return Err(SqlFault::invalid(message));
         }
-        let mut scope = QueryScope { table, joined: Vec::new() };
-        let is_joined = !relations.is_empty();
         for relation in relations {
-            let named = others.iter().find(|(name, _)| *name == relation.table);
-            let (_, other) = named.ok_or_else(|| {
-                SqlFault::invalid(format!("there is no table {}", relation.table))
-            })?;
-            let alias = format!("t{}", scope.joined.len() + 1);
-            let key = quoted(other.column(&relation.key)?.name());
-            let (_, from) = scope.find(&relation.path, is_joined)?;
+            let table = self.other(&relation.table)?;
+            let alias = self.alias(self.joined.len() + 1);
+            let key = quoted(table.column(&relation.key)?.name());
+            let (_, from) = self.column(&relation.path)?;
             let on = format!("{alias}.{key} = {from}");
-            scope.joined.push(JoinedTable { path: &relation.path, alias, table: other, on });
+            self.joined.push(JoinedTable { path: relation.path.clone(), alias, table, on });
         }
-        Ok(scope)
+        Ok(self)
+    }
+
+    fn other(&self, table: &str) -> SqlResult<&'a T> {
+        let named = self.others.iter().find(|(name, _)| *name == table);
+        let missing = || SqlFault::invalid(format!("there is no table {table}"));
+        named.map(|(_, other)| other.as_ref()).ok_or_else(missing)
+    }
+
+    fn alias(&self, number: usize) -> String {
+        format!("{}{number}", LETTERS[self.depth])
     }
 
     /// The column of a field, and its name in the statement.
     pub(crate) fn column(&self, field: &str) -> SqlResult<(&'a T::Column, String)> {
-        self.find(field, !self.joined.is_empty())
-    }
-
-    fn find(&self, field: &str, is_joined: bool) -> SqlResult<(&'a T::Column, String)> {
         if let Some((path, name)) = field.rsplit_once('.')
             && let Some(joined) = self.joined.iter().find(|joined| joined.path == path)
         {
@@ -93,20 +131,24 @@ impl<'a, T: TableDescription> QueryScope<'a, T> {
             return Ok((column, format!("{}.{}", joined.alias, quoted(column.name()))));
         }
         let column = self.table.column(field)?;
-        let name = quoted(column.name());
-        Ok((column, if is_joined { format!("{OWN}.{name}") } else { name }))
+        Ok((column, self.own(&quoted(column.name()))))
     }
 
     /// The name of a column of the own table, or of its row number.
     pub(crate) fn own(&self, quoted_name: &str) -> String {
-        match self.joined.is_empty() {
-            true => quoted_name.to_string(),
-            false => format!("{OWN}.{quoted_name}"),
+        match self.is_named {
+            true => format!("{}.{quoted_name}", self.alias(0)),
+            false => quoted_name.to_string(),
         }
     }
 
+    /// Whether no other table is in the statement.
     pub(crate) fn is_alone(&self) -> bool {
-        self.joined.is_empty()
+        !self.is_named
+    }
+
+    pub(crate) fn is_joined(&self) -> bool {
+        !self.joined.is_empty()
     }
 
     /// What locks the rows of the table, and none of those joined to it.
@@ -120,10 +162,9 @@ impl<'a, T: TableDescription> QueryScope<'a, T> {
     /// What stands behind `FROM`.
     pub(crate) fn source(&self) -> String {
         let mut text = self.table.source();
-        if self.joined.is_empty() {
-            return text;
+        if self.is_named {
+            let _ = write!(text, " AS {}", self.alias(0));
         }
-        let _ = write!(text, " AS {OWN}");
         for joined in &self.joined {
             let (source, alias, on) = (joined.table.source(), &joined.alias, &joined.on);
             let _ = write!(text, " LEFT JOIN {source} AS {alias} ON {on}");

@@ -1,10 +1,11 @@
 //! The statements of queries, the same for all database systems but for the words that their writers know.
 
+use crate::database::constraint::Dialect;
 use crate::database::description::{TableColumn, TableDescription, quoted};
 use crate::database::expression::{ExpressionWriter, WrittenExpression};
-use crate::database::scope::{OWN, QueryScope};
+use crate::database::scope::QueryScope;
 use crate::fault::{SqlFault, SqlResult};
-use runnel_store::{BulkChange, FieldType, Query, QueryExpression};
+use runnel_store::{BulkChange, FieldType, Query, QueryExpression, RelatedElements};
 use std::fmt::Write;
 
 /// Writes the parts of a query over a table.
@@ -12,6 +13,40 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
     type Table: TableDescription + 'a;
 
     fn scope(&self) -> &QueryScope<'a, Self::Table>;
+
+    /// Puts another scope in the place of the present one, and answers that.
+    fn change_scope(&mut self, scope: QueryScope<'a, Self::Table>) -> QueryScope<'a, Self::Table>;
+
+    /// See [`ExpressionWriter::subquery`].
+    fn write_subquery(
+        &mut self,
+        related: &RelatedElements,
+        aggregate: Option<&QueryExpression>,
+    ) -> SqlResult<WrittenExpression> {
+        let (scope, relating) = self.scope().within(related)?;
+        let outside = self.change_scope(scope);
+        let text = std::mem::take(self.sql());
+        let written = self.write_within(related, aggregate, &relating);
+        *self.sql() = text;
+        self.change_scope(outside);
+        written
+    }
+
+    fn write_within(
+        &mut self,
+        related: &RelatedElements,
+        aggregate: Option<&QueryExpression>,
+        relating: &str,
+    ) -> SqlResult<WrittenExpression> {
+        let shown = match aggregate {
+            Some(aggregate) => self.expression(aggregate)?,
+            None => WrittenExpression { sql: "1".into(), kind: FieldType::Int },
+        };
+        let source = self.scope().source();
+        let mut sql = format!("SELECT {} FROM {source} WHERE {relating}", shown.sql);
+        sql.push_str(&self.condition("AND", related.filter.as_ref())?);
+        Ok(WrittenExpression { sql, kind: shown.kind })
+    }
 
     /// The order of the rows that the table itself has, by names of columns.
     fn own_order(&self) -> Vec<String>;
@@ -91,31 +126,61 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
         let mut sql = match change {
             BulkChange::Delete => format!("DELETE FROM {source}"),
             BulkChange::Set(fields) => {
+                // The row that is changed has no alias.
+                let alone = self.scope().alone();
+                let scope = self.change_scope(alone);
                 let mut sets = Vec::new();
                 for (name, value) in fields {
                     sets.push(self.assignment(table, name, value)?);
                 }
+                self.change_scope(scope);
                 format!("UPDATE {source} SET {}", sets.join(", "))
             }
         };
         let condition = self.condition("WHERE", query.filter.as_ref())?;
-        if self.scope().is_alone() {
+        if self.scope().is_alone() && query.limit.is_none() {
             sql.push_str(&condition);
             return Ok(sql);
         }
         let keys = table.key_positions();
         let names: Vec<String> =
             keys.iter().map(|at| quoted(table.columns()[*at].name())).collect();
-        let names = if names.is_empty() { vec![Self::ROW.to_string()] } else { names };
-        let joined: Vec<String> = names.iter().map(|name| format!("{OWN}.{name}")).collect();
-        let _ = write!(
-            sql,
-            " WHERE ({}) IN (SELECT {} FROM {}{condition})",
-            names.join(", "),
-            joined.join(", "),
-            self.scope().source()
-        );
+        let source = format!("{}{condition}", self.scope().source());
+        let Some(limit) = query.limit else {
+            let names = if names.is_empty() { vec![Self::ROW.to_string()] } else { names };
+            let own: Vec<String> = names.iter().map(|name| self.scope().own(name)).collect();
+            let (names, own) = (names.join(", "), own.join(", "));
+            let _ = write!(sql, " WHERE ({names}) IN (SELECT {own} FROM {source})");
+            return Ok(sql);
+        };
+        let order = self.order(query)?;
+        let (row, scope) = (Self::ROW, self.scope());
+        let _ = match Self::DIALECT {
+            Dialect::Sqlite => {
+                let names = if names.is_empty() { vec![row.to_string()] } else { names };
+                let own: Vec<String> = names.iter().map(|name| scope.own(name)).collect();
+                let (names, own) = (names.join(", "), own.join(", "));
+                write!(sql, " WHERE ({names}) IN (SELECT {own} FROM {source}{order} LIMIT {limit})")
+            }
+            // An array is computed once, whatever the plan is. What another transaction takes is left to it.
+            Dialect::Postgres => {
+                let (own, of) = (scope.own(row), if scope.is_alone() { "" } else { " OF t0" });
+                let chosen = format!("SELECT {own} FROM {source}{order} LIMIT {limit}");
+                write!(sql, " WHERE {row} = ANY(ARRAY({chosen} FOR UPDATE{of} SKIP LOCKED))")
+            }
+        };
         Ok(sql)
+    }
+
+    /// The names of the columns that a change answers; none for the number of rows.
+    fn returned(&self, query: &Query) -> SqlResult<Vec<String>> {
+        let table = self.scope().table;
+        if query.fields.iter().any(|name| name == "*") {
+            let shown = table.columns().iter().filter(|column| column.is_shown());
+            return Ok(shown.map(|column| column.name().to_string()).collect());
+        }
+        let name = |name: &String| Ok(table.column(name)?.name().to_string());
+        query.fields.iter().map(name).collect()
     }
 
     fn assignment(

@@ -346,7 +346,7 @@ impl<T: TableBackend> SqlTable<T> {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         if !reference.relative_path().is_empty() {
             return not_over_a_row();
         }
@@ -546,7 +546,7 @@ impl<T: TableBackend> Tables for SqlTable<T> {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         self.change_selected(reference, query, change, context).on(change.verb(), reference)
     }
 

@@ -380,16 +380,22 @@ impl TableBackend for PostgresRows {
         })
     }
 
-    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<u64> {
+    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<Value> {
         let (table, query, context) = (self.clone(), query.clone(), context.clone());
         let change = change.clone();
         Answer::later(async move {
             let session = table.0.core.session(&context);
             let changing = async |info: &TableInfo| {
                 let others = table.others(&session, &query).await?;
-                let (sql, values) = select::change(info, &query, &change, &others)?;
-                let running =
-                    async |connection: &PostgresConnection| connection.execute(&sql, &values).await;
+                let changing = select::change(info, &query, &change, &others)?;
+                let running = async |connection: &PostgresConnection| {
+                    if !query.fields.is_empty() {
+                        let rows = rows::returned(connection, &session, &changing).await?;
+                        return Ok(Value::List(rows));
+                    }
+                    let count = connection.execute(&changing.sql, &changing.parameters).await?;
+                    Ok(Value::from(count))
+                };
                 session.run(Repeat::No, running).await
             };
             table.there(&session, changing).await

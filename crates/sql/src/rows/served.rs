@@ -63,7 +63,7 @@ fn admit_filter(filter: &Filter, limits: &ServedLimits) -> SqlResult<()> {
         | Filter::Prefix(field, _)
         | Filter::Suffix(field, _)
         | Filter::Contains(field, _) => admit(field, limits.filterable.as_deref(), "filtered"),
-        Filter::Test(..) | Filter::Match(..) => Err(computed()),
+        Filter::Test(..) | Filter::Match(..) | Filter::Exists(_) => Err(computed()),
     }
 }
 

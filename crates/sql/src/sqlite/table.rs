@@ -10,13 +10,13 @@ use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::answer_cache::CachedAnswer;
-use crate::sqlite::read::explain;
 use crate::sqlite::read::keys::{key_path, keys_sql, target_key};
 use crate::sqlite::read::plan::TablePlan;
 use crate::sqlite::read::reader::{DatabaseVersion, ReadSite, SqliteReader};
 use crate::sqlite::read::row::row_content;
 use crate::sqlite::read::rows::LazyRows;
 use crate::sqlite::read::select::{self, SqliteSelect};
+use crate::sqlite::read::{encode, explain};
 use crate::sqlite::schema::catalog::{RowKey, related_on};
 use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell};
@@ -302,17 +302,21 @@ impl TableBackend for SqliteRows {
         self.change(context, check, WriteTarget::merge_all)
     }
 
-    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<u64> {
+    fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<Value> {
         let (query, change) = (query.clone(), change.clone());
         self.change(
             context,
             |_| Ok(()),
             move |target, connection, ()| {
                 let others = related_on(connection, &query)?;
-                let (sql, cells) = select::change(&target.info, &query, &change, &others)?;
-                let _running = RunningStatement::start(&sql);
-                let mut statement = connection.prepare_cached(&sql)?;
-                Ok(statement.execute(rusqlite::params_from_iter(&cells))? as u64)
+                let changing = select::change(&target.info, &query, &change, &others)?;
+                if changing.columns.is_some() {
+                    return encode::records(connection, &changing).map(Value::List);
+                }
+                let _running = RunningStatement::start(&changing.sql);
+                let mut statement = connection.prepare_cached(&changing.sql)?;
+                let cells = rusqlite::params_from_iter(&changing.parameters);
+                Ok(Value::from(statement.execute(cells)? as u64))
             },
         )
     }

@@ -263,7 +263,7 @@ pub trait Layer: Sized + 'static {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         change_all_below(self, reference, query, change, context)
     }
 
@@ -415,7 +415,7 @@ pub(super) fn change_all_below<L: Layer>(
     query: &Query,
     change: &BulkChange,
     context: &Context,
-) -> Answer<u64> {
+) -> Answer<Value> {
     let (query, change, verb) = (query.clone(), change.clone(), change.verb());
     layer.around(verb, reference, context, move |inner, on, context| {
         let change = |tables: &dyn Tables| tables.change_all(on, &query, &change, context);

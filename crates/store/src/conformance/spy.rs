@@ -221,9 +221,9 @@ impl Tables for Spy {
         Answer::ok(0)
     }
 
-    fn change_all(&self, _: &Reference, _: &Query, _: &BulkChange, _: &Context) -> Answer<u64> {
+    fn change_all(&self, _: &Reference, _: &Query, _: &BulkChange, _: &Context) -> Answer<Value> {
         self.called("change all");
-        Answer::ok(0)
+        Answer::ok(Value::Int(0))
     }
 
     fn explain(&self, _: &Reference, _: &Query, _: bool, _: &Context) -> Answer<Value> {

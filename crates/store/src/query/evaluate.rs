@@ -23,6 +23,8 @@ impl QueryExpression {
                     TextFunction::Length => Value::from(text.chars().count() as u64),
                 })
             }
+            // Refused before: other elements are not seen from here.
+            QueryExpression::OfRelated(..) => Value::Nil,
             QueryExpression::Count => Value::from(group.len() as u64),
             QueryExpression::Aggregate(function, inner) => {
                 let values = group.iter().map(|element| inner.evaluate(&[element]));

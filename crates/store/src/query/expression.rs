@@ -1,7 +1,60 @@
-//! Expressions of a query: values that a store computes from the fields of an element, and aggregates of a group
-//! of elements.
+//! Conditions and expressions of a query: values that a store computes from the fields of an element, and aggregates
+//! of a group of elements.
 
 use crate::{Value, Verb};
+
+/// A condition on one element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Filter {
+    /// A field compared with a value.
+    Compare(String, Comparison, Value),
+    /// A text field that begins with a text.
+    Prefix(String, String),
+    /// A text field that ends with a text.
+    Suffix(String, String),
+    /// A text field that contains a text.
+    Contains(String, String),
+    /// One computed value compared with another one.
+    Test(QueryExpression, Comparison, QueryExpression),
+    /// A computed text compared with a part.
+    Match(QueryExpression, TextMatch, String),
+    /// There are such related elements.
+    Exists(Box<RelatedElements>),
+    /// Every one of them holds.
+    All(Vec<Filter>),
+    /// At least one of them holds.
+    Any(Vec<Filter>),
+    /// It does not hold.
+    Not(Box<Filter>),
+}
+
+/// How a part stands in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextMatch {
+    /// At its beginning.
+    Prefix,
+    /// At its end.
+    Suffix,
+    /// Anywhere.
+    Contains,
+}
+
+/// How two values compare. Nil equals nil and nothing else; booleans equal 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Equal.
+    Equal,
+    /// Not equal.
+    NotEqual,
+    /// Less.
+    Less,
+    /// Less or equal.
+    LessOrEqual,
+    /// Greater.
+    Greater,
+    /// Greater or equal.
+    GreaterOrEqual,
+}
 
 /// A value that is computed from an element, or from a group of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +71,8 @@ pub enum QueryExpression {
     Count,
     /// A function of the values that an expression has over the group. Values that are nil do not count.
     Aggregate(AggregateFunction, Box<QueryExpression>),
+    /// An aggregate of related elements: how many there are, or a function of their values.
+    OfRelated(Box<RelatedElements>, Box<QueryExpression>),
 }
 
 /// The arithmetic of query expressions.
@@ -70,6 +125,21 @@ pub struct Relation {
     pub key: String,
 }
 
+/// The elements of another collection that refer to an element: the books of an author.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RelatedElements {
+    /// The other collection, beside that of the query.
+    pub table: String,
+    /// The field of the related elements that refers.
+    pub field: String,
+    /// The field that it refers to, as expressions of the query name it: `id`, `author.id`.
+    pub key: String,
+    /// Which of them; all when absent. Fields are those of the related elements.
+    pub filter: Option<Filter>,
+    /// The elements that their paths name in turn.
+    pub relations: Vec<Relation>,
+}
+
 /// A change of all elements that a filter selects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BulkChange {
@@ -84,7 +154,9 @@ impl QueryExpression {
     pub fn is_aggregate(&self) -> bool {
         match self {
             QueryExpression::Count | QueryExpression::Aggregate(..) => true,
-            QueryExpression::Field(_) | QueryExpression::Value(_) => false,
+            QueryExpression::Field(_)
+            | QueryExpression::Value(_)
+            | QueryExpression::OfRelated(..) => false,
             QueryExpression::Text(_, inner) => inner.is_aggregate(),
             QueryExpression::Arithmetic(_, left, right) => {
                 left.is_aggregate() || right.is_aggregate()

@@ -15,10 +15,10 @@ use std::cmp::Ordering;
 /// - Groups stand in the order of their first elements.
 ///
 /// # Errors
-/// [`Kind::NotAllowed`] for a query with relations: other collections cannot be seen from here; and for
-/// one that locks.
+/// [`Kind::NotAllowed`] for a query with related elements: other collections cannot be seen from here;
+/// and for one that locks.
 pub fn run_query(mut elements: Vec<Value>, query: &Query) -> crate::Result<Value> {
-    if !query.relations.is_empty() {
+    if !query.relations.is_empty() || !query.related_elements().is_empty() {
         let message = "this store knows no related elements";
         return Err(Error::new(Kind::NotAllowed, message));
     }
@@ -87,6 +87,8 @@ impl Filter {
                     TextMatch::Contains => text.contains(part),
                 })
             }
+            // Refused before: other elements are not seen from here.
+            Filter::Exists(_) => false,
             Filter::All(filters) => filters.iter().all(|filter| filter.matches_group(group)),
             Filter::Any(filters) => filters.iter().any(|filter| filter.matches_group(group)),
             Filter::Not(filter) => !filter.matches_group(group),

@@ -168,7 +168,7 @@ macro_rules! without {
             _: &$crate::Query,
             _: &$crate::BulkChange,
             _: &$crate::Context,
-        ) -> $crate::Answer<u64> {
+        ) -> $crate::Answer<$crate::Value> {
             $crate::Error::not_allowed($crate::Verb::Merge, reference).into()
         }
     };

@@ -59,6 +59,8 @@ pub struct ContractField {
     pub default: Option<Value>,
     /// A value is made for each object where a client leaves it out.
     pub computed: bool,
+    /// Rows that refer to the object: there where they were read with it, and nowhere else.
+    pub included: bool,
     /// The comment above the field, for people.
     pub about: String,
 }
@@ -74,6 +76,7 @@ impl ContractField {
             unique: false,
             default: None,
             computed: false,
+            included: false,
             about: String::new(),
         }
     }

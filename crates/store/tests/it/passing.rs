@@ -71,9 +71,9 @@ impl Tables for Probe {
         self.arrived("insert", on);
         Answer::ok(0)
     }
-    fn change_all(&self, on: &Reference, _: &Query, _: &BulkChange, _: &Context) -> Answer<u64> {
+    fn change_all(&self, on: &Reference, _: &Query, _: &BulkChange, _: &Context) -> Answer<Value> {
         self.arrived("change all", on);
-        Answer::ok(0)
+        Answer::ok(Value::Int(0))
     }
 
     fn explain(&self, on: &Reference, _: &Query, _: bool, _: &Context) -> Answer<Value> {

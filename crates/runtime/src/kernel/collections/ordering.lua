@@ -1,6 +1,6 @@
 -- Collections: sorting, grouping, taking together and apart.
 local K = ...
-local type, floor = type, math.floor
+local type = type
 local asBlock, eq = K.asBlock, K.eq
 local throw, yes, order = K.throw, K.yes, K.order
 local NULL, elementsOf = K.NULL, K.elementsOf
@@ -173,12 +173,7 @@ local function sortTable(list, by)
   local n = #list
   if type(by) == "table" and by._isArray then return sortByNames(list, n, by) end
   if by == nil then return sort(list, n, natural) end
-  if type(by) == "string" and string.byte(by) == 45 then
-    local name = string.sub(by, 2)
-    sortByKey(list, n, function(element) return K.property(element, name) end)
-    for i = 1, floor(n / 2) do list[i], list[n + 1 - i] = list[n + 1 - i], list[i] end
-    return list
-  end
+  if type(by) == "string" and string.byte(by) == 45 then return sortByNames(list, n, { by }) end
   if type(by) == "function" and K.blockArity(by) ~= 1 then
     return sort(list, n, beforeBlock(by))
   end

@@ -9,7 +9,7 @@ local type, rawget, rawset, format, setmetatable = type, rawget, rawset, string.
 local throw, observedFields = K.throw, K.observedFields
 local NULL = K.NULL
 
-for _, key in ipairs { "_marks", "_fits", "_sent", "_sentKey", "_required", "_defaults" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_marks", "_fits", "_sent", "_sentKey", "_required", "_defaults", "_many", "_listsRows" } do K.nilKeys[key] = true end
 
 -- What fits ---------------------------------------------------------------------------------------
 
@@ -38,6 +38,65 @@ end
 -- The class of the row that a variable answers; nil where it is named as a key.
 function K.relatedClass(class, ivar)
   return not K.isNamedAsKey(ivar) and K.referredClass(class, ivar) or nil
+end
+
+-- The variables of a class that refer to another one.
+local function fieldsThatRefer(class, other)
+  local names = {}
+  for _, name in ipairs(class._ivars) do
+    if K.referredClass(class, name) == other then names[#names + 1] = name end
+  end
+  return names
+end
+
+-- What `+foreignKeys` of a class says of a variable, or nil.
+local function foreignKey(class, name)
+  if rawget(class._metaOwn, "foreignKeys") == nil then return nil end
+  local said = class:foreignKeys()
+  return type(said) == "table" and said._isDictionary and said:at_(name) or nil
+end
+
+-- The variables of a class that stand for the rows which refer to it, `var <[Book]> books`: by name, the other class, its
+-- field that refers, and the key that it refers to. A problem is an error once the class has a table (`strict`).
+function K.manyOfClass(class, strict)
+  local known = rawget(class, "_many")
+  if not known or known.count ~= #class._ivars then
+    known = { count = #class._ivars, byName = {}, problem = false }
+    local keys, isWhole = K.keysOfClass(class), true
+    for _, name in ipairs(#keys == 1 and class._ivars or {}) do
+      local declared = class._marks[name] and class._marks[name].type
+      local element = declared and declared.kind == "list" and declared.element
+      if element and element.kind == "class" then
+        local other, field = K.keyedClass(element.name), nil
+        isWhole = isWhole and K.classes[element.name] ~= nil
+        local fields, said = other and fieldsThatRefer(other, class) or {}, foreignKey(class, name)
+        for _, one in ipairs(fields) do
+          if one == said or said == nil and #fields == 1 then field = one end
+        end
+        if field then
+          known.byName[name] = { class = other, field = field, key = keys[1] }
+        elseif said ~= nil or #fields > 1 then
+          known.problem = said == nil and format("%s of %s: %s refers to it by %s", name, class._name, element.name,
+              table.concat(fields, " and by "))
+            or format("foreignKeys of %s: %s of %s does not refer to it", class._name, K.str(said), element.name)
+          known.hint = format("say which: +foreignKeys { #{ %s: '%s' } }", name, fields[1] or "author")
+        end
+      end
+    end
+    -- A class that is defined later is looked up again.
+    if isWhole then rawset(class, "_many", known) end
+  end
+  if strict and known.problem then throw("invalid", known.problem, { i_hint = known.hint }) end
+  return known.byName
+end
+
+-- The variables of a class that its table has columns for.
+function K.columnsOfClass(class)
+  local many, names = K.manyOfClass(class), {}
+  for _, name in ipairs(class._ivars) do
+    if not many[name] then names[#names + 1] = name end
+  end
+  return names
 end
 
 -- The function that a field's values go through.
@@ -83,6 +142,15 @@ local function relationGetter(name, key)
   end
 end
 
+-- The getter of a list of a class: the rows that refer to this one, once it was read from a table.
+local function manyGetter(name, key)
+  return function(self)
+    local value, batch = rawget(self, key), self._batch
+    if value ~= nil or batch == nil then return value end
+    return batch.many(batch, name, self)
+  end
+end
+
 -- Declares an instance variable with a type and marks.
 function K.typedIvar(class, name, kind, marks, get)
   local key = K.ivarKey(name)
@@ -92,6 +160,11 @@ function K.typedIvar(class, name, kind, marks, get)
   end
   marks.type = K.typeOf(kind)
   if marks.type.kind == "class" and not K.isNamedAsKey(name) then get = relationGetter(name, key) end
+  local element = marks.type.kind == "list" and marks.type.element
+  if element and element.kind == "class" then
+    get = manyGetter(name, key)
+    K.method(class, "_listsRows", true)
+  end
   local selector = K.mangle(K.setterName(name))
   local known = rawget(class._methods, selector)
   K.ivar(class, name, K.columnType(marks.type), get, set)
@@ -204,12 +277,13 @@ local function describeField(class, name, placeOf, strict)
     default = defaultValue(class, { key = K.ivarKey(name), marks = marks }, nil)
   end
   -- The table makes the keys of its rows.
+  local many = K.manyOfClass(class)[name] ~= nil
   local numbered = strict and name == "id" and marks.type and (marks.type.kind == "int" or marks.type.kind == "uuid")
   return K.recordOf {
     "name", name, "type", K.describeType(marks.type or { kind = "any" }, placeOf),
-    "required", marks.required or NULL, "readonly", (marks.readonly or numbered) or NULL, "unique", marks.unique or NULL,
+    "required", marks.required or NULL, "readonly", (marks.readonly or numbered or many) or NULL, "unique", marks.unique or NULL,
     "default", default, "computed", marks.default and not marks.constant and true or NULL,
-    "about", marks.doc or NULL,
+    "included", many or NULL, "about", marks.doc or NULL,
   }
 end
 

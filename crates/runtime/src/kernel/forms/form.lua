@@ -240,7 +240,7 @@ end
 local function namesOf(self, class)
   if self.i_fields ~= nil then return listOf(self.i_fields) end
   local names = {}
-  for _, name in ipairs(class._ivars) do
+  for _, name in ipairs(K.columnsOfClass(class)) do
     local marks = class._marks and class._marks[name]
     if not (marks and marks.readonly) and name ~= "id" then names[#names + 1] = name end
   end

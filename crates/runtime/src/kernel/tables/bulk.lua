@@ -1,26 +1,31 @@
--- All rows of a query at once: `books[{ stock = 0 }] removeAll`, `… updateAll: #{ stock: 9 }`; and what the database is
--- asked: `sql`, `explain`.
+-- All rows of a query at once: `books[{ stock = 0 }] removeAll`, `… updateAll: #{ stock: 9 }`, or those that it answers,
+-- `(mails first: 10) takeAll`, `… updateAll: #{ stock: 9 } returning: 'title'`; and what the database is asked: `sql`,
+-- `explain`.
 local K = ...
-local type = type
+local type, ipairs = type, ipairs
 local native, throw, NULL = K.native, K.throw, K.NULL
 local Rows = K.classes.Rows
 
--- The rows that a query picks by conditions alone, as natives take them.
+local hints = {
+  removeAll = "removeEveryRow says so", takeAll = "say how many at once: (rows first: 1000) takeAll",
+}
+
+-- The rows that a query picks by conditions and a number, as natives take them.
 local function picked(self, selector, every)
   local query = self._query
   if not rawget(self, "_store") or not query then
     throw("unsupported", selector .. " needs rows of a table; these were read already",
       { i_hint = "send it to the query: `books[{ … }] " .. selector .. "`" })
   end
-  if query.limit or query.offset or query.fields then
-    throw("unsupported", selector .. " is for rows that conditions pick; these are cut by first:, skip: or columns:",
+  if query.offset or query.fields or query.many then
+    throw("unsupported", selector .. " is for rows that conditions and first: pick; these are cut by skip:, columns: or include:",
       { i_hint = "pick them by their keys: `ids ← rows collect: 'id'. books[{ ids includes: id }] " .. selector .. "`" })
   end
-  if not query.filter and not every then
+  if not query.filter and not query.limit and not every then
     throw("unsupported", selector .. " would change every row of the table, because the query has no condition",
-      { i_hint = selector == "removeAll" and "removeEveryRow says so" or "updateEveryRow: says so" })
+      { i_hint = hints[selector] or "updateEveryRow: says so" })
   end
-  return { filter = query.filter, relations = query.relations }
+  return { filter = query.filter, relations = query.relations, limit = query.limit, sort = query.limit and query.sort }
 end
 
 local function removing(selector, every)
@@ -73,6 +78,85 @@ local function updating(selector, every)
   end
 end
 
+-- Changed rows that are answered ----------------------------------------------------------------------
+
+-- The names of fields by which the answer is ordered: those of the query, then the key. Nil where there are others.
+local function orderOf(self)
+  local names = {}
+  for i, key in ipairs(self._query.sort or {}) do
+    if type(key) ~= "string" or string.find(key, ".", 1, true) then
+      throw("notTranslated", "rows that are changed and answered are sorted by fields of their own",
+        { i_hint = "sort the answer: `rows takeAll sorted: { :a :b | … }`" })
+    end
+    names[i] = key
+  end
+  for _, key in ipairs(self._of and K.keysOfClass(self._of) or {}) do names[#names + 1] = key end
+  return names
+end
+
+-- What is asked for beside the fields of the answer.
+local function fieldsWith(wanted, order)
+  local names, known = {}, {}
+  local function add(name)
+    if not known[name] then
+      known[name] = true
+      names[#names + 1] = name
+    end
+  end
+  for _, name in ipairs(wanted) do add(name) end
+  for _, name in ipairs(order) do add((string.gsub(name, "^%-", ""))) end
+  return names
+end
+
+-- Changes rows and answers them, in the order of the query.
+local function answered(self, query, sets, wanted)
+  local order = orderOf(self)
+  query.fields = fieldsWith(wanted, order)
+  local list = native.changeAll(self._store, self._path, self._scheme, query, sets)
+  return #order > 0 and list:sorted_(K.array(order)) or list
+end
+
+-- All fields of a row.
+local function everyField(self) return self._of and K.columnsOfClass(self._of) or { "*" } end
+
+-- Objects of the class, or records.
+local function rowsOf(self, list)
+  local class = self._of
+  if not class then return list end
+  list = K.instantiate(list, class._name)
+  if self._place and #K.relationsOfClass(class) > 0 then K.batchOf(class, self._place, list) end
+  return list
+end
+
+local function takeAll(self)
+  return rowsOf(self, answered(self, picked(self, "takeAll"), nil, everyField(self)))
+end
+
+-- `returning: 'title'` answers values, `[ 'id', 'title' ]` records, and `'*'` the rows.
+local function returning(selector, every)
+  return function(self, changes, fields, data)
+    local query = picked(self, selector, every)
+    local sets = assignments(self, changes, data, selector)
+    if fields == "*" then return rowsOf(self, answered(self, query, sets, everyField(self))) end
+    local isList = type(fields) == "table" and fields._isArray
+    local names = {}
+    for i, name in ipairs(isList and fields or { fields }) do names[i] = K.expectText(name, "returning:") end
+    local list = answered(self, query, sets, names)
+    for i = 1, #list do
+      local record, values = list[i], {}
+      for j, name in ipairs(names) do
+        local value = K.fieldValue(record:at_(name), self._of and self._of._types[name])
+        values[2 * j - 1], values[2 * j] = name, value
+        if value == nil then values[2 * j] = NULL end
+      end
+      list[i] = values[2]
+      if isList then list[i] = K.newDictionary() end
+      for j = 1, isList and #values or 0, 2 do list[i]:at_put_(values[j], values[j + 1]) end
+    end
+    return list
+  end
+end
+
 local function asking(plan)
   return function(self)
     if not rawget(self, "_store") then throw("unsupported", "rows that were read have no statement") end
@@ -83,6 +167,8 @@ end
 K.methods(Rows, {
   ["removeAll"] = removing("removeAll"), ["removeEveryRow"] = removing("removeEveryRow", true),
   ["updateAll:"] = updating("updateAll:"), ["updateEveryRow:"] = updating("updateEveryRow:", true),
+  ["takeAll"] = takeAll, ["updateAll:returning:"] = returning("updateAll:"),
+  ["updateEveryRow:returning:"] = returning("updateEveryRow:", true),
   ["sql"] = asking(false), ["explain"] = asking(true),
 })
 

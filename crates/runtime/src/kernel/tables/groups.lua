@@ -55,7 +55,8 @@ local function condition(self, data)
     local inner = condition(self, data[2])
     return inner and { "not", inner }
   end
-  if word == "in" then return nil end
+  if word == "empty" then return condition(self, { "or", { "=", data[2], "" }, { "=", data[2], NULL } }) end
+  if word == "in" or word == "any" or word == "none" then return nil end
   local computed = word == "test" or word == "match"
   local left = expression(self, computed and data[3] or { "field", data[2] })
   local right = expression(self, computed and data[4] or { "value", data[3] })

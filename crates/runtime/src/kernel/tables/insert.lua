@@ -27,7 +27,7 @@ local function begin(self, first)
   local class = self.table.i_class
   self.sent = type(first) == "table" and first._sent or false
   local keys = class and K.keysOfClass(class) or { "id" }
-  local begun = native.insertBegin(self.table._native, "", nil, { first }, class and class:instanceVariables(),
+  local begun = native.insertBegin(self.table._native, "", nil, { first }, class and K.array(K.columnsOfClass(class)),
     keys[1] or "id", self.expected, self.sent)
   self.rows = rowsOfBatch(self.table, first)
   local fields = native.insertFields(begun)

@@ -3,12 +3,12 @@
 -- `author.name` is a join.
 local K = ...
 local type, rawget, rawequal, setmetatable, pairs, ipairs = type, rawget, rawequal, setmetatable, pairs, ipairs
-local native, throw, NULL = K.native, K.throw, K.NULL
+local native, throw, NULL, unpack = K.native, K.throw, K.NULL, unpack
 
 -- Keys that one statement asks for.
 local KEYS = 1000
 
--- The variables of a class that refer to rows.
+-- The variables of a class that refer to rows, or that rows may refer to.
 function K.relationsOfClass(class)
   local known = rawget(class, "_relations")
   if known and known.count == #class._ivars then return known end
@@ -16,6 +16,9 @@ function K.relationsOfClass(class)
   for _, ivar in ipairs(class._ivars) do
     local marks = class._marks[ivar]
     if marks and marks.type and marks.type.kind == "class" and K.relatedClass(class, ivar) then known[#known + 1] = ivar end
+    -- Its element may be a class that is defined later.
+    local element = marks and marks.type and marks.type.element
+    if element and element.kind == "class" then known[#known + 1] = ivar end
   end
   rawset(class, "_relations", known)
   return known
@@ -67,14 +70,26 @@ function K.comparesRows(class)
 end
 
 -- The values of a condition on a variable that refers to rows: an object stands for its key.
+-- Empty are texts and related rows.
 function K.keyedCondition(class, data)
-  if not class or type(data) ~= "table" then return data end
+  if type(data) ~= "table" then return data end
   local word, field, value = data[1], data[2], data[3]
+  if word == "empty" then
+    if class and K.manyOfPath(class, field) then return { "not", { "any", field, false } } end
+    return { "or", { "=", field, "" }, { "=", field, NULL } }
+  end
+  if word == "none" then
+    local many, prefix = K.manyOfPath(class, field)
+    local none = { "not", { "any", field, value } }
+    if not many or prefix == "" then return none end
+    -- Where no row leads to the list, there is no list that could have none.
+    return { "and", { "≠", prefix .. many.key, NULL }, none }
+  end
   if word == "and" or word == "or" then
     return { word, K.keyedCondition(class, field), K.keyedCondition(class, value) }
   end
   if word == "not" then return { word, K.keyedCondition(class, field) } end
-  if word == "test" or word == "match" or type(value) ~= "table" or value._isBig then return data end
+  if not class or word == "test" or word == "match" or word == "any" or type(value) ~= "table" or value._isBig then return data end
   local owner, name = K.fieldOfPath(class, field)
   if not owner or not K.referredClass(owner, name) then return data end
   if word ~= "in" then return { word, field, K.keyOfRow(value) } end
@@ -85,18 +100,38 @@ end
 
 -- Paths ---------------------------------------------------------------------------------------------
 
+local function untranslatedPath(path, problem)
+  throw("notTranslated", string.format("`%s` cannot run in the database: %s", string.gsub(path, "%.", " "), problem),
+    { i_hint = "`asArray` before it reads the rows, and the rest runs in the program" })
+end
+
 -- The class that a variable refers to, or the error that it is no relation.
 local function related(class, name, path)
   local declared = false
   for _, ivar in ipairs(class._ivars) do declared = declared or ivar == name end
   local other = declared and K.relatedClass(class, name)
   if other then return other end
-  local problem = declared and K.referredClass(class, name)
+  local problem = K.manyOfClass(class)[name]
+    and string.format("%s of %s are many rows; anySatisfy: asks for one that meets a condition", name, class._name)
+    or declared and K.referredClass(class, name)
     and string.format("%s of %s is named as a key, which has no fields", name, class._name)
     or declared and string.format("%s of %s refers to no table", name, class._name)
     or string.format("%s has no variable %s", class._name, name)
-  throw("notTranslated", string.format("`%s` cannot run in the database: %s", string.gsub(path, "%.", " "), problem),
-    { i_hint = "`asArray` before it reads the rows, and the rest runs in the program" })
+  untranslatedPath(path, problem)
+end
+
+-- Writes where related rows are into what asks for them: table, field and key, then the joins of its own condition.
+local function placeRelated(class, data, at)
+  local path = data[2]
+  local many, prefix = K.manyOfPath(class, path)
+  if not many then untranslatedPath(path, string.format("%s of %s is no list of related rows", path, class._name)) end
+  local inner = {}
+  if data[3] then
+    data[3] = K.keyedCondition(many.class, data[3])
+    K.addRelations(many.class, inner, data[3])
+  end
+  if at == 5 then K.addRelations(many.class, inner, data[4]) end
+  data[at] = { tableNameOf(many.class), many.field, prefix .. many.key, unpack(inner.relations or {}) }
 end
 
 -- Adds the joins that the paths of a condition or an expression need to a query of a class.
@@ -123,6 +158,9 @@ function K.addRelations(class, query, data)
       end
     end
     query.relations = list
+  end, function(asking, at)
+    if not class then untranslatedPath(asking[2], "records have no relations") end
+    placeRelated(class, asking, at)
   end)
   return query
 end
@@ -137,22 +175,34 @@ function K.readsRelations(with) rowsOf = with end
 -- are held weakly, so that one row does not hold all others.
 local weak = { __mode = "v" }
 
--- The rows of a class with these keys, by key. Columns that the class does not know are not read.
-local function rowsByKey(place, class, keys)
+-- The rows of a query over the table of a class, in the database of a place: objects of the class, or records. Columns
+-- that the class does not know are not read.
+function K.rowsBeside(place, class, query, asRecords)
   local database, base, scheme = place[1], place[2], place[3]
-  local name, key = tableNameOf(class), K.keysOfClass(class)[1]
+  local name = tableNameOf(class)
   K.comparesRows(class)
   local inner = K.relativeStore(database, base == "" and name or base .. "/" .. name, scheme)
-  local found, fields = {}, {}
-  for i, ivar in ipairs(class._ivars) do fields[i] = ivar end
+  local rows = rowsOf(inner._native, "", nil, not asRecords and class or nil, query, place)
+  rows._beside = not asRecords
+  return rows
+end
+
+-- Calls `read` with at most so many keys at once.
+function K.inParts(keys, read)
   for first = 1, #keys, KEYS do
     local part = {}
     for i = first, math.min(first + KEYS - 1, #keys) do part[#part + 1] = keys[i] end
-    local rows = rowsOf(inner._native, "", nil, nil, { filter = { "in", key, K.array(part) }, fields = fields }):asArray()
-    rows = K.instantiate(rows, class._name)
-    if #K.relationsOfClass(class) > 0 then K.batchOf(class, place, rows) end
-    for i = 1, #rows do found[K.key(rawget(rows[i], K.ivarKey(key)))] = rows[i] end
+    read(K.array(part))
   end
+end
+
+-- The rows of a class with these keys, by key.
+local function rowsByKey(place, class, keys)
+  local key, found = K.keysOfClass(class)[1], {}
+  K.inParts(keys, function(part)
+    local rows = K.rowsBeside(place, class, { filter = { "in", key, part } }):asArray()
+    for i = 1, #rows do found[K.key(rawget(rows[i], K.ivarKey(key)))] = rows[i] end
+  end)
   return found
 end
 
@@ -162,7 +212,7 @@ local ALONE = 10
 local alone, logged = setmetatable({}, { __mode = "k" }), {}
 
 -- The N+1 problem: rows that are read one by one load their relations one by one.
-local function countAlone(batch, name)
+function K.countAlone(batch, name)
   local fiber = coroutine.running() or K
   local counts = alone[fiber]
   if not counts then
@@ -180,7 +230,7 @@ end
 
 -- Loads the relation of all rows of a batch.
 local function load(batch, class, name, ivar)
-  if batch.single then countAlone(batch, name) end
+  if batch.single then K.countAlone(batch, name) end
   local keys, seen = {}, {}
   for _, row in pairs(batch.rows) do
     local value = rawget(row, ivar)
@@ -209,9 +259,14 @@ local function relatedRow(batch, name, ivar, value)
   return known[key] or nil
 end
 
+-- How the rows that refer to a row are asked for: set by the file of related rows.
+local manyRows
+function K.readsMany(with) manyRows = with end
+
 -- Says of the rows of a list, or of one row, that they were read together.
 function K.batchOf(class, place, list, single)
-  local batch = { class = class, place = place, rows = setmetatable({}, weak), loaded = {}, related = relatedRow }
+  local batch = { class = class, place = place, rows = setmetatable({}, weak), loaded = {}, related = relatedRow,
+    many = manyRows }
   if single then
     batch.rows[1], list._batch, batch.single = list, batch, true
     return
@@ -226,14 +281,41 @@ end
 
 -- Reading with the rows -----------------------------------------------------------------------------
 
+-- The paths of `include:` that lead over to-one relations alone; those that do not become entries of `query.many`: the
+-- path before the list of rows, the list, and the paths within its rows.
+local function splitPaths(class, query, paths)
+  local plain, many = {}, {}
+  for i, entry in ipairs(query.many or {}) do many[i] = entry end
+  for i = 1, #paths do
+    local path, owner, prefix = string.gsub(K.expectText(paths[i], "include:"), " ", "."), class, ""
+    local rest = path
+    while owner and rest do
+      local step, behind = string.match(rest, "^([^.]+)%.?(.*)$")
+      if K.manyOfClass(owner)[step] then
+        many[#many + 1] = { prefix = prefix, name = step, rest = behind ~= "" and behind or nil }
+        path = prefix
+        break
+      end
+      owner = related(owner, step, path)
+      prefix = prefix == "" and step or prefix .. "." .. step
+      rest = behind ~= "" and behind or nil
+    end
+    if path ~= "" then plain[#plain + 1] = path end
+  end
+  if #many > 0 then query.many = many end
+  return plain
+end
+
 -- `books include: [ 'author', 'author country' ]`: the related rows are joined, so that one statement reads all of them.
 -- As JSON they are records in the record. The query has the fields of all; `include` holds the paths.
 function K.includeRelations(class, query, paths)
   if not class then throw("unsupported", "include: is for a table of a class, which says what its variables refer to") end
+  paths = splitPaths(class, query, paths)
+  if #paths == 0 then return query end
   local included, fields = {}, {}
   for i = 1, #(query.include or {}) do included[i] = query.include[i] end
   for i = 1, #paths do
-    local path = string.gsub(K.expectText(paths[i], "include:"), " ", ".")
+    local path = paths[i]
     for prefix in string.gmatch(path .. ".", "()%.") do
       local part, known = string.sub(path, 1, prefix - 1), false
       for _, other in ipairs(included) do known = known or other == part end
@@ -242,7 +324,7 @@ function K.includeRelations(class, query, paths)
   end
   -- The fields of a record stand side by side: those of an included row in the place of its key.
   local function add(owner, prefix)
-    for _, ivar in ipairs(owner._ivars) do
+    for _, ivar in ipairs(K.columnsOfClass(owner)) do
       local path, inner = prefix .. ivar, nil
       for _, other in ipairs(included) do inner = inner or other == path and related(owner, ivar, path) end
       if inner then
@@ -287,7 +369,9 @@ function K.instantiateIncluded(list, class, place, included, prefix)
   list = K.instantiate(list, class._name)
   if #K.relationsOfClass(class) > 0 and #list > 0 then
     K.batchOf(class, place, list)
-    for name, rows in pairs(found) do list[1]._batch.loaded[name] = rows end
+    local batch = list[1]._batch
+    batch.included = {}
+    for name, rows in pairs(found) do batch.loaded[name], batch.included[name] = rows, true end
   end
   return list
 end

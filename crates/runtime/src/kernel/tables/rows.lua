@@ -27,7 +27,19 @@ function K.rowsOf(store, path, scheme, class, query, place)
   return setmetatable({ _store = store, _path = path, _scheme = scheme, _of = class, _query = query, _place = place }, methods)
 end
 
+local function copied(query)
+  local copy = {}
+  for key, value in pairs(query) do copy[key] = value end
+  return copy
+end
+
 local function asked(self, count, ask)
+  local query = self._query
+  if self._beside and not count and not query.fields and not query.columns then
+    query = copied(query)
+    query.fields = K.columnsOfClass(self._of)
+    return (ask or native.query)(self._store, self._path, self._scheme, query, count)
+  end
   return (ask or native.query)(self._store, self._path, self._scheme, self._query, count)
 end
 
@@ -45,9 +57,20 @@ local function content(self)
   return inner
 end
 
-local function loaded(self)
+-- The rows where they were read: by themselves, or together with those that refer to other rows of a result.
+local function known(self)
   local list = rawget(self, "_loaded")
+  if list == nil and rawget(self, "_many") then
+    list = K.readTogether(self)
+    self._loaded = list
+  end
+  return list
+end
+
+local function loaded(self)
+  local list = known(self)
   if list then return list end
+  K.readAlone(self)
   local inner, class = content(self), self._of
   local included = class and self._query.include
   if class and self._query.fields then class = nil end
@@ -59,6 +82,7 @@ local function loaded(self)
   end
   if included then list = K.instantiateIncluded(list, self._of, self._place, included) end
   if class and self._place and #K.relationsOfClass(class) > 0 then K.batchOf(class, self._place, list) end
+  if self._query and self._query.many then K.includeMany(list, self._of, self._place, self._query.many) end
   self._loaded = list
   return list
 end
@@ -81,26 +105,24 @@ end
 -- this and the end of the fiber.
 function K.answerOf(rows)
   if not rawget(rows, "_store") then return rows:_content() end
+  if rows._query.many then return K.includedRecords(loaded(rows), rows._of) end
   if rows._found then return native.get(rows._store, rows._path, nil, rows._scheme) end
   return asked(rows, nil, native.queryAnswer)
 end
 
 -- Rows for a store that takes content: `file:open.json ← tasks[{ done = false }]`.
 local function contentOf(rows)
+  if rows._query and rows._query.many then return K.includedRecords(loaded(rows), rows._of) end
   return content(rows) and rows or rows._loaded
 end
 K.method(Rows, "_content", contentOf)
 
 -- Making queries ----------------------------------------------------------------------------------
 
-local function copied(query)
-  local copy = {}
-  for key, value in pairs(query) do copy[key] = value end
-  return copy
-end
-
 local function with(self, query)
-  return K.rowsOf(self._store, self._path, self._scheme, self._of, query, self._place)
+  local rows = K.rowsOf(self._store, self._path, self._scheme, self._of, query, self._place)
+  rows._many, rows._beside = self._many, self._beside
+  return rows
 end
 
 local function untranslated(selector, reason)
@@ -141,7 +163,7 @@ local function isColumn(self, name)
   class, name = K.fieldOfPath(class, name)
   if not class then return false end
   for _, ivar in ipairs(class._ivars) do
-    if ivar == name then return true end
+    if ivar == name then return K.manyOfClass(class)[name] == nil end
   end
   return false
 end
@@ -160,37 +182,10 @@ local function limited(self, count)
   return with(self, query)
 end
 
--- The same conditions on a row in the program: records answer no messages for their fields.
-local tests = {
-  ["="] = function(value, other) return K.eq(value, other) end,
-  ["≠"] = function(value, other) return not K.eq(value, other) end,
-  ["<"] = K.queryLt, [">"] = K.queryGt, ["≤"] = K.queryLe, ["≥"] = K.queryGe,
-  ["hasPrefix"] = function(value, other) return value:hasPrefix_(other) end,
-  ["hasSuffix"] = function(value, other) return value:hasSuffix_(other) end,
-  ["contains"] = function(value, other) return value:contains_(other) end,
-  ["containsString"] = function(value, other) return value:contains_(other) end,
-  ["in"] = function(value, others) return others:includes_(value) end,
-}
-
-local function holds(row, filter)
-  local operator, field, value = filter[1], filter[2], filter[3]
-  if operator == "and" then return holds(row, field) and holds(row, value) end
-  if operator == "or" then return holds(row, field) or holds(row, value) end
-  if operator == "not" then return not holds(row, field) end
-  if operator == "test" or operator == "match" then
-    local left, right = K.evaluateExpression(row, value), K.evaluateExpression(row, filter[4])
-    if operator == "match" and type(left) ~= "string" then return false end
-    return tests[field](left, right) == true
-  end
-  local held = K.fieldOfRow(row, field)
-  if value == K.NULL then value = nil end
-  return tests[operator](held, value) == true
-end
-
 local function pickedInMemory(self, block, data, inMemory)
   local list = loaded(self)
   if type(data) == "function" then data = data() end
-  if type(data) == "table" then block = function(row) return holds(row, data) end end
+  if type(data) == "table" then block = function(row) return K.holdsFor(row, data) end end
   return read(list[inMemory](list, block), self._of)
 end
 
@@ -247,6 +242,9 @@ local function count(self)
   if rawget(self, "_loaded") then return #self._loaded end
   if not grows(self) then return #loaded(self) end
   local query = self._query
+  local together = K.readTogether(self, true)
+  if together then return together end
+  K.readAlone(self)
   if not cut(self) then return asked(self, true) end
   local all = asked(with(self, { filter = query.filter }), true)
   local rest = math.max(0, all - (query.offset or 0))
@@ -254,11 +252,15 @@ local function count(self)
 end
 
 local function first(self)
-  if rawget(self, "_loaded") or not grows(self) then return loaded(self):first() end
+  if known(self) or not grows(self) then return loaded(self):first() end
   return loaded(limited(self, 1)):first()
 end
 
-local function any(self) return first(self) ~= nil end
+local function any(self)
+  local together = not rawget(self, "_loaded") and K.readTogether(self, true)
+  if together then return together > 0 end
+  return first(self) ~= nil
+end
 
 -- The values of one column, as an array.
 local function columnValues(self, name)
@@ -277,7 +279,7 @@ local function columnValues(self, name)
 end
 
 local function collect(self, block, data)
-  local plain = grows(self) and not rawget(self, "_loaded") and not self._query.fields
+  local plain = grows(self) and not known(self) and not self._query.fields
   local name = plain and column(self, block, data)
   if name then return columnValues(self, name) end
   return loaded(self):collect_(column(self, block, data) or block)
@@ -288,7 +290,7 @@ local function extreme(selector, sign)
   local inMemory = string.gsub(selector, ":", "_")
   return function(self, block, data)
     local name = column(self, block, data)
-    if not grows(self) or cut(self) then return loaded(self)[inMemory](loaded(self), name or block) end
+    if not grows(self) or cut(self) or known(self) then return loaded(self)[inMemory](loaded(self), name or block) end
     if name then
       local query = copied(filtered(self, { "≠", name, K.NULL })._query)
       query.sort = K.array { sign .. name }
@@ -304,7 +306,7 @@ end
 
 -- The expression that is summed in the database; nil where the rows have to be read.
 local function summed(self, block, data)
-  if not grows(self) or cut(self) or rawget(self, "_loaded") or self._query.fields then return nil end
+  if not grows(self) or cut(self) or known(self) or self._query.fields then return nil end
   local by = column(self, block, data)
   if not by then
     if type(data) == "function" then data = data() end
@@ -341,7 +343,7 @@ local function total(selector)
   end
 end
 
-local picked = picking("select:", true, "select_")
+local picked, unpicked = picking("select:", true, "select_"), picking("reject:", false, "reject_")
 
 -- What a block or a name computes of each row, for the database; an error where it cannot.
 local function computed(self, block, data, selector)
@@ -368,14 +370,16 @@ K.methods(Rows, {
   ["isEmpty"] = function(self) return not any(self) end,
   ["notEmpty"] = any, ["isNotEmpty"] = any,
   ["select:"] = picked, ["where:"] = picked, ["filter:"] = picking("filter:", true, "select_"),
-  ["reject:"] = picking("reject:", false, "reject_"),
+  ["reject:"] = unpicked,
   ["detect:"] = function(self, block, data) return picked(self, block, data):first() end,
   ["detect:ifNone:"] = function(self, block, none, data)
     local found = picked(self, block, data):first()
     if found == nil then return K.valueOf(none) end
     return found
   end,
-  ["anySatisfy:"] = function(self, block, data) return picked(self, block, data):first() ~= nil end,
+  ["anySatisfy:"] = function(self, block, data) return picked(self, block, data):notEmpty() end,
+  ["noneSatisfy:"] = function(self, block, data) return picked(self, block, data):isEmpty() end,
+  ["allSatisfy:"] = function(self, block, data) return unpicked(self, block, data):isEmpty() end,
   ["countOf:"] = function(self, block, data) return picked(self, block, data):count() end,
   ["count:"] = function(self, block, data) return picked(self, block, data):count() end,
   ["sorted:"] = sorted("sorted:"), ["sortedBy:"] = sorted("sortedBy:"), ["sortBy:"] = sorted("sortBy:"),
@@ -427,6 +431,10 @@ K.methods(Rows, {
 K.method(Rows, "_elements", loaded)
 -- Within something else that is written as JSON: the text comes from the store as it is.
 K.method(Rows, "_json", function(self, out, n)
+  if self._query and self._query.many then
+    out[n + 1] = K.json(K.includedRecords(loaded(self), self._of))
+    return n + 1
+  end
   local inner = content(self)
   out[n + 1] = inner and native.lazyText(inner) or K.json(self._loaded)
   return n + 1

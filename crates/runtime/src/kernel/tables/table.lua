@@ -1,6 +1,6 @@
 -- Tables: collections of rows in a store, seen as a class or as plain records.
 local K = ...
-local type, rawget, setmetatable, ipairs = type, rawget, setmetatable, ipairs
+local type, rawget, setmetatable, ipairs, next = type, rawget, setmetatable, ipairs, next
 local native, throw, NULL = K.native, K.throw, K.NULL
 local Store = K.classes.Store
 
@@ -28,7 +28,7 @@ local keyOf = K.keyOfRow
 function K.fieldsRecord(object)
   if object._isDictionary then return object:mutableCopy() end
   local record = K.newDictionary()
-  for _, ivar in ipairs(K.classOf(object)._ivars) do
+  for _, ivar in ipairs(K.columnsOfClass(K.classOf(object))) do
     local value = rawget(object, K.ivarKey(ivar))
     if value ~= nil then record:at_put_(ivar, value) end
   end
@@ -36,10 +36,13 @@ function K.fieldsRecord(object)
   return record
 end
 
+-- Whether rows refer to those of the table by variables of its class, which are no columns.
+local function hasMany(self) return self.i_class ~= nil and next(K.manyOfClass(self.i_class)) ~= nil end
+
 -- An object with its references as keys, for the store.
 local function stored(self, object)
   local names = self._keys
-  if not names or #names == 0 or type(object) ~= "table" or object._isArray then return object end
+  if not names or #names == 0 and not hasMany(self) or type(object) ~= "table" or object._isArray then return object end
   if object._isDictionary then
     local copy = object
     for _, name in ipairs(names) do
@@ -56,7 +59,7 @@ end
 
 -- The elements of an array so; the array itself where there is nothing to do.
 function K.storedAll(self, list)
-  if not self._keys or #self._keys == 0 then return list end
+  if not self._keys or #self._keys == 0 and not hasMany(self) then return list end
   local all = {}
   for i = 1, #list do all[i] = stored(self, list[i]) end
   return K.array(all)
@@ -92,7 +95,7 @@ local function declaredNames(class, selector)
     throw("typeError", string.format("%s of the class %s answers no array of field names", selector, class._name))
   end
   local known = {}
-  for _, name in ipairs(class._ivars) do known[name] = true end
+  for _, name in ipairs(K.columnsOfClass(class)) do known[name] = true end
   for i = 1, #names do
     if not known[K.expectText(names[i], selector)] then
       throw("invalid", string.format("%s of %s names %s, which is no variable of it", selector, class._name, names[i]))
@@ -136,7 +139,8 @@ end
 -- The fields and indexes of a class, as natives take them.
 local function shapeOf(class)
   local fields, indexes = {}, {}
-  for i, name in ipairs(class._ivars) do
+  K.manyOfClass(class, true)
+  for i, name in ipairs(K.columnsOfClass(class)) do
     local marks = class._marks[name]
     fields[i] = K.array { name, K.columnKind(class, name), marks and marks.required or false,
       marks and marks.readonly or false, reference(class, name, marks) }
@@ -273,6 +277,19 @@ local function refuseArray(list)
     { i_hint = "insertAll: inserts many" })
 end
 
+-- Related rows are not inserted with the row that they refer to.
+local function refuseMany(self, object)
+  if type(object) ~= "table" or not hasMany(self) then return end
+  for name, many in pairs(K.manyOfClass(self.i_class)) do
+    local value
+    if object._isDictionary then value = object:at_(name) else value = rawget(object, K.ivarKey(name)) end
+    if value ~= nil and value ~= K.NULL then
+      throw(object._sent and "unprocessable" or "invalid", string.format("%s of %s are rows of another table, which refer to it by %s",
+        name, self.i_class._name, many.field), { i_hint = "insert the row first, then those with insertAll:" })
+    end
+  end
+end
+
 -- A dictionary for a table of a class: with the values that are made for each row (constants are added
 -- by the store), and within the rules of the class when a client sent it. Answers the names, too.
 local function prepared(self, object)
@@ -286,6 +303,7 @@ end
 local function insert(self, object)
   if object == nil then throw("unprocessable", "nil is no record to insert") end
   if type(object) == "table" and object._isArray then refuseArray(object) end
+  refuseMany(self, object)
   local made, set = maker(self, object), nil
   object, set = prepared(self, object)
   if made == nil then made = set end
@@ -369,10 +387,11 @@ K.methods(Table, {
 
 -- Messages that make a query of the table, and those that go through its rows.
 for _, selector in ipairs {
-  "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "countOf:", "count:", "sorted:",
-  "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
+  "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "allSatisfy:", "noneSatisfy:", "countOf:", "count:",
+  "sorted:", "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
   "average:", "do:", "first", "count", "isEmpty", "notEmpty", "isNotEmpty", "collect", "reject",
-  "groupBy:", "groupedBy:", "distinct:", "include:", "forUpdate", "removeAll", "removeEveryRow", "updateEveryRow:", "sql", "explain",
+  "groupBy:", "groupedBy:", "distinct:", "union:", "intersection:", "difference:", "include:", "forUpdate", "removeAll", "takeAll",
+  "removeEveryRow", "updateEveryRow:", "sql", "explain",
 } do
   local name = K.mangle(selector)
   K.method(Table, name, function(self, a, b)
@@ -380,6 +399,9 @@ for _, selector in ipairs {
     return all[name](all, a, b)
   end)
 end
+K.method(Table, "updateEveryRow_returning_", function(self, changes, fields, data)
+  return rows(self):updateEveryRow_returning_(changes, fields, data)
+end)
 K.method(Table, "detect_ifNone_", function(self, block, none, data) return rows(self):detect_ifNone_(block, none, data) end)
 -- `table[{ done = false }]`: what the compiler could turn into data runs in the database.
 K.method(Table, "query_with_", function(self, block, data, names)

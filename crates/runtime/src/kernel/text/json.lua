@@ -1,7 +1,7 @@
 -- JSON text from any value (RFC 8259): `K.json`. Objects write their instance variables, unless
 -- they say otherwise with `jsonRepresentation`, `asDictionary` or `writeOnJSONStream:`.
 local K = ...
-local type, rawget, getmetatable = type, rawget, getmetatable
+local type, rawget, getmetatable, ipairs = type, rawget, getmetatable, ipairs
 local find, gsub, format, byte, sub = string.find, string.gsub, string.format, string.byte,
   string.sub
 local concat = table.concat
@@ -35,11 +35,19 @@ local fieldsOf = setmetatable({}, { __mode = "k" })
 
 local function fields(class)
   local known = fieldsOf[class]
-  if known and known.n == #class._ivars then return known end
-  known = { n = #class._ivars }
-  for i = 1, known.n do
-    local name = class._ivars[i]
-    known[i] = { key = K.ivarKey(name), text = (i > 1 and "," or "{") .. quote(name) .. ":" }
+  local many = class._ivars[1] and K.manyOfClass(class)
+  if known and known.n == #class._ivars and known.many == many then return known end
+  -- Related rows come last: they are written where they were read.
+  local names, last = {}, {}
+  for _, name in ipairs(class._ivars) do
+    local list = many[name] and last or names
+    list[#list + 1] = name
+  end
+  for _, name in ipairs(last) do names[#names + 1] = name end
+  known = { n = #names, many = many }
+  for i, name in ipairs(names) do
+    known[i] = { key = K.ivarKey(name), isMany = many[name] ~= nil,
+      text = (i > 1 and "," or "{") .. quote(name) .. ":" }
   end
   fieldsOf[class] = known
   return known
@@ -60,9 +68,12 @@ local function writeObject(out, n, object, depth)
   local list = fields(K.classOf(object))
   for i = 1, list.n do
     local field = list[i]
-    n = n + 1
-    out[n] = field.text
-    n = write(out, n, rawget(object, field.key), depth + 1)
+    local value = rawget(object, field.key)
+    if value ~= nil or not field.isMany then
+      n = n + 1
+      out[n] = field.text
+      n = write(out, n, value, depth + 1)
+    end
   end
   n = n + 1
   out[n] = list.n == 0 and "{}" or "}"

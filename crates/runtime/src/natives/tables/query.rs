@@ -35,7 +35,7 @@ fn ask(isolate: &Isolate, arguments: Arguments, give: fn(Content) -> Given) -> R
 }
 
 /// `(store, path, scheme or nil, query, names and values or nil)`: sets the fields of all rows that the
-/// query selects, or deletes them; answers how many.
+/// query selects, or deletes them; answers how many or, where the query has fields, records.
 fn change_all(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let query = attempt!(query_at(isolate, arguments.0, 4));
@@ -46,7 +46,7 @@ fn change_all(isolate: &Isolate, arguments: Arguments) -> Reply {
     let path = reference_at(arguments, 2, 3);
     let tables = attempt!(store.tables_for(change.verb(), &path));
     let answer = tables.change_all(&path, &query, &change, &inner_call(isolate));
-    Reply::answer(answer, |count| Given::Number(count as f64))
+    crate::natives::stores::given(answer.map(|value| Some(Content::value(value))))
 }
 
 /// `(store, path, scheme or nil, query, plan)`: the statement of a query, or how the store runs it.

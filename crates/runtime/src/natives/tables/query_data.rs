@@ -5,7 +5,7 @@ use crate::isolate::Isolate;
 use crate::slices::data::read_value;
 use runnel_store::{
     AggregateFunction, ArithmeticOperator, Comparison, Error, Filter, Kind, Query, QueryExpression,
-    Relation, Sort, TextFunction, TextMatch, Value,
+    RelatedElements, Relation, Sort, TextFunction, TextMatch, Value,
 };
 use std::os::raw::c_int;
 
@@ -27,7 +27,41 @@ fn one_of(field: String, values: Value) -> Result<Filter, Error> {
     Ok(Filter::Any(values.into_iter().map(equal).collect()))
 }
 
-/// Reads `{ operator, field, value }`, `{ "test", operator, left, right }`, `{ "match", operator, text, part }`,
+/// Reads `{ word, path, condition or false, …, place }`: the related elements of a condition or an expression.
+/// The kernel has written the place: table, field and key, then the relations.
+fn related(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    place: usize,
+    depth: usize,
+) -> Result<Box<RelatedElements>, Error> {
+    stack.get_element(index, place);
+    let texts = match stack.kind(-1) {
+        Type::Table => texts(stack, stack.top()),
+        _ => Vec::new(),
+    };
+    stack.pop(1);
+    let [table, field, key, relations @ ..] = texts.as_slice() else {
+        return Err(Error::new(Kind::Invalid, "a condition on related rows does not name them"));
+    };
+    stack.get_element(index, 3);
+    let condition = match stack.kind(-1) {
+        Type::Table => filter(isolate, stack, stack.top(), depth + 1).map(Some),
+        _ => Ok(None),
+    };
+    stack.pop(1);
+    Ok(Box::new(RelatedElements {
+        table: table.clone(),
+        field: field.clone(),
+        key: key.clone(),
+        filter: condition?,
+        relations: relations_of(relations),
+    }))
+}
+
+/// Reads `{ operator, field, value }`, `{ "any", path, condition, place }`,
+/// `{ "test", operator, left, right }`, `{ "match", operator, text, part }`,
 /// `{ "and", left, right }`, `{ "not", inner }`.
 fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result<Filter, Error> {
     if depth > DEPTH || stack.kind(index) != Type::Table || !stack.reserve(8) {
@@ -49,6 +83,7 @@ fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result
         "and" => return Ok(Filter::All(vec![inner(2)?, inner(3)?])),
         "or" => return Ok(Filter::Any(vec![inner(2)?, inner(3)?])),
         "not" => return Ok(Filter::Not(Box::new(inner(2)?))),
+        "any" => return related(isolate, stack, index, 4, depth).map(Filter::Exists),
         "test" | "match" => return computed(isolate, stack, index, &operator),
         _ => {}
     }
@@ -119,8 +154,8 @@ fn computed(isolate: &Isolate, stack: Stack, index: c_int, how: &str) -> Result<
     }
 }
 
-/// Reads `{ "field", name }`, `{ "value", value }`, `{ "count" }`, `{ operator, left, right }` and
-/// `{ function, inner }`.
+/// Reads `{ "field", name }`, `{ "value", value }`, `{ "count" }`, `{ operator, left, right }`,
+/// `{ function, inner }` and `{ "of", path, condition, aggregate, place }`.
 fn expression(
     isolate: &Isolate,
     stack: Stack,
@@ -156,6 +191,10 @@ fn expression(
     match word.as_str() {
         "field" => Ok(QueryExpression::Field(text(2))),
         "count" => Ok(QueryExpression::Count),
+        "of" => {
+            let related = related(isolate, stack, index, 5, depth)?;
+            Ok(QueryExpression::OfRelated(related, inner(4)?))
+        }
         "value" => {
             stack.get_element(index, 2);
             let value = read_value(isolate, stack, stack.top());
@@ -329,7 +368,10 @@ pub(crate) fn query_at(isolate: &Isolate, stack: Stack, index: c_int) -> Result<
 
 /// A list of the path, the table and the key of each relation, one after the other.
 fn relations(stack: Stack, index: c_int) -> Vec<Relation> {
-    let texts = texts(stack, index);
+    relations_of(&texts(stack, index))
+}
+
+fn relations_of(texts: &[String]) -> Vec<Relation> {
     let relation = |three: &[String]| Relation {
         path: three[0].clone(),
         table: three[1].clone(),

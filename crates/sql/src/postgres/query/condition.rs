@@ -11,7 +11,7 @@ use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
 use crate::postgres::value::parameter::{Parameter, float};
 use crate::rows::parameters::exact_integer;
-use runnel_store::{Comparison, FieldType, Filter, Kind, QueryExpression, Value};
+use runnel_store::{Comparison, FieldType, Filter, Kind, QueryExpression, RelatedElements, Value};
 use std::cmp::Ordering;
 
 /// The parts of a statement being written.
@@ -49,6 +49,7 @@ impl FilterWriter for PostgresWriter<'_> {
             }
             Filter::Test(left, by, right) => self.test(left, *by, right),
             Filter::Match(text, how, part) => self.text_match(text, *how, part),
+            Filter::Exists(related) => self.exists(related),
             Filter::Prefix(field, text) => {
                 self.part(field, text, |whole, part| format!("starts_with({whole}, {part})"))
             }
@@ -65,6 +66,14 @@ impl FilterWriter for PostgresWriter<'_> {
 
 impl ExpressionWriter for PostgresWriter<'_> {
     const DIALECT: Dialect = Dialect::Postgres;
+
+    fn subquery(
+        &mut self,
+        related: &RelatedElements,
+        aggregate: Option<&QueryExpression>,
+    ) -> SqlResult<WrittenExpression> {
+        self.write_subquery(related, aggregate)
+    }
 
     fn field(&mut self, path: &str) -> SqlResult<WrittenExpression> {
         let (column, name) = self.scope.column(path)?;
@@ -122,6 +131,10 @@ impl<'a> QueryWriter<'a> for PostgresWriter<'a> {
 
     fn scope(&self) -> &QueryScope<'a, TableInfo> {
         &self.scope
+    }
+
+    fn change_scope(&mut self, scope: QueryScope<'a, TableInfo>) -> QueryScope<'a, TableInfo> {
+        std::mem::replace(&mut self.scope, scope)
     }
 
     fn own_order(&self) -> Vec<String> {

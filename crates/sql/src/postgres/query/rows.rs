@@ -151,6 +151,31 @@ pub(crate) async fn records(
     start.rows.iter().map(|row| record(&start.columns, row)).collect()
 }
 
+/// The rows that a change answers, as records. Rows that are too many to be answered are not changed.
+pub(crate) async fn returned(
+    connection: &PostgresConnection,
+    session: &PostgresSession,
+    change: &PostgresSelect,
+) -> SqlResult<Vec<Value>> {
+    let reading = async || match begin(connection, change, WHOLE).await? {
+        (start, None) => start.rows.iter().map(|row| record(&start.columns, row)).collect(),
+        (_, Some(rest)) => {
+            drop(rest);
+            connection.rest();
+            Err(too_large())
+        }
+    };
+    if session.transaction.is_some() {
+        return reading().await;
+    }
+    connection.set_entered(true);
+    connection.batch("BEGIN").await?;
+    let done = reading().await;
+    connection.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+    connection.set_entered(false);
+    done
+}
+
 /// The values of a row.
 pub(crate) fn values<'a>(
     columns: &'a ResultColumns,

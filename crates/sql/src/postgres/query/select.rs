@@ -59,7 +59,7 @@ pub(crate) fn translate(
     query: &Query,
     others: &RelatedTables<TableInfo>,
 ) -> SqlResult<PostgresSelect> {
-    let scope = QueryScope::of(table, &query.relations, others)?;
+    let scope = QueryScope::of(table, query, others)?;
     let mut writer = PostgresWriter::new(scope);
     let inner = query.limit.is_some() || query.offset > 0 || query.is_grouped();
     let list = shown(&mut writer, query)?;
@@ -126,11 +126,17 @@ pub(crate) fn change(
     query: &Query,
     change: &BulkChange,
     others: &RelatedTables<TableInfo>,
-) -> SqlResult<(String, Vec<Parameter>)> {
-    let scope = QueryScope::of(table, &query.relations, others)?;
+) -> SqlResult<PostgresSelect> {
+    let scope = QueryScope::of(table, query, others)?;
     let mut writer = PostgresWriter::new(scope);
-    let sql = writer.change(query, change)?;
-    Ok((sql, writer.parameters))
+    let mut sql = writer.change(query, change)?;
+    let returned = writer.returned(query)?;
+    let columns = returned.iter().map(|name| table.column(name));
+    let columns = columns.collect::<SqlResult<Vec<&ColumnInfo>>>()?;
+    if !columns.is_empty() {
+        let _ = write!(sql, " RETURNING {}", list(&columns));
+    }
+    Ok(PostgresSelect { sql, parameters: writer.parameters, own: false })
 }
 
 /// Columns as they are read, with commas: what has no form of ours as PostgreSQL writes it.

@@ -211,7 +211,7 @@ impl RowEngine {
         query: &Query,
         name: impl Fn(&FoundRow) -> String,
     ) -> SqlResult<Value> {
-        if !query.relations.is_empty() {
+        if !query.relations.is_empty() || !query.related_elements().is_empty() {
             let message = "rows that are documents are not joined: read the related rows by their keys, or keep \
                            the tables in SQLite or PostgreSQL";
             return Err(SqlFault::new(Kind::NotAllowed, message));

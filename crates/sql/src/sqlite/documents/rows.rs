@@ -495,7 +495,7 @@ impl TableBackend for DocumentRows {
         one_by_one()
     }
 
-    fn change_all(&self, _: &Query, _: &BulkChange, _: &Context) -> Answer<u64> {
+    fn change_all(&self, _: &Query, _: &BulkChange, _: &Context) -> Answer<Value> {
         one_by_one()
     }
 

@@ -9,7 +9,7 @@ use crate::postgres::value::decimal::is_decimal;
 use crate::sqlite::connection::cell::{SqliteValue, date};
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, TableInfo};
-use runnel_store::{Comparison, FieldType, Filter, QueryExpression, Value};
+use runnel_store::{Comparison, FieldType, Filter, QueryExpression, RelatedElements, Value};
 use std::cmp::Ordering;
 use std::fmt::Write;
 
@@ -73,6 +73,7 @@ impl FilterWriter for SqliteWriter<'_> {
             Filter::Suffix(field, text) => self.suffix(field, text),
             Filter::Test(left, by, right) => self.test(left, *by, right),
             Filter::Match(text, how, part) => self.text_match(text, *how, part),
+            Filter::Exists(related) => self.exists(related),
             Filter::Contains(field, text) => {
                 let (_, name) = self.scope.column(field)?;
                 let place = self.bind(SqliteValue::Text(text.clone()));
@@ -85,6 +86,14 @@ impl FilterWriter for SqliteWriter<'_> {
 
 impl ExpressionWriter for SqliteWriter<'_> {
     const DIALECT: Dialect = Dialect::Sqlite;
+
+    fn subquery(
+        &mut self,
+        related: &RelatedElements,
+        aggregate: Option<&QueryExpression>,
+    ) -> SqlResult<WrittenExpression> {
+        self.write_subquery(related, aggregate)
+    }
 
     fn field(&mut self, path: &str) -> SqlResult<WrittenExpression> {
         let (column, sql) = self.scope.column(path)?;
@@ -125,6 +134,10 @@ impl<'a> QueryWriter<'a> for SqliteWriter<'a> {
 
     fn scope(&self) -> &QueryScope<'a, TableInfo> {
         &self.scope
+    }
+
+    fn change_scope(&mut self, scope: QueryScope<'a, TableInfo>) -> QueryScope<'a, TableInfo> {
+        std::mem::replace(&mut self.scope, scope)
     }
 
     fn own_order(&self) -> Vec<String> {

@@ -5,6 +5,7 @@
 //! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
 //! a text is never equal to a number, and upper and lower case are different.
 
+use crate::database::description::TableDescription;
 use crate::database::scope::{QueryScope, RelatedTables};
 use crate::database::statement::QueryWriter;
 pub(crate) use crate::rows::columns::{ColumnDisplay, ResultColumns};
@@ -109,7 +110,7 @@ pub(crate) fn translate(
     query: &Query,
     others: &RelatedTables<TableInfo>,
 ) -> SqlResult<SqliteSelect> {
-    let scope = QueryScope::of(table, &query.relations, others)?;
+    let scope = QueryScope::of(table, query, others)?;
     let mut writer = SqliteWriter::new(scope);
     let within = query.limit.is_some() || query.offset > 0;
     let inner = within || query.is_grouped();
@@ -172,24 +173,31 @@ fn shown(writer: &mut SqliteWriter<'_>, query: &Query) -> SqlResult<(String, Res
         list.push(place);
     }
     // Fields of a related row are a record in the record.
-    let columns = match writer.scope().is_alone() {
-        true => ResultColumns::new(shown),
-        false => ResultColumns::of_statement(shown)?,
+    let columns = match writer.scope().is_joined() {
+        true => ResultColumns::of_statement(shown)?,
+        false => ResultColumns::new(shown),
     };
     Ok((list.join(", "), columns))
 }
 
-/// The statement that deletes or changes the rows of a query.
+/// The statement that deletes or changes the rows of a query; it has columns where it answers rows.
 pub(crate) fn change(
     table: &TableInfo,
     query: &Query,
     change: &BulkChange,
     others: &RelatedTables<TableInfo>,
-) -> SqlResult<(String, Vec<SqliteValue>)> {
-    let scope = QueryScope::of(table, &query.relations, others)?;
+) -> SqlResult<SqliteSelect> {
+    let scope = QueryScope::of(table, query, others)?;
     let mut writer = SqliteWriter::new(scope);
-    let sql = writer.change(query, change)?;
-    Ok((sql, writer.parameters))
+    let mut sql = writer.change(query, change)?;
+    let returned = writer.returned(query)?;
+    let columns = returned.iter().map(|name| table.column(name));
+    let columns = columns.collect::<SqlResult<Vec<&ColumnInfo>>>()?;
+    if !columns.is_empty() {
+        let _ = write!(sql, " RETURNING {}", list(&columns));
+    }
+    let columns = (!columns.is_empty()).then(|| Arc::new(ResultColumns::of_columns(columns)));
+    Ok(SqliteSelect::new(sql, writer.parameters, columns, false))
 }
 
 /// The statement that folds a table's rows; `None` where rows come in another order.

@@ -449,7 +449,7 @@ impl Layer for Cache {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         let (to, query) = (reference.clone(), query.clone());
         let (change, context) = (change.clone(), context.clone());
         // Other collections may change with it, where keys refer to it.

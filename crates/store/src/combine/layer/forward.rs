@@ -133,7 +133,7 @@ impl<L: Layer> Tables for L {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         self.layer_change_all(reference, query, change, context)
     }
 

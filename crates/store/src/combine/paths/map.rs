@@ -243,7 +243,7 @@ impl Layer for Map {
         query: &Query,
         change: &BulkChange,
         context: &Context,
-    ) -> Answer<u64> {
+    ) -> Answer<Value> {
         if self.writing.is_some() && change.verb() == Verb::Merge {
             let message = "rows cannot be changed at once through a store that changes what is \
                            written; merge them one by one";

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! { classes: [ { name, about, fields: [ FIELD … ] } … ], strict, dropUnknown, root: TYPE }
-//! FIELD = { name, type: TYPE, required, readonly, unique, default: VALUE, computed, about }
+//! FIELD = { name, type: TYPE, required, readonly, unique, default: VALUE, computed, included, about }
 //! TYPE  = { kind, name, min, max, pattern, values, element: TYPE, class, options: [ TYPE … ], optional }
 //! ```
 //!
@@ -49,6 +49,7 @@ fn read_field(field: &Value) -> ContractField {
         unique: flag(field, "unique"),
         default: field.get("default").filter(|value| !value.is_nil()).cloned(),
         computed: flag(field, "computed"),
+        included: flag(field, "included"),
         about: text(field.get("about")),
         ..ContractField::new(text(field.get("name")), ContractKind::Record)
     }
