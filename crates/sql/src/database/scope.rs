@@ -153,9 +153,9 @@ impl<'a, T: TableDescription> QueryScope<'a, T> {
 
     /// What locks the rows of the table, and none of those joined to it.
     pub(crate) fn row_lock(&self) -> String {
-        match self.joined.is_empty() {
+        match self.is_alone() {
             true => String::from(" FOR UPDATE"),
-            false => format!(" FOR UPDATE OF {OWN}"),
+            false => format!(" FOR UPDATE OF {}", self.alias(0)),
         }
     }
 

@@ -164,9 +164,9 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
             }
             // An array is computed once, whatever the plan is. What another transaction takes is left to it.
             Dialect::Postgres => {
-                let (own, of) = (scope.own(row), if scope.is_alone() { "" } else { " OF t0" });
+                let (own, lock) = (scope.own(row), scope.row_lock());
                 let chosen = format!("SELECT {own} FROM {source}{order} LIMIT {limit}");
-                write!(sql, " WHERE {row} = ANY(ARRAY({chosen} FOR UPDATE{of} SKIP LOCKED))")
+                write!(sql, " WHERE {row} = ANY(ARRAY({chosen}{lock} SKIP LOCKED))")
             }
         };
         Ok(sql)
