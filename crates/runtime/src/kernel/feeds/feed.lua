@@ -8,18 +8,20 @@ local native, throw, take, own = K.native, K.throw, K.optionKinds, K.feedOwn
 local try = K.try
 
 -- Seconds for which changes are kept, and how many.
-local KEEP = 7 * 86400
+local KEEP = 604800
 local MOST_KEPT = 1000000
 -- Tables of a feed.
 local MOST_TABLES = 100
 -- Changes that a worker keeps for its readers.
 local MOST_RECENT = 1024
--- Seconds between looks at the log without a notification, and between deletions of old changes.
-local POLL, TRIM = 5, 60
+-- Seconds between looks at the log of SQLite without a notification, and between deletions of old changes.
+local POLL = 5
+local TRIM = 60
 -- A NOTIFY in each transaction would make PostgreSQL commit them one after the other.
 local POSTGRES_POLL = 0.2
--- Seconds after which a reader looks at the log itself, and after which nobody reads any more.
-local PATIENCE, ABANDONED = 30, 90
+-- Seconds after which a reader asks again, and after which a worker stops to look without one.
+local PATIENCE = 30
+local ABANDONED = 90
 
 local Feed = K.newClass("ChangeFeed", K.classes.Object)
 Feed._plainName = true -- a program may have a class of this name

@@ -13,7 +13,9 @@ local own = {}
 K.feedOwn = own
 
 -- Changes that one statement reads or numbers, and those that one deletes.
-local MOST_READ, MOST_NUMBERED, MOST_DELETED = 1000, 10000, 10000
+local MOST_READ = 1000
+local MOST_NUMBERED = 10000
+local MOST_DELETED = 10000
 -- The advisory lock of PostgreSQL under which tables are made and positions are handed out.
 local LOCK = 7218402719
 
