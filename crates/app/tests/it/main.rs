@@ -19,6 +19,7 @@ mod database;
 mod every_store;
 mod examples;
 mod fairness;
+mod feeds;
 mod fibers;
 mod guards;
 mod handlers;

@@ -54,7 +54,7 @@ local function eventText(value)
   if K.isKind(value, Event) then
     name, id, retry, data = value.i_name, value.i_id, value.i_retry, value.i_data
   elseif K.isKind(value, K.classes.Change) then
-    name = value.i_kind
+    name, id = value.i_kind, value:cursor()
     data = K.dictionary({ "kind", "path" }, { kind = value.i_kind, path = value.i_path }, 2)
   end
   local lines = {}
@@ -80,6 +80,16 @@ K.methods(Events, {
   ["add:"] = function(self, value) return self:writeObject_(value) end,
 })
 
+-- The elements of a source as events, after a first one, if there is one.
+function K.eventsAfter(first, source)
+  return written(function(put)
+    local events = setmetatable({ _put = put }, Events._methods)
+    events:writeObject_(first)
+    if type(source) == "function" then return source(events) end
+    source:do_(function(value) events:writeObject_(value) end)
+  end, "text/event-stream")
+end
+
 -- Of a block, of the changes of a store or a reference, of whatever has elements.
 local function eventsOf(source)
   if type(source) == "table" and not K.isClass(source) and (source._isReference or source._isStore) then
@@ -88,11 +98,7 @@ local function eventsOf(source)
     throw("unsupported", K.nameOf(source) .. " gives no events",
       { i_hint = "a block, an array, a store or its changes do" })
   end
-  return written(function(put)
-    local events = setmetatable({ _put = put }, Events._methods)
-    if type(source) == "function" then return source(events) end
-    source:do_(function(value) events:writeObject_(value) end)
-  end, "text/event-stream")
+  return K.eventsAfter(nil, source)
 end
 
 K.methods(Object, { ["asEvents"] = eventsOf })

@@ -144,7 +144,7 @@ function entries.connectionText()
 end
 
 function entries.servingText()
-  if #servers > 0 or K.isFollowing() or K.hasWorkers() then return "serving" end
+  if #servers > 0 or K.isFollowing() or K.hasWorkers() or K.hasFollowers() then return "serving" end
 end
 
 -- Before the end: jobs that run are waited for.

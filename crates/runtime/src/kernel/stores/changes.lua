@@ -30,6 +30,8 @@ K.methods(Change, {
   end,
   -- What caused it, where a server tells (`s3:ObjectCreated:Put`).
   ["event"] = function(self) return self._event end,
+  -- Where to go on after it, in a change feed.
+  ["cursor"] = function() return nil end,
   ["isDeletion"] = function(self) return self.i_kind == "deleted" end,
   ["isLost"] = function(self) return self.i_kind == "lost" end,
   ["description"] = function(self) return self.i_kind .. " " .. self.i_path end,
@@ -82,7 +84,7 @@ end
 
 local function each(self, block)
   while true do
-    local change = nextOf(self)
+    local change = self:next()
     if change == nil then return self end
     block(change)
   end

@@ -7,7 +7,7 @@ local Store = K.classes.Store
 local Table = K.newClass("Table", Store)
 K.alias("MPWSQLTable", Table)
 for _, name in ipairs { "db", "name", "class" } do K.ivar(Table, name) end
-K.nilKeys._keys, K.nilKeys._plan, K.nilKeys._place = true, true, true
+for _, key in ipairs { "_keys", "_plan", "_place", "_tableName" } do K.nilKeys[key] = true end
 K.method(Table, "_isTable", true)
 K.nilKeys._isTable = true
 
@@ -203,8 +203,10 @@ function K.tableOf(database, path, scheme, class, base)
   local inner = native.define(described(database, path, scheme, class))
   K.comparesRows(class)
   local place = { database, base or path, scheme }
-  return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class), _place = place },
-    Table._methods)
+  -- What a change feed calls it.
+  local name = base and string.sub(path, base == "" and 1 or #base + 2) or native.tableName(class._name, namedTable(class))
+  return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class), _place = place,
+    _tableName = name }, Table._methods)
 end
 
 -- The table of that name as it is: its rows are records.

@@ -1,0 +1,124 @@
+-- Followers: fibers that run a block for each change of a feed, once over all processes. The cursor of a
+-- follower is a row of the database, and moves in the transaction in which the block runs.
+local K = ...
+local native, own, try = K.native, K.feedOwn, K.try
+
+-- The longest name of a follower, and how many a program has.
+local LONGEST_NAME, MOST_FOLLOWERS = 100, 1000
+-- The seconds that a transaction of several changes should take.
+local BATCH_TIME = 0.05
+-- The longest pause before a block that failed runs again, in seconds.
+local LONGEST_PAUSE = 30
+
+local Follower = K.newClass("FeedFollower", K.classes.Object)
+for _, key in ipairs { "_block", "_alone" } do K.nilKeys[key] = true end
+
+local followers = 0
+
+function K.hasFollowers() return followers > 0 end
+
+-- Moves the cursor; false where another process has moved it.
+local function move(follower, epoch, from, newEpoch, to)
+  return own.run(follower._feed, "move", follower.i_name, epoch, from, newEpoch, to) == 1
+end
+
+-- Runs the block for changes and moves the cursor, in one transaction.
+local function perform(follower, epoch, position, list, newEpoch, behind)
+  local feed = follower._feed
+  K.transaction(feed.i_database, function(tx)
+    local began, to = native.now(), behind
+    -- Takes the row of the cursor, so that no other process runs the block for the same changes.
+    if not move(follower, epoch, position, epoch, position) then return tx:rollback() end
+    for i = 1, #list do
+      local ok, raised = try(follower._block, own.changeOf(feed, newEpoch, list[i]))
+      -- A `^` in the block is its end.
+      if not ok and not K.isReturn(raised) then error(raised, 0) end
+      if i < #list and (follower._alone or native.now() - began > BATCH_TIME) then
+        to = list[i].position
+        break
+      end
+    end
+    if not move(follower, epoch, position, newEpoch, to) then return tx:rollback() end
+  end)
+  follower._alone = nil
+end
+
+-- One round: waits for changes and runs the block for them.
+local function work(follower)
+  local feed = follower._feed
+  local row = own.run(feed, "follower", follower.i_name)[1]
+  if row == nil then
+    own.run(feed, "follow", follower.i_name)
+    return
+  end
+  local epoch, position = row:at_("epoch"), row:at_("position")
+  local ok, list, behind = try(function()
+    local list, behind = own.await(feed, epoch, position)
+    return { list, behind }
+  end)
+  if ok then
+    list, behind = list[1], list[2]
+    if #list > 0 then perform(follower, epoch, position, list, epoch, behind) end
+  elseif K.str(list.i_kind) == "gone" then
+    -- What the log does not have any more is told as lost, once for each table.
+    local last, present = own.state(feed)
+    local lost = {}
+    for i, name in ipairs(feed._names) do lost[i] = { position = last, name = name, kind = "lost" } end
+    local alone = follower._alone
+    follower._alone = nil
+    perform(follower, epoch, position, lost, present, last)
+    follower._alone = alone
+  else
+    error(list, 0)
+  end
+end
+
+local function loop(follower)
+  local pause = 1
+  while not follower._isStopped do
+    local ok, fault = try(work, follower)
+    if ok then
+      pause = 1
+    else
+      if not K.catchable(fault) then error(fault, 0) end
+      K.reportError(string.format("error: the follower %s failed and runs again in %d s: ", follower.i_name, pause), fault)
+      follower._alone = true
+      native.sleep(pause)
+      pause = math.min(pause * 2, LONGEST_PAUSE)
+    end
+  end
+end
+
+K.ivar(Follower, "name")
+K.methods(Follower, {
+  ["stop"] = function(self)
+    if self._isStopped then return self end
+    self._isStopped, followers = true, followers - 1
+    native.wake(self._feed._wake)
+    return self
+  end,
+  ["description"] = function(self) return "follower " .. self.i_name end,
+  ["stringValue"] = function(self) return self:description() end,
+})
+
+K.methods(K.classes.ChangeFeed, {
+  -- `feed follow: 'mails' do: { :change | … }`: runs the block for each change, from its first start on.
+  ["follow:do:"] = function(self, name, block)
+    name = K.expectText(name, "follow:do:")
+    K.expectBlock(block, "follow:do:")
+    if name == "" or #name > LONGEST_NAME then
+      K.throw("invalid", string.format("the name of a follower has 1 to %d bytes", LONGEST_NAME))
+    end
+    if followers >= MOST_FOLLOWERS then
+      K.throw("tooLarge", "a program has at most " .. MOST_FOLLOWERS .. " followers of change feeds")
+    end
+    self:connectComponents()
+    own.state(self)
+    own.run(self, "follow", name)
+    local follower = Follower:new()
+    follower.i_name, follower._block, follower._feed = name, block, self
+    followers = followers + 1
+    native.fork(function() return K.alone(function() loop(follower) end) end, nil, false, true)
+    return follower
+  end,
+})
