@@ -100,7 +100,7 @@ impl Server {
         let end = Instant::now() + START_TIME;
         loop {
             match self.launch() {
-                // Its processes end a moment after the one that was killed.
+                // Its processes end a moment after the killed one.
                 Err(complaint) if complaint.contains("still in use") && Instant::now() < end => {
                     std::thread::sleep(Duration::from_millis(50));
                 }

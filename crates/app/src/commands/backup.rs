@@ -15,7 +15,7 @@ pub(crate) struct Backup {
     /// folder such as `s3:backups/tasks/`.
     #[arg(required_unless_present = "list", conflicts_with = "list")]
     pub(crate) target: Option<String>,
-    /// Ship each change until the command is told to stop.
+    /// Ship each change until SIGTERM or SIGINT.
     #[arg(long)]
     pub(crate) follow: bool,
     #[command(flatten)]

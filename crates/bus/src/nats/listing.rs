@@ -127,7 +127,7 @@ struct LastMessage<'a> {
     payload: &'a [u8],
 }
 
-/// The last messages of the subjects below one. The consumer that tells them is removed afterwards: many of them slow
+/// The last messages of the subjects below one. Their consumer is removed afterwards: many of them slow
 /// a server down until it notices that the consumer is gone.
 async fn each_message<I>(
     server: &NatsServer,
@@ -136,7 +136,7 @@ async fn each_message<I>(
     (subject, deliver_policy): (String, DeliverPolicy),
     mut found: impl FnMut(LastMessage<'_>) -> Result<()>,
 ) -> Result<()> {
-    // Subjects that were told, as hashes.
+    // Hashes of subjects.
     let (mut seen, hashing) = (HashSet::new(), RandomState::new());
     let consumer = stream.create_consumer(OrderedConfig {
         deliver_subject: wire.client.new_inbox(),
@@ -161,16 +161,10 @@ async fn each_message<I>(
                 // It looks for its place again by itself.
                 Ok(Some(Err(_))) => continue,
                 Ok(None) => return Ok(true),
-                Err(_) => {
-                    // What was counted at the beginning may have been deleted meanwhile.
-                    let now = stream.consumer_info(&info.name).await;
-                    let is_quiet = now.is_ok_and(|now| now.num_pending == 0);
-                    match last_sequence(stream, &subject).await {
-                        Some(end) if last >= end => return Ok(true),
-                        _ if is_quiet => return Ok(false),
-                        _ => continue,
-                    }
-                }
+                Err(_) => match quiet_end(stream, &info.name, &subject, last).await {
+                    Some(is_whole) => return Ok(is_whole),
+                    None => continue,
+                },
             };
             seen.insert(hashing.hash_one(message.subject.as_str()));
             found(LastMessage {
@@ -198,16 +192,46 @@ async fn each_message<I>(
     let result: Result<bool> = read.await;
     // A consumer that is gone already needs no removal.
     let _ = stream.delete_consumer(&info.name).await;
-    if result? {
-        return Ok(());
+    match result? {
+        true => Ok(()),
+        false => {
+            let is_new = |subject: &str| !seen.contains(&hashing.hash_one(subject));
+            each_subject(server, stream, &subject, is_new, found).await
+        }
     }
-    // What others replaced while it was read lies behind the end, however often that is looked up.
-    let mut subjects =
-        stream.info_with_subjects(&subject).await.map_err(|error| server.fault(&error))?;
+}
+
+/// Whether a quiet consumer has delivered all; `None` to wait for more. What was counted at its
+/// beginning may have been deleted meanwhile.
+async fn quiet_end<I>(
+    stream: &Stream<I>,
+    consumer: &str,
+    subject: &str,
+    last: u64,
+) -> Option<bool> {
+    let now = stream.consumer_info(consumer).await;
+    let is_quiet = now.is_ok_and(|now| now.num_pending == 0);
+    match last_sequence(stream, subject).await {
+        Some(end) if last >= end => Some(true),
+        _ => is_quiet.then_some(false),
+    }
+}
+
+/// The last messages of new subjects, looked up one by one: messages that others replaced while a
+/// consumer was read lie behind its end.
+async fn each_subject<I>(
+    server: &NatsServer,
+    stream: &Stream<I>,
+    below: &str,
+    is_new: impl Fn(&str) -> bool,
+    mut found: impl FnMut(LastMessage<'_>) -> Result<()>,
+) -> Result<()> {
+    let subjects = stream.info_with_subjects(below).await;
+    let mut subjects = subjects.map_err(|error| server.fault(&error))?;
     while let Some((subject, _)) =
         subjects.try_next().await.map_err(|error| server.fault(&error))?
     {
-        if seen.contains(&hashing.hash_one(subject.as_str())) {
+        if !is_new(&subject) {
             continue;
         }
         match stream.get_last_raw_message_by_subject(&subject).await {

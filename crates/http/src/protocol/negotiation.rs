@@ -37,7 +37,7 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
     }
 }
 
-/// Whether the client prefers `text/html` to data; for equals the one that is named first counts,
+/// Whether the client prefers `text/html` to data; of equals the first in the header counts,
 /// and data without a name.
 pub(crate) fn prefers_page(headers: &HeaderMap) -> bool {
     let (mut page, mut data) = (Quality::default(), Quality::default());

@@ -40,7 +40,7 @@ impl StreamFault {
 }
 
 struct StreamSource {
-    /// Absent once nobody wants the rest.
+    /// Absent once the rest is not wanted.
     stream: Option<ByteStream>,
     /// What was looked at in advance.
     ahead: VecDeque<Bytes>,

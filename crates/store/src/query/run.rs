@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 ///
 /// # Errors
 /// [`Kind::NotAllowed`] for a query with related elements: other collections cannot be seen from here;
-/// and for one that locks.
+/// and for a lock.
 pub fn run_query(mut elements: Vec<Value>, query: &Query) -> crate::Result<Value> {
     if !query.relations.is_empty() || !query.related_elements().is_empty() {
         let message = "this store knows no related elements";

@@ -3,7 +3,7 @@
 -- What belongs to a user beside the row is kept in a store of its own, so that no answer made of rows
 -- contains it. Secrets of clients are kept as digests. The entries of the store:
 --   password/KEY             the hash of the password of the user with that key
---   session/KEY/DIGEST       when somebody logged in (sessions.lua)
+--   session/KEY/DIGEST       when a user logged in (sessions.lua)
 --   link/PURPOSE/DIGEST      a token of a mail (links.lua)
 --   key/DIGEST               an API key (api_keys.lua)
 local K = ...
@@ -103,7 +103,7 @@ function own.digest(secret) return K.classes.String._methods.hex(native.digest("
 
 -- Users ---------------------------------------------------------------------------------------------------
 
--- The field that somebody logs in with.
+-- The field with the name of a user.
 local function nameField(self)
   if self.i_name ~= nil then return K.str(self.i_name) end
   local class = usersOf(self).i_class

@@ -1,5 +1,5 @@
 -- JSON documents of other servers, such as key sets and descriptions of login providers: fetched when they
--- are needed, cached, one fetch at a time.
+-- are needed, cached, by one fetch.
 local K = ...
 local type, match, find, sub, lower = type, string.match, string.find, string.sub, string.lower
 local throw, native, try = K.throw, K.native, K.try

@@ -1,6 +1,6 @@
 -- Sessions of accounts: a random secret in a cookie, its digest in the store.
 --
--- A worker remembers for a second what it read, so that a page of somebody who is logged in asks the store once
+-- A worker remembers for a second what it read, so that a page of a user asks the store once
 -- a second. Ending a session is known to all workers of the process at once (`accountsRevision`).
 local K = ...
 local native, match, sub, format = K.native, string.match, string.sub, string.format
@@ -103,7 +103,7 @@ local function logInAs(self, user)
   return user
 end
 
--- Ends all sessions of a user; that of the request goes on under a new secret.
+-- Ends all sessions of a user; that of the request gets a new secret.
 function own.endSessions(self, key)
   local mine = current(self)
   own.finishAll(self, key)

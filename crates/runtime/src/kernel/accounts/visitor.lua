@@ -5,7 +5,7 @@ local Accounts, own = K.classes.Accounts, K.accountsOwn
 
 -- Forms -------------------------------------------------------------------------------------------------
 
--- A form that changes something for somebody who is logged in contains a token made of the session: a page of
+-- A form that changes something for a user contains a token made of the session: a page of
 -- another site does not know it. The server refuses writes of other origins besides
 -- (crates/http/src/server/request/origin.rs).
 local FIELD, HEADER = K.formTokenField, "x-csrf-token"
@@ -59,7 +59,7 @@ local function visitor(self)
   return own.user(self, holder), scopes
 end
 
--- Pages of users are nobody else's.
+-- Pages of users are private.
 local function private(user)
   if user ~= nil and native.exchange("method", "") == "GET" then native.respond("cache-control", "private, no-cache") end
   return user

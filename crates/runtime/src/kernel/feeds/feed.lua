@@ -128,7 +128,7 @@ local function follow(feed)
   if not ok then error(fault, 0) end
 end
 
--- The fiber that reads what is new, until nobody waits for it.
+-- The fiber that reads new changes, while readers wait for them.
 local function tail(feed)
   if feed._isTailing then return end
   feed._isTailing = true
@@ -298,7 +298,7 @@ K.methods(Feed, {
   end,
   ["changes"] = changes,
   ["changesAfter:"] = changesAfter,
-  -- Server-sent events: after the last one that the client has, after `?after=`, or from now on.
+  -- Server-sent events: after the last one of the client, after `?after=`, or from now on.
   ["asEvents"] = function(self)
     local cursor = native.exchange("header", "last-event-id") or native.exchange("query", "after")
     local source = cursor and changesAfter(self, cursor) or changes(self)

@@ -60,7 +60,7 @@ local function work(follower)
     list, behind = list[1], list[2]
     if #list > 0 then perform(follower, epoch, position, list, epoch, behind) end
   elseif K.str(list.i_kind) == "gone" then
-    -- What the log does not have any more is told as lost, once for each table.
+    -- Changes that the log has deleted are a `lost`, one for each table.
     local last, present = own.state(feed)
     local lost = {}
     for i, name in ipairs(feed._names) do lost[i] = { position = last, name = name, kind = "lost" } end

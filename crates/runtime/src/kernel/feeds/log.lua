@@ -2,8 +2,8 @@
 --
 -- Triggers write a row of `runnel_changes` for each row that changes, in the transaction that changes it. `position` is
 -- the order in which readers see them. SQLite has one writer, so positions are handed out in the order of commits.
--- In PostgreSQL a transaction may commit after one that began later. There a row has no position until
--- it is committed: `runnel_number_changes` hands positions out, one caller at a time. A reader behind the last position
+-- In PostgreSQL a transaction may commit after a later one. There a row has no position until
+-- it is committed: `runnel_number_changes` hands positions out, under a lock. A reader behind the last position
 -- therefore misses nothing.
 local K = ...
 local native, throw, format = K.native, K.throw, string.format
@@ -69,7 +69,7 @@ local STATEMENTS = {
     on conflict (name) do update set columns = excluded.columns, trimmed = excluded.trimmed]],
   forget = "delete from runnel_change_tables where name = $1",
   clear = "delete from runnel_changes where name = $1",
-  -- One statement, so that what is trimmed and what is there are of one moment.
+  -- One statement, so that both counts are of one moment.
   read = [[select t.many, t.trimmed, g.epoch, g.last, c.position, c.name, c.kind, c.key
     from (select count(*) as many, coalesce(max(trimmed), 0) as trimmed from runnel_change_tables where name in TABLES) t
     cross join (select epoch, LAST as last from runnel_change_log) g
@@ -125,7 +125,7 @@ local function runIn(place, statement, ...)
   return answer
 end
 
--- Runs a statement of a name, or one that is given.
+-- Runs a named statement, or a given one.
 local function run(feed, name, ...) return runIn(feed._place, feed._statements[name] or name, ...) end
 own.run = run
 
@@ -175,7 +175,7 @@ local function makeSQLiteTriggers(feed, name, columns)
   end
 end
 
--- The function runs with the rights of its owner: whoever writes to the table needs none on the log.
+-- The function runs with the rights of its owner: a writer of the table needs none on the log.
 local FUNCTION = [[create or replace function %s() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $runnel$
 begin

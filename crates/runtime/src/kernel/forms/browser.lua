@@ -32,7 +32,7 @@ local function redirect(_, target)
 end
 K.method(K.classes.Object, K.mangle("redirect:"), redirect)
 
--- `self redirectBack: '/'`: to where somebody was sent to log in from, or there.
+-- `self redirectBack: '/'`: to where a visitor was sent to log in from, or there.
 K.method(K.classes.Object, K.mangle("redirectBack:"), function(self, usual)
   local wanted = native.exchange("query", "next")
   if wanted == nil then wanted = native.exchange("form", "next") end
@@ -95,7 +95,7 @@ local function problemsOf(fault)
   return problems, message and K.str(message) or nil
 end
 
--- The page where the form stands: the one that it names, or the same address.
+-- The page of the form: its `page`, or the same address.
 local function shownAgain(object, path, fault)
   local status = statusOf(fault)
   if status < 400 or status >= 500 then return nil end

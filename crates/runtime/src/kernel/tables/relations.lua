@@ -187,7 +187,7 @@ function K.rowsBeside(place, class, query, asRecords)
   return rows
 end
 
--- Calls `read` with at most so many keys at once.
+-- Calls `read` with at most `KEYS` keys.
 function K.inParts(keys, read)
   for first = 1, #keys, KEYS do
     local part = {}

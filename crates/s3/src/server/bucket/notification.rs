@@ -1,4 +1,4 @@
-//! Where changes of a bucket are told.
+//! The notifications of a bucket.
 //!
 //! This server tells them to watchers of the store below, which is what EventBridge stands for here.
 //! Queues, topics and functions of Amazon do not exist, so a configuration that names one is refused.

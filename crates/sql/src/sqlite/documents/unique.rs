@@ -80,7 +80,7 @@ impl UniqueFields {
     /// value. `None`: others change this row to the same value; look at it again.
     ///
     /// # Errors
-    /// [`Kind::Conflict`] for a value of another row, or of one that is being written.
+    /// [`Kind::Conflict`] for a value of another row, written or not yet.
     pub(super) async fn claim(
         &self,
         key: &str,
@@ -170,7 +170,7 @@ impl UniqueFields {
         Ok(seen)
     }
 
-    /// Deletes entries that are as they were seen. One that stays is taken over later.
+    /// Deletes entries that are as they were seen. Others are taken over later.
     pub(super) async fn delete(&self, entries: SeenEntries, context: &Context) {
         for (at, tag) in entries.0 {
             let context = inner(context, Some(tag.map_or(Condition::Present, Condition::Tag)));

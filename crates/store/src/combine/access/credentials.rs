@@ -212,7 +212,7 @@ pub(super) fn check_hash(hash: &str) -> Result<()> {
     }
 }
 
-/// Whether a text can be a token (RFC 6750 section 2.1) that nobody guesses.
+/// Whether a text can be a token (RFC 6750 section 2.1) that cannot be guessed.
 pub(super) fn is_token(token: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
     (SHORTEST_TOKEN..=LONGEST).contains(&token.len()) && token.bytes().all(allowed)

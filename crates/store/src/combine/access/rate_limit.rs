@@ -57,7 +57,7 @@ pub struct RateLimitOptions {
     pub burst: Option<u32>,
     /// What is counted together.
     pub by: LimitKey,
-    /// What a client is told.
+    /// The message for clients.
     pub headers: RateLimitFields,
 }
 

@@ -252,7 +252,7 @@ thread_local! {
         const { RefCell::new(([0; NONCE * DRAWN], NONCE * DRAWN)) };
 }
 
-/// A nonce that nobody can predict.
+/// A nonce that cannot be predicted.
 fn new_nonce() -> Result<String> {
     RANDOM.with_borrow_mut(|(bytes, used)| {
         if *used >= bytes.len() {
