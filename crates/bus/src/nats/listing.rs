@@ -153,7 +153,6 @@ async fn each_message<I>(
         }
         let mut messages = consumer.messages().await.map_err(|error| server.fault(&error))?;
         let (mut count, mut last, mut rounds) = (0, 0, 0);
-        // The last sequence of the subject when it was looked up.
         let mut end = None;
         loop {
             let message = match tokio::time::timeout(QUIET, messages.next()).await {
@@ -174,13 +173,13 @@ async fn each_message<I>(
             })?;
             let told = message.info().map_err(|error| server.fault(&*error))?;
             (count, last) = (count + 1, told.stream_sequence);
-            // Where others write meanwhile, new messages follow without end, and servers miscount: all
-            // was told when none is pending and the last one is that of the subject at a later moment.
+            // Where others write, messages follow without end, and servers miscount: it is whole when none
+            // is pending and the last one is that of the subject later.
             let is_over = told.pending == 0 || count >= info.num_pending;
             if is_over && end.is_none_or(|end| last >= end) {
                 end = last_sequence(stream, &subject).await;
-                if told.pending == 0 && end.is_none_or(|end| last >= end) {
-                    return Ok(true);
+                if end.is_none_or(|end| last >= end) {
+                    return Ok(told.pending == 0);
                 }
                 rounds += 1;
                 if rounds == ROUNDS {
