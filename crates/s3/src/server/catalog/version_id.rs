@@ -1,7 +1,8 @@
 //! Identifiers of versions and uploads: ULIDs, which sort by their time.
 //!
 //! Source: <https://github.com/ulid/spec>: 48 bits of milliseconds, 80 random bits, in the digits of
-//! Crockford's base 32.
+//! Crockford's base 32. Here the first 10 of those bits are the microsecond in the millisecond: an object
+//! that was written without a version and the version after it sort by time, too.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -29,9 +30,9 @@ impl VersionId {
 
     /// One of a time, which need not be unique towards others of that time.
     pub(crate) fn at(time: SystemTime) -> Self {
-        let milliseconds =
-            time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis()) & ((1 << 48) - 1);
-        VersionId(milliseconds << 80 | random() & ((1 << 80) - 1))
+        let microseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+        let milliseconds = (microseconds / 1000) & ((1 << 48) - 1);
+        VersionId(milliseconds << 80 | (microseconds % 1000) << 70 | random() & ((1 << 70) - 1))
     }
 
     /// When it was made.
@@ -81,6 +82,13 @@ pub(crate) fn random() -> u128 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn identifiers_of_times_sort_by_microseconds() {
+        let times = (0..3000)
+            .map(|micros| UNIX_EPOCH + Duration::from_micros(1_800_000_000_000_000 + micros));
+        assert!(times.map(VersionId::at).is_sorted());
+    }
 
     #[test]
     fn identifiers_sort_by_time_and_can_be_read() {
