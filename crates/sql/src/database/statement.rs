@@ -145,29 +145,20 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
         let keys = table.key_positions();
         let names: Vec<String> =
             keys.iter().map(|at| quoted(table.columns()[*at].name())).collect();
-        let source = format!("{}{condition}", self.scope().source());
-        let Some(limit) = query.limit else {
-            let names = if names.is_empty() { vec![Self::ROW.to_string()] } else { names };
-            let own: Vec<String> = names.iter().map(|name| self.scope().own(name)).collect();
-            let (names, own) = (names.join(", "), own.join(", "));
-            let _ = write!(sql, " WHERE ({names}) IN (SELECT {own} FROM {source})");
-            return Ok(sql);
-        };
-        let order = self.order(query)?;
+        let mut chosen = format!("{}{condition}", self.scope().source());
+        if let Some(limit) = query.limit {
+            let _ = write!(chosen, "{} LIMIT {limit}", self.order(query)?);
+        }
         let (row, scope) = (Self::ROW, self.scope());
-        let _ = match Self::DIALECT {
-            Dialect::Sqlite => {
-                let names = if names.is_empty() { vec![row.to_string()] } else { names };
-                let own: Vec<String> = names.iter().map(|name| scope.own(name)).collect();
-                let (names, own) = (names.join(", "), own.join(", "));
-                write!(sql, " WHERE ({names}) IN (SELECT {own} FROM {source}{order} LIMIT {limit})")
-            }
+        let _ = if query.limit.is_some() && matches!(Self::DIALECT, Dialect::Postgres) {
             // An array is computed once, whatever the plan is. What another transaction takes is left to it.
-            Dialect::Postgres => {
-                let (own, lock) = (scope.own(row), scope.row_lock());
-                let chosen = format!("SELECT {own} FROM {source}{order} LIMIT {limit}");
-                write!(sql, " WHERE {row} = ANY(ARRAY({chosen}{lock} SKIP LOCKED))")
-            }
+            let (own, lock) = (scope.own(row), scope.row_lock());
+            write!(sql, " WHERE {row} = ANY(ARRAY(SELECT {own} FROM {chosen}{lock} SKIP LOCKED))")
+        } else {
+            let names = if names.is_empty() { vec![row.to_string()] } else { names };
+            let own: Vec<String> = names.iter().map(|name| scope.own(name)).collect();
+            let (names, own) = (names.join(", "), own.join(", "));
+            write!(sql, " WHERE ({names}) IN (SELECT {own} FROM {chosen})")
         };
         Ok(sql)
     }
