@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Rows come in pairs, one transaction for each: a state that existed has the rows from 1 to an even
 /// number.
-const WRITER: &str = "\
+pub(crate) const WRITER: &str = "\
 class Task { var <int> id. var <string> title. }
 database ← ref:sqlite:tasks.db.
 tasks ← database table: Task.
@@ -20,7 +20,8 @@ tasks ← database table: Task.
 }.
 ";
 
-const SERVER: &str = "\
+/// A server of the same table.
+pub(crate) const SERVER: &str = "\
 #-serve
 class Task { var <int> id. var <string> title. }
 #JSONConverter{ class: Task } → (ref:sqlite:tasks.db table: Task).

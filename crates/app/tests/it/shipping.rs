@@ -1,6 +1,7 @@
 //! Continuous backups: what is shipped into files, S3 and another server while programs write, and what is
 //! restored of it after kills, after an outage and after damage.
 
+use crate::backup::{SERVER, WRITER};
 use crate::support::http;
 use crate::support::{Folder, Outcome, PATIENCE, Process, free_port, note, run, runnel};
 use std::path::PathBuf;
@@ -8,26 +9,6 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
-
-/// Rows come in pairs, one transaction for each: a state that existed has the rows from 1 to an even
-/// number.
-const WRITER: &str = "\
-class Task { var <int> id. var <string> title. }
-database ← ref:sqlite:tasks.db.
-tasks ← database table: Task.
-1 to: 1000000 do: { :i |
-   database transaction: {
-      tasks insert: #Task{ title: \"first {i}\" }.
-      tasks insert: #Task{ title: \"second {i}\" }.
-   }
-}.
-";
-
-const SERVER: &str = "\
-#-serve
-class Task { var <int> id. var <string> title. }
-#JSONConverter{ class: Task } → (ref:sqlite:tasks.db table: Task).
-";
 
 /// A command in a folder, with the S3 server of a port.
 fn command(folder: &Folder, s3: u16, arguments: &[&str]) -> Command {
@@ -144,6 +125,13 @@ fn serve_store(folder: &Folder, port: u16, program: &str) -> Process {
     process
 }
 
+/// Another server, whose store is the folder `copies`.
+fn serve_copies(folder: &Folder, port: u16) -> Process {
+    std::fs::create_dir_all(folder.path("copies")).unwrap();
+    let program = format!("(#HTTPServer{{ port: {port} }} → ref:file:copies asScheme) start.");
+    serve_store(folder, port, &program)
+}
+
 #[test]
 fn a_served_bucket_takes_copies_and_changes() {
     let folder = with_rows(300);
@@ -175,9 +163,7 @@ fn a_served_bucket_takes_copies_and_changes() {
 fn another_server_takes_changes() {
     let folder = with_rows(10);
     let port = free_port();
-    std::fs::create_dir(folder.path("copies")).unwrap();
-    let program = format!("(#HTTPServer{{ port: {port} }} → ref:file:copies asScheme) start.");
-    let mut server = serve_store(&folder, port, &program);
+    let mut server = serve_copies(&folder, port);
     let to = format!("http://127.0.0.1:{port}/");
     let shipping = start(&folder, &["backup", "--follow", "--interval", "100ms", "tasks.db", &to]);
     until("the first state is there", || segments(&folder).len() == 1);
@@ -189,7 +175,7 @@ fn another_server_takes_changes() {
     done(outcome(&folder, &["rows.st"]));
     shipping.err_shows("the backup waits for its store");
     done(outcome(&folder, &["rows.st"]));
-    let _server = serve_store(&folder, port, &program);
+    let _server = serve_copies(&folder, port);
     until("the rest is there", || restored(&folder, &[], 1) == 40);
     stop(shipping);
     done(outcome(&folder, &["restore", &to, "over.db"]));
@@ -295,9 +281,7 @@ fn old_states_are_deleted() {
 fn a_log_that_becomes_too_long_is_let_go() {
     let folder = with_rows(10);
     let port = free_port();
-    std::fs::create_dir(folder.path("copies")).unwrap();
-    let program = format!("(#HTTPServer{{ port: {port} }} → ref:file:copies asScheme) start.");
-    let mut server = serve_store(&folder, port, &program);
+    let mut server = serve_copies(&folder, port);
     let to = format!("http://127.0.0.1:{port}/");
     let mut follow = vec!["backup", "--follow", "--interval", "50ms", "--max-log", "16M"];
     follow.extend(["tasks.db", &to]);
@@ -310,13 +294,13 @@ fn a_log_that_becomes_too_long_is_let_go() {
     done(outcome(&folder, &["-e", large]));
     assert!(std::fs::metadata(folder.path("tasks.db-wal")).unwrap().len() > 16 << 20);
     shipping.err_shows("the write-ahead log has become too long");
-    // Nobody keeps the log any more: it goes with the next program that ends.
+    // The shipper has released the log: the next program that ends deletes it.
     until("the log is gone", || {
         done(outcome(&folder, &["rows.st"]));
         !folder.path("tasks.db-wal").exists()
     });
     let there = rows(&folder, "tasks.db", 1);
-    let _server = serve_store(&folder, port, &program);
+    let _server = serve_copies(&folder, port);
     until("a new generation is there", || restored(&folder, &[], 1) == there);
     stop(shipping);
 }
@@ -325,9 +309,7 @@ fn a_log_that_becomes_too_long_is_let_go() {
 fn an_end_without_its_store_is_an_error() {
     let folder = with_rows(10);
     let port = free_port();
-    std::fs::create_dir(folder.path("copies")).unwrap();
-    let program = format!("(#HTTPServer{{ port: {port} }} → ref:file:copies asScheme) start.");
-    let mut server = serve_store(&folder, port, &program);
+    let mut server = serve_copies(&folder, port);
     let to = format!("http://127.0.0.1:{port}/");
     let follow = ["backup", "--follow", "--interval", "50ms", "tasks.db", &to];
     let mut shipping = start(&folder, &follow);
@@ -340,7 +322,7 @@ fn an_end_without_its_store_is_an_error() {
     // No first state.
     let refused = outcome(&folder, &follow);
     assert!(refused.status == 70 && refused.err.contains("refused"), "{refused:?}");
-    let mut server = serve_store(&folder, port, &program);
+    let mut server = serve_copies(&folder, port);
     let mut shipping = start(&folder, &follow);
     shipped(&folder, 2);
     server.signal("KILL");
