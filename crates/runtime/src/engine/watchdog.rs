@@ -6,12 +6,16 @@
 //! runs, as in LuaJIT's own command; `crates/runtime/luajit/interrupt.h` keeps it from the engine's
 //! compiler of traces. The hook then yields the fiber, or past its deadline raises an error.
 //!
+//! A function of the kernel is not interrupted, so that what it does between two calls is whole for other
+//! fibers: the hook waits until a function of the program runs, or for [`MOST_STEPS`] in a long loop of the kernel.
+//!
 //! While nothing runs the watchdog sleeps without a timer: an idle process does not wake up.
 #![allow(unsafe_code)]
 
 use super::stack::Stack;
 use mlua::ffi::{self, lua_State};
 use std::cell::Cell;
+use std::ffi::CStr;
 use std::os::raw::c_int;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,6 +26,12 @@ use std::time::{Duration, Instant};
 pub(crate) const SLICE: Duration = Duration::from_millis(2);
 /// Ticks without any fiber running after which the watchdog goes to sleep.
 const IDLE_TICKS: u32 = 50;
+/// Instructions after which the hook looks again whether the kernel is left.
+const STEP: c_int = 100;
+/// How often it looks before it interrupts the kernel: far beyond the longest change of its state.
+const MOST_STEPS: u32 = 100;
+/// How the names of the kernel's chunks begin (`build.rs`).
+const KERNEL_CHUNK: &[u8] = b"=kernel/";
 /// The signal; its default is to be ignored, and no library here uses it.
 const SIGNAL: c_int = libc::SIGURG;
 
@@ -36,6 +46,8 @@ thread_local! {
     static RAISED: Cell<bool> = const { Cell::new(false) };
     /// The hook raises the memory error.
     static OUT_OF_MEMORY: Cell<bool> = const { Cell::new(false) };
+    /// How often the hook has met the kernel since the slice was over.
+    static STEPS: Cell<u32> = const { Cell::new(0) };
     /// Pushes the error of a passed deadline: set once the kernel is there.
     static DEADLINE_ERROR: Cell<i32> = const { Cell::new(0) };
 }
@@ -174,7 +186,19 @@ extern "C" fn arm(_signal: c_int) {
     }
 }
 
-unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) {
+/// Whether the function that the hook interrupts is one of the kernel.
+///
+/// # Safety
+/// For the arguments of a hook, while it runs.
+unsafe fn is_kernel(state: *mut lua_State, frame: *mut ffi::lua_Debug) -> bool {
+    // SAFETY: the engine fills the source of a frame with a C string that lives as long as its function.
+    unsafe {
+        ffi::lua_getinfo(state, c"S".as_ptr(), frame) != 0
+            && CStr::from_ptr((*frame).source).to_bytes().starts_with(KERNEL_CHUNK)
+    }
+}
+
+unsafe extern "C-unwind" fn hook(state: *mut lua_State, frame: *mut ffi::lua_Debug) {
     // SAFETY: called by the engine on its own thread; no Rust value with a destructor is alive
     // when it leaves by an error or a yield.
     unsafe {
@@ -185,6 +209,12 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
             stack.push_bytes(crate::engine::memory::MESSAGE);
             ffi::lua_error(state);
         }
+        if STEPS.get() < MOST_STEPS && is_kernel(state, frame) {
+            STEPS.set(STEPS.get() + 1);
+            ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, STEP);
+            return;
+        }
+        STEPS.set(0);
         let late = match DEADLINE.get() {
             Some(deadline) => Instant::now() >= deadline,
             None => false,
@@ -238,4 +268,39 @@ pub(crate) fn is_effective(stack: Stack) -> bool {
 /// Sets the kernel function that answers the error of a missed deadline.
 pub(crate) fn set_deadline_error(slot: i32) {
     DEADLINE_ERROR.set(slot);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STATE, fire};
+    use mlua::{Lua, Thread};
+
+    /// Whether a coroutine is interrupted in a function of this name, whose slice is over when it begins.
+    fn is_interrupted(name: &str, text: &str) -> bool {
+        let lua = Lua::new();
+        let mut state = std::ptr::null_mut();
+        // SAFETY: only the pointer is taken.
+        unsafe { lua.exec_raw::<()>((), |inner| state = inner) }.unwrap();
+        STATE.set(state);
+        let over = lua.create_function(|_, ()| Ok(fire())).unwrap();
+        lua.globals().set("over", over).unwrap();
+        let function = lua.load(text).set_name(name).into_function().unwrap();
+        let thread: Thread = lua.create_thread(function).unwrap();
+        thread.resume::<()>(()).unwrap();
+        STATE.set(std::ptr::null_mut());
+        thread.status() == mlua::thread::ThreadStatus::Resumable
+    }
+
+    #[test]
+    fn a_change_of_the_kernel_is_whole() {
+        let change = "over() local a = {} for i = 1, 50 do a[i] = i end return a[1]";
+        assert!(is_interrupted("=program.st", change));
+        assert!(!is_interrupted("=kernel/live/view.lua", change));
+    }
+
+    #[test]
+    fn a_long_loop_of_the_kernel_is_interrupted() {
+        let change = "over() local n = 0 for i = 1, 1e6 do n = n + i end return n";
+        assert!(is_interrupted("=kernel/text/json.lua", change));
+    }
 }

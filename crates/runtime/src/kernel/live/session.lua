@@ -71,24 +71,33 @@ function K.eventIn(view, address, fields)
   return true
 end
 
+local function handle(view, n, address, name, value)
+  local ok, raised = try(function() run(view, address, name, value) end)
+  view.busy = nil
+  if not ok then
+    if not K.catchable(raised) then error(raised, 0) end
+    tellFailure(view, raised)
+  end
+  view:markBlocks()
+  view:tell("ack", n)
+  K.wakeView(view)
+end
+
 -- Handles one event. Numbers up to the last handled one are duplicates of a resumed connection.
 local function receive(view, n, address, name, value)
   -- The event before it may still run for a connection that the client gave up.
   while view.busy do native.sleep(0.01) end
-  if n <= view.heard then return end
-  -- What counts as heard is done, although the connection breaks meanwhile.
-  local event = native.fork(function()
-    local ok, raised = try(function() run(view, address, name, value) end)
-    view.busy = nil
-    if not ok then
-      if not K.catchable(raised) then error(raised, 0) end
-      tellFailure(view, raised)
-    end
-    view:markBlocks()
-    view:tell("ack", n)
-    K.wakeView(view)
-  end, nil, false, true)
+  local heard = view.heard
+  if n <= heard then return end
   view.heard, view.busy = n, true
+  -- What counts as heard is done, although the connection breaks meanwhile.
+  local ok, event = try(function()
+    return native.fork(function() handle(view, n, address, name, value) end, nil, false, true)
+  end)
+  if not ok then
+    view.heard, view.busy = heard, nil
+    error(event, 0)
+  end
   native.join(event)
 end
 

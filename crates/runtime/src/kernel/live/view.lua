@@ -33,9 +33,11 @@ local function topicOf(reference)
   end
   local topic = known[key]
   if topic then return topic end
-  topic = setmetatable({ slots = {}, count = 0, reference = reference, text = false, store = store, key = key }, Topic)
+  topic = setmetatable({
+    slots = {}, count = 0, reference = reference, text = false, changes = 0, store = store, key = key,
+  }, Topic)
   topic.stop = K.observe(reference, function()
-    topic.text = false
+    topic.text, topic.changes = false, topic.changes + 1
     for one in pairs(topic.slots) do schedule(one) end
   end)
   known[key], known.count = topic, known.count + 1
@@ -191,11 +193,14 @@ local function shared(slot)
   local topic = slot.topic
   if not topic then return shown(slot) end
   if topic.text then return topic.text end
+  local changes = topic.changes
   local value = slot.reference:value()
   local kind = type(value)
   if kind == "table" and value ~= K.NULL then return shown(slot) end
-  topic.text = K.json(value == nil and "" or K.escapeHTML(kind == "boolean" and "" or K.str(value)))
-  return topic.text
+  local text = K.json(value == nil and "" or K.escapeHTML(kind == "boolean" and "" or K.str(value)))
+  -- A change while it was read makes it old.
+  if topic.changes == changes then topic.text = text end
+  return text
 end
 
 -- What to send for a slot after a change; nil if it shows the same as before.
