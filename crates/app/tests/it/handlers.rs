@@ -183,11 +183,16 @@ fn errors_leave_nothing_behind() {
     let (Some(memory), Some(files)) = (server.process.memory(), server.process.open_files()) else {
         return support::skip("this system does not tell what a process holds");
     };
-    ask(2_000);
-    let after = server.process.memory().unwrap();
-    note(&format!("memory: {} KiB before, {} KiB after 2,000 errors", memory / 1024, after / 1024));
-    // 2,000 errors that left their rows behind would hold 20 MB.
-    assert!(after < memory + 8 * 1024 * 1024, "{memory} bytes became {after}");
+    // 2,000 errors that left their rows behind would hold 20 MB, each time. The heap grows to its size once.
+    let mut sizes = vec![memory];
+    let stays = (0..4).any(|_| {
+        let before = sizes[sizes.len() - 1];
+        ask(2_000);
+        sizes.push(server.process.memory().unwrap());
+        sizes[sizes.len() - 1] < before + 8 * 1024 * 1024
+    });
+    note(&format!("memory, after 2,000 errors each time: {sizes:?}"));
+    assert!(stays, "{sizes:?}");
 
     // Callers who go away in the middle leave no socket behind.
     for _ in 0..50 {
