@@ -282,7 +282,11 @@ mod tests {
         // SAFETY: only the pointer is taken.
         unsafe { lua.exec_raw::<()>((), |inner| state = inner) }.unwrap();
         STATE.set(state);
-        let over = lua.create_function(|_, ()| Ok(fire())).unwrap();
+        let over = lua.create_function(|_, ()| {
+            fire();
+            Ok(())
+        });
+        let over = over.unwrap();
         lua.globals().set("over", over).unwrap();
         let function = lua.load(text).set_name(name).into_function().unwrap();
         let thread: Thread = lua.create_thread(function).unwrap();
