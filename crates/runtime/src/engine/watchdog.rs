@@ -6,8 +6,8 @@
 //! runs, as in LuaJIT's own command; `crates/runtime/luajit/interrupt.h` keeps it from the engine's
 //! compiler of traces. The hook then yields the fiber, or past its deadline raises an error.
 //!
-//! A function of the kernel is not interrupted, so that what it does between two calls is whole for other
-//! fibers: the hook waits until a function of the program runs, or for [`MOST_STEPS`] in a long loop of the kernel.
+//! A function of the kernel that keeps state is not interrupted, so that what it does between two calls is whole for
+//! other fibers: the hook waits until another function runs, or for [`MOST_STEPS`] in a long loop.
 //!
 //! While nothing runs the watchdog sleeps without a timer: an idle process does not wake up.
 #![allow(unsafe_code)]
@@ -32,6 +32,8 @@ const STEP: c_int = 100;
 const MOST_STEPS: u32 = 100;
 /// How the names of the kernel's chunks begin (`build.rs`).
 const KERNEL_CHUNK: &[u8] = b"=kernel/";
+/// Rooms of the kernel that compute with what they are given, perhaps for long: they are interrupted anywhere.
+const COMPUTING: [&[u8]; 4] = [b"core/", b"text/", b"values/", b"collections/"];
 /// The signal; its default is to be ignored, and no library here uses it.
 const SIGNAL: c_int = libc::SIGURG;
 
@@ -186,15 +188,18 @@ extern "C" fn arm(_signal: c_int) {
     }
 }
 
-/// Whether the function that the hook interrupts is one of the kernel.
+/// Whether the function that the hook interrupts is one of the kernel that keeps state.
 ///
 /// # Safety
 /// For the arguments of a hook, while it runs.
-unsafe fn is_kernel(state: *mut lua_State, frame: *mut ffi::lua_Debug) -> bool {
+unsafe fn keeps_state(state: *mut lua_State, frame: *mut ffi::lua_Debug) -> bool {
     // SAFETY: the engine fills the source of a frame with a C string that lives as long as its function.
     unsafe {
         ffi::lua_getinfo(state, c"S".as_ptr(), frame) != 0
-            && CStr::from_ptr((*frame).source).to_bytes().starts_with(KERNEL_CHUNK)
+            && CStr::from_ptr((*frame).source)
+                .to_bytes()
+                .strip_prefix(KERNEL_CHUNK)
+                .is_some_and(|name| !COMPUTING.iter().any(|room| name.starts_with(room)))
     }
 }
 
@@ -209,7 +214,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, frame: *mut ffi::lua_Deb
             stack.push_bytes(crate::engine::memory::MESSAGE);
             ffi::lua_error(state);
         }
-        if STEPS.get() < MOST_STEPS && is_kernel(state, frame) {
+        if STEPS.get() < MOST_STEPS && keeps_state(state, frame) {
             STEPS.set(STEPS.get() + 1);
             ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, STEP);
             return;
@@ -305,6 +310,14 @@ mod tests {
     #[test]
     fn a_long_loop_of_the_kernel_is_interrupted() {
         let change = "over() local n = 0 for i = 1, 1e6 do n = n + i end return n";
-        assert!(is_interrupted("=kernel/text/json.lua", change));
+        assert!(is_interrupted("=kernel/jobs/jobs.lua", change));
+    }
+
+    #[test]
+    fn rooms_that_compute_are_interrupted_anywhere() {
+        assert!(is_interrupted(
+            "=kernel/core/pieces.lua",
+            "over() local a = {} a[1] = 1 return a[1]"
+        ));
     }
 }
