@@ -17,6 +17,7 @@ mod feed;
 mod merge;
 mod nats;
 mod options;
+mod queue;
 mod redis;
 mod scheme;
 mod shared_connection;
@@ -25,5 +26,8 @@ mod wait;
 
 pub use nats::{BUCKET_NAME_LIMIT, NATS_KEY_LIMIT, Nats, OBJECT_NAME_LIMIT, nats_scheme};
 pub use options::{BusOptions, CONNECT_TIME, OPERATION_TIME, Variable};
-pub use redis::{ELEMENTS_LIMIT, KEY_LIMIT, Redis, RedisChannels, VALUE_LIMIT, redis_scheme};
+pub use queue::{DEAD_LETTERS, GROUP_NAME_LIMIT, LONGEST_STREAM, MAX_LENGTH, MOST_DELIVERED};
+pub use redis::{
+    ELEMENTS_LIMIT, KEY_LIMIT, LONGEST_WAIT, Redis, RedisChannels, VALUE_LIMIT, redis_scheme,
+};
 pub use scheme::{LISTING_LIMIT, SERVERS};

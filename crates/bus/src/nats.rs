@@ -2,7 +2,7 @@
 //!
 //! - `scheme` finds the server of a reference; `server` keeps the connection to it.
 //! - `store` looks at the first part of a path: `kv` is in `bucket`, `objects` in `objects`,
-//!   `subjects` in `subjects`.
+//!   `subjects` in `subjects`, `streams` in `streams`, with a `follower` for each that follows one.
 //! - `names` makes keys of paths and back; `fault` says in words what went wrong.
 //!
 //! The protocols are those of the architecture decision records of NATS
@@ -11,6 +11,7 @@
 
 mod bucket;
 mod fault;
+mod follower;
 mod listing;
 mod names;
 mod object_attributes;
@@ -19,6 +20,7 @@ mod reader;
 mod scheme;
 mod server;
 mod store;
+mod streams;
 mod subjects;
 mod watch;
 

@@ -2,6 +2,7 @@
 //!
 //! - `scheme` finds the server of a reference; `server` keeps the connection to it and asks.
 //! - `keys` is the store of the keys of one database: `read`, `write` and `list` are its verbs.
+//! - `take` removes elements of lists; `stream` adds messages, which a `follower` does.
 //! - `channels` is the store of channels; `hub` is the one connection that all watchers share.
 //! - `fault` says in words what went wrong.
 //!
@@ -10,6 +11,7 @@
 
 mod channels;
 mod fault;
+mod follower;
 mod hub;
 mod key_watch;
 mod keys;
@@ -18,9 +20,12 @@ mod notifications;
 mod read;
 mod scheme;
 mod server;
+mod stream;
+mod take;
 mod write;
 
 pub use channels::RedisChannels;
 pub use keys::{KEY_LIMIT, Redis};
 pub use read::{ELEMENTS_LIMIT, VALUE_LIMIT};
 pub use scheme::redis_scheme;
+pub use take::LONGEST_WAIT;

@@ -20,6 +20,8 @@ mod traces;
 pub use admin::dashboard::set_dashboard;
 pub use admin::pages::AdminPage;
 pub use admin::token::AdminToken;
+pub use log::program_log::{LOG_LEVELS, program_line};
+pub use metrics::program_metrics::record_metric;
 pub use observing::{Observing, Surroundings, observe};
 pub use settings::{
     ListenerOf, LogFormat, LogTarget, ObserveSettings, Sample, Sampler, TraceSettings, WriterOf,

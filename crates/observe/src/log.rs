@@ -2,5 +2,6 @@
 
 pub(crate) mod access_log;
 pub(crate) mod clock;
+pub(crate) mod program_log;
 pub(crate) mod redaction;
 pub(crate) mod writer;

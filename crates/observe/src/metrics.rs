@@ -5,6 +5,7 @@ pub(crate) mod exposition;
 pub(crate) mod histogram;
 pub(crate) mod loop_lag;
 pub(crate) mod process;
+pub(crate) mod program_metrics;
 pub(crate) mod recorder;
 pub(crate) mod registry;
 pub(crate) mod route_labels;

@@ -400,7 +400,7 @@ impl Store for SearchStore {
         Some(self)
     }
 
-    runnel_store::without!(appends, keys, attributes, relocate, links, sources);
+    runnel_store::without!(appends, keys, attributes, relocate, queues, links, sources);
 
     fn describe(&self) -> String {
         format!("search {}", self.name)
@@ -427,6 +427,7 @@ impl Tables for SearchStore {
         define,
         key_value_store,
         snapshot,
+        back_up,
         vacuum,
         begin
     );

@@ -11,6 +11,7 @@ pub(crate) mod constraint;
 pub(crate) mod description;
 pub(crate) mod expression;
 pub(crate) mod filter;
+pub(crate) mod full_text;
 pub(crate) mod key_parts;
 pub(crate) mod load;
 pub(crate) mod schema;
@@ -24,9 +25,9 @@ use crate::database::constraint::Dialect;
 use crate::database::table::SqlTable;
 use crate::rows::placeholders;
 use runnel_store::{
-    Answer, BulkChange, ByteStream, Changes, Conditions, Content, Context, Entry, Error, Isolation,
-    Kind, Migration, Outcome, Query, Records, Reference, Shape, Store, Tables, Transaction, Value,
-    Verb, Verbs,
+    Answer, BackupOrder, BulkChange, ByteStream, Changes, Conditions, Content, Context,
+    ContinuousBackup, Entry, Error, Isolation, Kind, Migration, Outcome, Query, Records, Reference,
+    Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -272,7 +273,7 @@ impl<B: DatabaseBackend> Store for SqlDatabase<B> {
         Some(self)
     }
 
-    runnel_store::without!(appends, keys, attributes, relocate, links, sources);
+    runnel_store::without!(appends, keys, attributes, relocate, queues, links, sources);
 
     fn describe(&self) -> String {
         self.backend.describe()
@@ -355,6 +356,14 @@ impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
 
     fn snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content> {
         self.backend.snapshot(context).on(Verb::Get, reference)
+    }
+
+    fn back_up(
+        &self,
+        reference: &Reference,
+        order: BackupOrder,
+    ) -> Answer<Rc<dyn ContinuousBackup>> {
+        self.backend.back_up(order).on(Verb::Get, reference)
     }
 
     fn vacuum(&self, reference: &Reference, context: &Context) -> Answer<()> {

@@ -37,13 +37,14 @@ pub use postgres::{
     PostgresScheme, PostgresTable,
 };
 pub use sqlite::{
-    CHUNK, CLOSE_TIME, DECIMAL_DIGITS, DOCUMENT_BYTES, DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentRows,
-    DocumentTable, ENCODING_LIMIT, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES,
-    KEPT_LARGEST, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT,
-    RestorableSpan, SEGMENT_SIZE, SHIPPING_END, SHIPPING_LOG, SHIPPING_RETRY, SHIPPING_RETRY_LIMIT,
-    SHIPPING_TIME, STREAM_PATIENCE, ShippingOptions, SqliteBackend, SqliteDatabase, SqliteOptions,
-    SqliteRows, SqliteScheme, SqliteTable, Synchronous, TRANSACTION_NESTING, VALUE_LIMIT,
-    WATCHED_ROWS, WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING, document_table,
-    is_continuous_backup, restorable_spans, restore_sqlite, restore_sqlite_at, ship_sqlite,
-    ship_sqlite_once,
+    BACKUP_START, CHUNK, CLOSE_TIME, CONTINUOUS_BACKUPS, DECIMAL_DIGITS, DOCUMENT_BYTES,
+    DOCUMENT_ROWS, DOCUMENT_SIZE, DocumentRows, DocumentTable, ENCODING_LIMIT, INSERT_PATIENCE,
+    INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST, POOL_CONNECTIONS, POOL_WAITING,
+    READ_BUDGET, READ_SIZE, RETURNING_LIMIT, RestorableSpan, SEGMENT_SIZE, SHIPPING, SHIPPING_END,
+    SHIPPING_LOG, SHIPPING_RETRY, SHIPPING_RETRY_LIMIT, SHIPPING_TAKEOVER, SHIPPING_TIME,
+    STREAM_PATIENCE, ShippingOptions, SqliteBackend, SqliteDatabase, SqliteOptions, SqliteRows,
+    SqliteScheme, SqliteTable, Synchronous, TRANSACTION_NESTING, VALUE_LIMIT, WATCHED_ROWS,
+    WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING, document_table,
+    end_continuous_backups, is_continuous_backup, restorable_spans, restore_sqlite,
+    restore_sqlite_at, ship_sqlite, ship_sqlite_once,
 };

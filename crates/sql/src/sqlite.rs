@@ -17,12 +17,14 @@ mod table;
 mod write;
 
 pub use backup::catalog::RestorableSpan;
+pub use backup::companion::{BACKUP_START, CONTINUOUS_BACKUPS, end_continuous_backups};
+pub use backup::options::{SHIPPING, ShippingOptions};
 pub use backup::rebuild::{is_continuous_backup, restorable_spans, restore_sqlite_at};
 pub use backup::restore::restore_sqlite;
 pub use backup::segment::SEGMENT_SIZE;
 pub use backup::shipper::{
-    SHIPPING_END, SHIPPING_LOG, SHIPPING_RETRY, SHIPPING_RETRY_LIMIT, SHIPPING_TIME,
-    ShippingOptions, ship_sqlite, ship_sqlite_once,
+    SHIPPING_END, SHIPPING_LOG, SHIPPING_RETRY, SHIPPING_RETRY_LIMIT, SHIPPING_TAKEOVER,
+    SHIPPING_TIME, ship_sqlite, ship_sqlite_once,
 };
 pub use connection::database_file::VALUE_LIMIT;
 pub use connection::functions::DECIMAL_DIGITS;

@@ -9,6 +9,8 @@
 //! | [`Route`] | dispatches by the first path segment, or by scheme |
 //! | [`Sequence`] | the first store that has the reference |
 //! | [`Fallback`] | the first store that answers |
+//! | [`Shard`] | each key in one of several stores |
+//! | [`Mirror`] | each write in several stores |
 //! | [`Cache`] | a fast store in front of a slow one |
 //! | [`Log`] | reports writes |
 //! | [`Polling`] | change notifications for a store without them |
@@ -66,10 +68,12 @@ pub use paths::relative::Relative;
 pub use paths::rename::Rename;
 pub use paths::route::Route;
 pub use paths::sequence::Sequence;
+pub use paths::shard::{Shard, ShardOptions};
 pub use writes::ensure::Ensure;
 pub use writes::idempotent::Idempotent;
 pub use writes::log::Log;
 pub use writes::merge::Merge;
+pub use writes::mirror::{MIRRORED_WRITES, Mirror, MirrorOptions};
 pub use writes::readonly::ReadOnly;
 
 /// Every combinator that programs can use.

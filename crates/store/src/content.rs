@@ -3,13 +3,14 @@
 pub(crate) mod coding;
 pub(crate) mod encode;
 pub(crate) mod file_part;
-pub(crate) mod gzip;
+pub(crate) mod form_data;
 pub(crate) mod image;
 pub(crate) mod media_type;
 pub(crate) mod parts;
 pub(crate) mod port;
 pub(crate) mod seekable;
 pub(crate) mod text;
+pub(crate) mod zstd_file;
 
 use crate::{Answer, ByteStream, FilePart, Seekable, Value};
 use bytes::Bytes;

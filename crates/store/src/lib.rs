@@ -30,37 +30,41 @@ pub use combine::{
     Below, CACHED_BYTES, CACHED_ENTRIES, Cache, CircuitBreaker, CircuitBreakerOptions, Combinator,
     CombinatorParts, CombinedStore, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Fallback,
     FormatChoice, Guard, GuardOptions, Headers, HeadersOptions, Idempotent, Json, LIMITED_KEYS,
-    Layer, Limit, LimitKey, LimitOptions, Links, Log, Map, Merge, OptionalHeader, POLLED_CONTENT,
-    POLLED_DEPTH, POLLED_REFERENCES, PathUp, Polling, RateLimit, RateLimitFields, RateLimitOptions,
-    ReadOnly, Redirects, RedirectsOptions, Relative, Rename, Retry, RetryOptions, Route,
-    SecurityHeaders, SecurityOptions, Sequence, StaticFiles, StaticOptions, TextCodec, Timeout,
-    WriteBack, WriteBackOptions, combinators, flush_all,
+    Layer, Limit, LimitKey, LimitOptions, Links, Log, MIRRORED_WRITES, Map, Merge, Mirror,
+    MirrorOptions, OptionalHeader, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, PathUp,
+    Polling, RateLimit, RateLimitFields, RateLimitOptions, ReadOnly, Redirects, RedirectsOptions,
+    Relative, Rename, Retry, RetryOptions, Route, SecurityHeaders, SecurityOptions, Sequence,
+    Shard, ShardOptions, StaticFiles, StaticOptions, TextCodec, Timeout, WriteBack,
+    WriteBackOptions, combinators, flush_all,
 };
 pub use content::coding::coding_quality;
 pub use content::encode::COLLECT_LIMIT;
 pub use content::file_part::FilePart;
-pub use content::gzip::{gzip, gzip_stream};
+pub use content::form_data::form_data;
 pub use content::image::{IMAGE_START, image_type};
 pub use content::media_type::{charset, is_text_type};
 pub use content::parts::{PartEvent, PartEvents, PartHead};
 pub use content::port::{Message, Messages, Port, PortContent};
 pub use content::seekable::{ByteStream, Chunks, Seekable};
 pub use content::text::Text;
+pub use content::zstd_file::{ZSTD_ENDING, packed_for};
 pub use content::{Attributes, Body, ChosenFormat, Content, EntityTag, Form, Lazy, Metadata};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
 pub use graph::{GRAPH_NODES, Graph, GraphConnection, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use query::expression::{
-    AggregateFunction, ArithmeticOperator, BulkChange, Comparison, Filter, QueryExpression,
-    RelatedElements, Relation, TextFunction, TextMatch,
+    AggregateFunction, ArithmeticOperator, BulkChange, ColumnNames, Comparison, Filter,
+    QueryExpression, RelatedElements, RelatedTable, Relation, TextFunction, TextMatch,
 };
+pub use query::full_text::{FullText, SEARCH_WORD_LENGTH, SEARCH_WORDS, SearchWord};
 pub use query::run::run_query;
 pub use query::{
     Field, ForeignKey, Index, LARGEST_PAGE, OnDelete, Query, ServedLimits, Shape, Sort, table_name,
 };
 pub use reference::Reference;
 pub use reference::segment::{decode_segment, encode_segment, is_escape};
+pub use resources::backup_lag::BackupLag;
 pub use resources::budget::{Allowance, Budget, DEFAULT_BUDGET, Held, collected, garbage};
 pub use resources::counters::{
     COUNTED_PLACES, Count, Counters, Level, OTHER_PLACES, WAIT_BOUNDS, Waits,
@@ -76,17 +80,20 @@ pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;
 pub use store::change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use store::condition::{Condition, Conditions};
+pub use store::context::program_place::{PROGRAM_PLACES, ProgramPlace};
 pub use store::context::{Calling, ClientContent, Context, Exchange, LiveTransport};
 pub use store::error::{DISK_FULL, Error, ErrorResponse, FieldProblem, Kind, Result};
-pub use store::key_walk::{LISTED_DEPTH, list_keys};
+pub use store::fetch::{FetchAnswer, FetchRequest, RedirectPolicy, no_web};
+pub use store::keys::key_walk::{LISTED_DEPTH, list_keys};
 pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};
 pub use store::migration::{Migration, MigrationAct, MigrationStep, StepState};
 pub use store::outcome::{Effect, Outcome};
+pub use store::queues::{Deliveries, Delivery, GroupMember, GroupOptions, QueueEnd, Queues};
 pub use store::records::{RECORDS_BATCH, Records};
 pub use store::transaction::{Isolation, Transaction};
 pub use store::verb::{Verb, Verbs};
 pub use store::watchers::Watchers;
-pub use store::{Confinement, Store, Tables, no_address};
+pub use store::{BackupOrder, Confinement, ContinuousBackup, Store, Tables, no_address};
 pub use value::Value;
 pub use value::contract::{
     Contract, ContractClass, ContractField, ContractKind, ContractType, FieldType, LimitEnd,

@@ -2,10 +2,12 @@
 
 pub(crate) mod evaluate;
 pub(crate) mod expression;
+pub(crate) mod full_text;
 mod related;
 pub(crate) mod run;
+mod searches;
 
-use crate::query::expression::{Filter, QueryExpression, Relation};
+use crate::query::expression::{ColumnNames, Filter, QueryExpression, Relation};
 use crate::value::contract::{
     Contract, ContractClass, ContractField, ContractKind, FieldType, TextForm,
 };
@@ -75,6 +77,8 @@ pub struct Shape {
     pub keys: Vec<String>,
     /// The indexes that its collection should have.
     pub indexes: Vec<Index>,
+    /// The fields whose words its collection finds; none for no search.
+    pub full_text: Vec<String>,
     /// What the class says of its fields beyond their types: limits, patterns, nested classes.
     pub contract: Option<Arc<Contract>>,
     /// What clients of a server may ask of its collection.
@@ -145,8 +149,30 @@ impl Shape {
         };
         let keys = fields.iter().find(is_key).map(|field| field.name.clone());
         let (name, keys) = (name.into(), keys.into_iter().collect());
-        let (indexes, served) = (Vec::new(), ServedLimits::default());
-        Shape { name, table: None, fields, keys, indexes, contract: None, served }
+        let (indexes, full_text, served) = (Vec::new(), Vec::new(), ServedLimits::default());
+        Shape { name, table: None, fields, keys, indexes, full_text, contract: None, served }
+    }
+
+    /// The name of the column of a field in a database.
+    pub fn column_of<'a>(&'a self, field: &'a str) -> &'a str {
+        let found = self.fields.iter().find(|one| one.name == field);
+        found.map_or(field, Field::column)
+    }
+
+    /// The fields whose columns have another name in a database, each with that name.
+    pub fn column_names(&self) -> ColumnNames {
+        let named = |field: &Field| Some((field.name.clone(), field.column.clone()?));
+        self.fields.iter().filter_map(named).collect()
+    }
+
+    /// Its indexes, over columns of a database.
+    pub fn column_indexes(&self) -> Vec<Index> {
+        let column = |field: &String| self.column_of(field).to_string();
+        let index = |index: &Index| Index {
+            fields: index.fields.iter().map(column).collect(),
+            unique: index.unique,
+        };
+        self.indexes.iter().map(index).collect()
     }
 
     /// What the class says of the values of a field.
@@ -170,9 +196,15 @@ impl Shape {
 }
 
 impl Field {
+    /// The name of its column in a database.
+    pub fn column(&self) -> &str {
+        self.column.as_deref().unwrap_or(&self.name)
+    }
+
     /// A field that refers to no other collection.
     pub fn new(name: impl Into<String>, kind: FieldType) -> Self {
-        Field { name: name.into(), kind, references: None, required: false, readonly: false }
+        let (references, column) = (None, None);
+        Field { name: name.into(), column, kind, references, required: false, readonly: false }
     }
 }
 
@@ -181,6 +213,8 @@ impl Field {
 pub struct Field {
     /// Its name.
     pub name: String,
+    /// The name that the class gives its column in a database, where it is not its own.
+    pub column: Option<String>,
     /// Its type.
     pub kind: FieldType,
     /// The class whose elements it refers to by their keys, where it is declared with one. Its type is

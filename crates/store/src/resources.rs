@@ -1,6 +1,7 @@
 //! Bounded resources that stores share: the memory budget, pools of threads, slots of connections,
-//! password hashes, random bytes, and the counters that show them. No store belongs here.
+//! password hashes, random bytes, and the counters that show them; the lag of backups. No store belongs here.
 
+pub(crate) mod backup_lag;
 pub(crate) mod budget;
 pub(crate) mod counters;
 pub(crate) mod passwords;

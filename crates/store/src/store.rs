@@ -5,10 +5,11 @@ pub(crate) mod change;
 pub(crate) mod condition;
 pub(crate) mod context;
 pub(crate) mod error;
-pub(crate) mod key_walk;
+pub(crate) mod fetch;
 pub(crate) mod keys;
 pub(crate) mod migration;
 pub(crate) mod outcome;
+pub(crate) mod queues;
 pub(crate) mod records;
 pub(crate) mod transaction;
 pub(crate) mod verb;
@@ -16,9 +17,9 @@ pub(crate) mod watchers;
 pub(crate) mod without;
 
 use crate::{
-    Answer, Attributes, BulkChange, Changes, Conditions, Content, Context, Entry, Error, Isolation,
-    KeyPage, KeyRange, Migration, Outcome, Query, Records, Reference, Shape, Transaction, Value,
-    Verb, Verbs,
+    Answer, Attributes, BulkChange, Changes, Conditions, Content, Context, Entry, Error,
+    FetchAnswer, FetchRequest, Isolation, KeyPage, KeyRange, Migration, Outcome, Query, Queues,
+    Records, Reference, Shape, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -129,6 +130,18 @@ pub trait Store {
         no_address(reference).into()
     }
 
+    /// Sends a request of HTTP to the server of the reference; every status is an answer. A store that
+    /// is no part of the web answers [`crate::Kind::NotAllowed`].
+    fn fetch(
+        &self,
+        reference: &Reference,
+        request: FetchRequest,
+        context: &Context,
+    ) -> Answer<FetchAnswer> {
+        let _ = (request, context);
+        fetch::no_web(reference).into()
+    }
+
     /// Runs a query over the collection at the reference. A store that cannot answers
     /// [`crate::Kind::NotAllowed`], and the caller runs it over the elements it gets.
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
@@ -147,6 +160,11 @@ pub trait Store {
 
     /// Tables, statements and transactions, in a store that has them.
     fn tables(&self) -> Option<&dyn Tables> {
+        None
+    }
+
+    /// Queues and streams, in a store that has them.
+    fn queues(&self) -> Option<&dyn Queues> {
         None
     }
 
@@ -263,6 +281,14 @@ pub trait Tables {
     /// consistent while others write.
     fn snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content>;
 
+    /// Ships the changes of the whole database from now on into a folder of another store, as states that
+    /// can be restored. Answers once the target has taken something, or some seconds later.
+    fn back_up(
+        &self,
+        reference: &Reference,
+        order: BackupOrder,
+    ) -> Answer<Rc<dyn ContinuousBackup>>;
+
     /// Gives unused space back to the system, and counts what is in the tables anew, so that queries
     /// find the best way.
     fn vacuum(&self, reference: &Reference, context: &Context) -> Answer<()>;
@@ -280,6 +306,34 @@ pub trait Tables {
     ) -> Answer<Rc<dyn Transaction>>;
 }
 
+/// Where the changes of a database belong, and how they get there.
+#[derive(Clone)]
+pub struct BackupOrder {
+    /// The store of the target.
+    pub store: Rc<dyn Store>,
+    /// A folder in it.
+    pub to: Reference,
+    /// A record of options, or nil.
+    pub options: Value,
+}
+
+/// A continuous backup that runs beside the program until it is stopped or the program ends.
+pub trait ContinuousBackup {
+    /// The age of the newest state in the target, in seconds: everything that was committed before is in
+    /// it. `None` before the first state, and where another process ships.
+    fn lag(&self) -> Option<f64>;
+
+    /// What can be restored, the oldest first: records of `from` and `to` in microseconds since 1970, and
+    /// the number of `states`.
+    fn spans(&self) -> Answer<Value>;
+
+    /// Ships what is left and stops.
+    ///
+    /// # Errors
+    /// What is left could not be shipped in time.
+    fn stop(&self) -> Answer<()>;
+}
+
 impl dyn Store + '_ {
     /// The tables of the store, or the error of a store without tables.
     ///
@@ -287,6 +341,22 @@ impl dyn Store + '_ {
     /// [`crate::Kind::NotAllowed`].
     pub fn tables_for(&self, verb: Verb, reference: &Reference) -> crate::Result<&dyn Tables> {
         self.tables().ok_or_else(|| Error::not_allowed(verb, reference))
+    }
+
+    /// Asks the queues of the store, or refuses where it has none.
+    pub fn with_queues<T>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        ask: impl FnOnce(&dyn Queues) -> Answer<T>,
+    ) -> Answer<T> {
+        match self.queues() {
+            Some(queues) => ask(queues),
+            None => {
+                let message = "only Redis and NATS have queues and streams; a table has jobs";
+                Error::new(crate::Kind::NotAllowed, message).on(verb, reference).into()
+            }
+        }
     }
 
     /// Asks the tables of the store, or refuses where it has none.

@@ -15,12 +15,14 @@ pub fn edit_distance(left: &str, right: &str) -> usize {
     strsim::osa_distance(left, right)
 }
 
-/// The known name nearest to an unknown one, if it is near enough to be meant: at most 1 edit for
-/// names of up to 2 characters, 2 up to 5 and 3 beyond. Case counts only between equally near names.
+/// The known name nearest to an unknown one, if it is near enough to be meant: another case only for
+/// names of up to 2 characters, 1 edit up to 4, 2 up to 7 and 3 beyond. Case counts only between
+/// equally near names.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = match name.chars().count() {
-        0..=2 => 1,
-        3..=5 => 2,
+        0..=2 => 0,
+        3..=4 => 1,
+        5..=7 => 2,
         _ => 3,
     };
     let lower = name.to_lowercase();
@@ -35,6 +37,29 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .filter(|(edits, _, candidate)| *edits <= limit && *edits < candidate.chars().count())
         .min()
         .map(|(_, _, candidate)| candidate)
+}
+
+/// The known name that was probably meant, by a stricter rule than [`nearest`]: capitalised names stand for
+/// capitalised ones only, and a short name bears fewer edits: none up to 2 characters, 1 up to 5, 2 up to 11,
+/// 3 beyond.
+pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let most = match name.chars().filter(|one| *one != ':').count() {
+        0..=2 => return None,
+        3..=5 => 1,
+        6..=11 => 2,
+        _ => 3,
+    };
+    let is_capital = |name: &str| name.starts_with(char::is_uppercase);
+    let is_word =
+        |name: &str| name.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    let lower = name.to_lowercase();
+    known
+        .into_iter()
+        .filter(|one| *one != name && is_word(one) && is_capital(one) == is_capital(name))
+        .map(|one| (edit_distance(&lower, &one.to_lowercase()), edit_distance(name, one), one))
+        .filter(|(edits, _, _)| *edits <= most)
+        .min()
+        .map(|(_, _, one)| one)
 }
 
 #[cfg(test)]
@@ -57,6 +82,19 @@ mod tests {
     }
 
     #[test]
+    fn the_name_that_was_meant_is_of_its_kind_and_near_for_its_length() {
+        let known = ["Point", "point", "title", "Task", "tab", "Bool", "at:put:", "+"];
+        assert_eq!(meant("count", known), None);
+        assert_eq!(meant("foo", known), None);
+        assert_eq!(meant("Tsak", known), Some("Task"));
+        assert_eq!(meant("tsak", known), None);
+        assert_eq!(meant("tilte", known), Some("title"));
+        assert_eq!(meant("at:pt:", known), Some("at:put:"));
+        assert_eq!(meant("a", ["b"]), None);
+        assert_eq!(meant("", known), None);
+    }
+
+    #[test]
     fn the_nearest_name_is_found() {
         let known = ["title", "titles", "done", "stdout"];
         assert_eq!(nearest("tilte", known), Some("title"));
@@ -64,5 +102,8 @@ mod tests {
         assert_eq!(nearest("TITLE", known), Some("title"));
         assert_eq!(nearest("zebra", known), None);
         assert_eq!(nearest("title", ["title"]), None);
+        assert_eq!(nearest("foo", ["Bool"]), None);
+        assert_eq!(nearest("x", ["y", "X"]), Some("X"));
+        assert_eq!(nearest("prot", ["port"]), Some("port"));
     }
 }

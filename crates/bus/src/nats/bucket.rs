@@ -10,6 +10,7 @@ use async_nats::jetstream::kv::{self, Entry, Operation, UpdateErrorKind};
 use async_nats::jetstream::stream::{self, DiscardPolicy};
 use bytes::Bytes;
 use runnel_store::{Body, Content, Context, EntityTag, Error, Kind, Result, Text, Value};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
@@ -163,8 +164,9 @@ pub(super) async fn put(
         return Ok(false);
     }
     let bytes = read(server, content, context).await?;
-    let made = change(server, bucket, path, true, context, |_| Ok(bytes.clone())).await?;
-    Ok(made)
+    let put = change(server, bucket, path, true, context, |_| Ok(bytes.clone()));
+    let is_repeatable = context.only_if.is_none();
+    put.await.map_err(|unsure| if is_repeatable { unsure.error } else { unsure.in_doubt() })
 }
 
 pub(super) async fn post(
@@ -181,7 +183,7 @@ pub(super) async fn post(
             None => bytes.clone(),
         })
     });
-    added.await.map(|_| ())
+    added.await.map(|_| ()).map_err(UnsureError::in_doubt)
 }
 
 pub(super) async fn merge(
@@ -200,7 +202,7 @@ pub(super) async fn merge(
             Err(Error::new(Kind::NotFound, message))
         }
     });
-    merged.await.map(|_| ())
+    merged.await.map(|_| ()).map_err(UnsureError::in_doubt)
 }
 
 pub(super) async fn delete(
@@ -212,6 +214,7 @@ pub(super) async fn delete(
     let key = names::key(path)?;
     let key = key.as_str();
     let deadline = wait::deadline(context, server.options.operation_time);
+    let (is_sent, is_repeatable) = (&Cell::new(false), context.only_if.is_none());
     let deleted = within(server, bucket, false, deadline, |store| async move {
         for _ in 0..ATTEMPTS {
             let found = entry(server, &store, key).await?;
@@ -219,7 +222,10 @@ pub(super) async fn delete(
             let Some(live) = found.filter(|entry| entry.operation == Operation::Put) else {
                 return Ok(false);
             };
-            match store.delete_expect_revision(key, Some(live.revision)).await {
+            is_sent.set(true);
+            let deleted = store.delete_expect_revision(key, Some(live.revision)).await;
+            is_sent.set(deleted.as_ref().is_err_and(|error| !fault::is_refusal(error)));
+            match deleted {
                 Ok(()) => return Ok(true),
                 Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
                 Err(error) => return Err(server.fault(&error)),
@@ -227,9 +233,29 @@ pub(super) async fn delete(
         }
         Err(contended())
     });
-    match deleted.await? {
+    let is_unsure = || is_sent.get() && !is_repeatable;
+    let deleted = deleted.await.map_err(|error| if is_unsure() { error.in_doubt() } else { error });
+    match deleted? {
         Some(deleted) => Ok(deleted),
         None => check(context, &None).map(|()| false),
+    }
+}
+
+/// An error, and whether it is that of a write whose reply was lost.
+struct UnsureError {
+    error: Error,
+    is_sent: bool,
+}
+
+impl UnsureError {
+    fn in_doubt(self) -> Error {
+        if self.is_sent { self.error.in_doubt() } else { self.error }
+    }
+}
+
+impl From<Error> for UnsureError {
+    fn from(error: Error) -> Self {
+        UnsureError { error, is_sent: false }
     }
 }
 
@@ -242,10 +268,10 @@ async fn change(
     make: bool,
     context: &Context,
     after: impl Fn(Option<&Bytes>) -> Result<Bytes>,
-) -> Result<bool> {
+) -> std::result::Result<bool, UnsureError> {
     let key = names::key(path)?;
     let deadline = wait::deadline(context, server.options.operation_time);
-    let (key, after) = (key.as_str(), &after);
+    let (key, after, is_sent) = (key.as_str(), &after, &Cell::new(false));
     let changed = within(server, bucket, make, deadline, |store| async move {
         for _ in 0..ATTEMPTS {
             let found = entry(server, &store, key).await?;
@@ -253,7 +279,11 @@ async fn change(
             let live = is_live(&found);
             let revision = found.as_ref().map_or(0, |entry| entry.revision);
             let before = found.as_ref().filter(|_| live).map(|entry| &entry.value);
-            match store.update(key, after(before)?, revision).await {
+            let value = after(before)?;
+            is_sent.set(true);
+            let updated = store.update(key, value, revision).await;
+            is_sent.set(updated.as_ref().is_err_and(|error| !fault::is_refusal(error)));
+            match updated {
                 Ok(_) => return Ok(!live),
                 Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
                 Err(error) => return Err(server.fault(&error)),
@@ -261,11 +291,11 @@ async fn change(
         }
         Err(contended())
     });
-    match changed.await? {
+    match changed.await.map_err(|error| UnsureError { error, is_sent: is_sent.get() })? {
         Some(created) => Ok(created),
         None => {
             check(context, &None)?;
-            after(None).map(|_| true)
+            Ok(after(None).map(|_| true)?)
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::address::Address;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::context::{GetStreamError, GetStreamErrorKind, PublishError};
+use async_nats::jetstream::stream::{ConsumerError, ConsumerErrorKind};
 use async_nats::jetstream::{self, ErrorCode};
 use async_nats::{ConnectError, ConnectErrorKind, RequestError, RequestErrorKind};
 use runnel_store::{Error, Kind};
@@ -18,12 +19,27 @@ pub(super) fn from_library(error: &(dyn Cause + 'static), server: &Address) -> E
 /// The code of JetStream's own answer in an error.
 pub(super) fn code(error: &(dyn Cause + 'static)) -> Option<ErrorCode> {
     causes(error).find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<ConsumerError>()
+            && let ConsumerErrorKind::JetStream(error) = error.kind()
+        {
+            return Some(error.error_code());
+        }
         let nested = cause.downcast_ref::<GetStreamError>().map(GetStreamError::kind);
         match nested {
             Some(GetStreamErrorKind::JetStream(error)) => Some(error.error_code()),
             _ => cause.downcast_ref::<jetstream::Error>().map(jetstream::Error::error_code),
         }
     })
+}
+
+/// Whether the server refused a write, or it was not sent: what else went wrong may have been done.
+pub(super) fn is_refusal(error: &(dyn Cause + 'static)) -> bool {
+    const REFUSED: [&str; 3] = ["wrong last", "max payload", "Payload size limit"];
+    let says_so = |cause: &(dyn Cause + 'static)| {
+        let text = cause.to_string();
+        REFUSED.iter().any(|words| text.contains(words))
+    };
+    code(error).is_some() || is_unanswered(error) || causes(error).any(says_so)
 }
 
 /// Whether it is the error of a missing bucket: no responder.
@@ -78,6 +94,9 @@ fn of_code(code: ErrorCode, server: &Address) -> (Kind, String) {
     match code {
         ErrorCode::JETSTREAM_NOT_ENABLED | ErrorCode::JETSTREAM_NOT_ENABLED_FOR_ACCOUNT => {
             (Kind::Unavailable, format!("{server} {NO_JETSTREAM}"))
+        }
+        ErrorCode::STREAM_STORE_FAILED => {
+            (Kind::Unavailable, "the stream is full: its followers have not done the oldest".into())
         }
         ErrorCode::STREAM_NOT_FOUND => (Kind::NotFound, "there is no such bucket".to_string()),
         ErrorCode::INSUFFICIENT_RESOURCES

@@ -275,3 +275,20 @@ pub(super) async fn buckets(
         })
         .await
 }
+
+/// The streams that are no buckets.
+pub(super) async fn streams(server: &Rc<NatsServer>, deadline: Instant) -> Result<Vec<Entry>> {
+    server
+        .with(deadline, |wire| async move {
+            let mut streams = wire.jetstream.stream_names();
+            let mut found = ListedNames::default();
+            let buckets = [BucketKind::Keys, BucketKind::Objects].map(names::stream_prefix);
+            while let Some(name) = streams.try_next().await.map_err(|error| server.fault(&error))? {
+                if !buckets.iter().any(|prefix| name.starts_with(prefix)) {
+                    found.add(&name, "")?;
+                }
+            }
+            Ok(found.listing(true).unwrap_or_default())
+        })
+        .await
+}

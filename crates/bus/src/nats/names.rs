@@ -71,6 +71,14 @@ pub(super) fn bucket(name: &str) -> Result<&str> {
     Err(Error::new(Kind::Invalid, message))
 }
 
+/// A name of a stream.
+pub(super) fn stream(name: &str) -> Result<&str> {
+    bucket(name).map_err(|_| {
+        let message = "a stream has a name of letters, digits, - and _, as in nats:streams/orders";
+        Error::new(Kind::Invalid, message)
+    })
+}
+
 /// The kinds of bucket.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum BucketKind {

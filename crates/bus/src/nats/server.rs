@@ -49,6 +49,7 @@ pub(super) struct NatsConnection {
     /// The buckets that were opened here.
     pub(super) buckets: RefCell<HashMap<String, kv::Store>>,
     pub(super) object_buckets: RefCell<HashMap<String, ObjectBucket>>,
+    pub(super) streams: RefCell<HashMap<String, ()>>,
 }
 
 /// A bucket of objects, and the stream behind it.
@@ -113,8 +114,9 @@ async fn connect(server: Rc<NatsServer>) -> Result<Rc<NatsConnection>> {
         let connected = options.connect(address).await;
         let client = connected.map_err(|error| fault::of_connecting(&error, &server.address))?;
         let jetstream = ContextBuilder::new().timeout(GIVEN_UP).build(client.clone());
-        let (buckets, object_buckets) = Default::default();
-        Ok(Rc::new(NatsConnection { client, jetstream, gaps, buckets, object_buckets }))
+        let (buckets, object_buckets, streams) = Default::default();
+        let known = NatsConnection { client, jetstream, gaps, buckets, object_buckets, streams };
+        Ok(Rc::new(known))
     };
     wait::by(by, &server.address, connecting).await
 }

@@ -1,15 +1,18 @@
 //! One server as a store.
 
+use super::follower::NatsFollower;
 use super::names::BucketKind;
 use super::server::NatsServer;
-use super::{bucket, listing, names, object_attributes, objects, subjects, watch};
+use super::{bucket, listing, names, object_attributes, objects, streams, subjects, watch};
 use crate::address::Address;
+use crate::queue::max_length;
 use crate::{BusOptions, wait};
 use runnel_store::{
-    Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome,
-    Reference, Result, Store, Verb, Verbs,
+    Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, GroupMember,
+    GroupOptions, Kind, Outcome, QueueEnd, Queues, Reference, Result, Store, Verb, Verbs,
 };
 use std::rc::Rc;
+use std::time::Duration;
 
 /// A NATS server.
 ///
@@ -29,6 +32,9 @@ use std::rc::Rc;
 ///   waits for one reply and answers it. A get is a request without content, and answers `None`
 ///   without responders. A watch reports every message at the subject and below it, with its
 ///   content; `*` and `>` in the path are the wildcards of NATS.
+/// - `streams/NAME`: **streams** (JetStream). A post adds a message and answers when it is stored;
+///   the first one makes the stream, of at most `?maxLength=` messages ([`crate::MAX_LENGTH`]),
+///   which are kept until each group of followers has done them. A get answers them as a list.
 /// - A **watch** of keys and objects resumes after a lost connection without a gap; a watch of
 ///   subjects gets a `lost`.
 pub struct Nats {
@@ -43,6 +49,9 @@ enum NatsPath<'a> {
     /// A bucket, and what is in it; the path is empty at its root.
     In(BucketKind, &'a str, &'a str),
     Subject(&'a str),
+    /// The streams.
+    Streams,
+    Stream(&'a str),
 }
 
 impl Nats {
@@ -94,10 +103,13 @@ fn place(path: &str) -> Result<NatsPath<'_>> {
     let kinds = match first {
         "" => return Ok(NatsPath::Root),
         "subjects" => return Ok(NatsPath::Subject(rest)),
+        "streams" if rest.is_empty() => return Ok(NatsPath::Streams),
+        "streams" => return Ok(NatsPath::Stream(names::stream(rest.trim_matches('/'))?)),
         "kv" => BucketKind::Keys,
         "objects" => BucketKind::Objects,
         _ => {
-            let message = "a path begins with kv, objects or subjects, as in nats:kv/tasks/7";
+            let message =
+                "a path begins with kv, objects, streams or subjects, as in nats:kv/tasks/7";
             return Err(Error::new(Kind::Invalid, message));
         }
     };
@@ -118,6 +130,7 @@ impl Store for Nats {
                 NatsPath::Subject(subject) if !subject.is_empty() => {
                     subjects::request(&server, subject, None, deadline).await
                 }
+                NatsPath::Stream(name) => streams::get(&server, name, deadline).await,
                 NatsPath::In(BucketKind::Keys, bucket, path) if !path.is_empty() => {
                     bucket::get(&server, bucket, path, known, deadline).await
                 }
@@ -156,6 +169,12 @@ impl Store for Nats {
                     context.unconditional(Verb::Post, &at)?;
                     let reply = at.query().is_some_and(|query| query.split('&').any(is_reply));
                     subjects::post(&server, subject, content, reply, &context).await
+                }
+                NatsPath::Stream(name) => {
+                    context.unconditional(Verb::Post, &at)?;
+                    let length = max_length(&at)?;
+                    streams::post(&server, name, content, length, &context).await?;
+                    Ok(Outcome::changed())
                 }
                 NatsPath::In(BucketKind::Keys, bucket, path) if !path.is_empty() => {
                     bucket::post(&server, bucket, path, content, &context).await?;
@@ -203,7 +222,7 @@ impl Store for Nats {
             match place(at.path())? {
                 NatsPath::Root => {
                     let entry = |name: &str| Entry { name: name.to_string(), collection: true };
-                    Ok(Some(["kv", "objects", "subjects"].map(entry).into()))
+                    Ok(Some(["kv", "objects", "streams", "subjects"].map(entry).into()))
                 }
                 NatsPath::Buckets(kinds) => {
                     Ok(Some(listing::buckets(&server, kinds, deadline).await?))
@@ -214,7 +233,10 @@ impl Store for Nats {
                 NatsPath::In(BucketKind::Objects, bucket, path) => {
                     listing::objects(&server, bucket, path, deadline).await
                 }
-                NatsPath::Subject(_) => Err(Error::not_allowed(Verb::List, &at)),
+                NatsPath::Streams => Ok(Some(listing::streams(&server, deadline).await?)),
+                NatsPath::Subject(_) | NatsPath::Stream(_) => {
+                    Err(Error::not_allowed(Verb::List, &at))
+                }
             }
         })
     }
@@ -240,7 +262,8 @@ impl Store for Nats {
         let none = Verbs::NONE;
         match place(reference.path()) {
             Err(_) => none,
-            Ok(NatsPath::Root | NatsPath::Buckets(_)) => none.with(Verb::List),
+            Ok(NatsPath::Stream(_)) => none.with(Verb::Get).with(Verb::Post),
+            Ok(NatsPath::Root | NatsPath::Buckets(_) | NatsPath::Streams) => none.with(Verb::List),
             Ok(NatsPath::Subject("")) => none.with(Verb::Watch),
             Ok(NatsPath::Subject(_)) => none.with(Verb::Get).with(Verb::Post).with(Verb::Watch),
             Ok(NatsPath::In(kinds, _, path)) => {
@@ -294,10 +317,65 @@ impl Store for Nats {
         })
     }
 
-    runnel_store::without!(keys, presign, relocate, query, tables, links, as_any, sources);
+    fn queues(&self) -> Option<&dyn Queues> {
+        Some(self)
+    }
+
+    runnel_store::without!(
+        keys, presign, fetch, relocate, query, own_queues, links, as_any, sources
+    );
 
     fn describe(&self) -> String {
         format!("nats {}", self.server.address)
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Queues for Nats {
+    fn take(
+        &self,
+        reference: &Reference,
+        _: QueueEnd,
+        _: Duration,
+        _: &Context,
+    ) -> Answer<Option<Content>> {
+        let message = "NATS has no lists to take from; follow a stream: nats:streams/orders";
+        Error::new(Kind::NotAllowed, message).on(Verb::Delete, reference).into()
+    }
+
+    fn join(
+        &self,
+        reference: &Reference,
+        group: &GroupOptions,
+        context: &Context,
+    ) -> Answer<Rc<dyn GroupMember>> {
+        let (server, deadline) = (self.server.clone(), self.deadline(context));
+        let (at, group) = (reference.clone(), group.clone());
+        self.answer(Verb::Watch, reference, async move {
+            let stream = stream_of(&at)?;
+            let joined = NatsFollower::join(server, stream, group.name, group.lease, deadline);
+            Ok(Rc::new(joined.await?) as Rc<dyn GroupMember>)
+        })
+    }
+
+    fn disband(&self, reference: &Reference, group: &str, context: &Context) -> Answer<bool> {
+        let (server, deadline) = (self.server.clone(), self.deadline(context));
+        let (at, group) = (reference.clone(), group.to_string());
+        self.answer(Verb::Delete, reference, async move {
+            streams::disband(&server, &stream_of(&at)?, &group, deadline).await
+        })
+    }
+}
+
+/// The stream of a reference that is followed.
+fn stream_of(reference: &Reference) -> Result<String> {
+    match place(reference.path())? {
+        NatsPath::Stream(name) => Ok(name.to_string()),
+        _ => {
+            let message =
+                "only a stream has followers that share its messages: nats:streams/orders";
+            Err(Error::new(Kind::NotAllowed, message))
+        }
     }
 }
 

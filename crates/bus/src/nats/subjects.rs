@@ -6,6 +6,7 @@ use crate::wait;
 use async_nats::RequestErrorKind;
 use bytes::Bytes;
 use runnel_store::{Content, Context, Error, Kind, Outcome, Result};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -47,9 +48,20 @@ pub(super) async fn request(
     said: Option<Bytes>,
     deadline: Instant,
 ) -> Result<Option<Content>> {
+    requested(server, path, said, deadline, &Cell::new(false)).await
+}
+
+async fn requested(
+    server: &Rc<NatsServer>,
+    path: &str,
+    said: Option<Bytes>,
+    deadline: Instant,
+    is_sent: &Cell<bool>,
+) -> Result<Option<Content>> {
     let subject = one_subject(path)?;
     server
         .with(deadline, |wire| async move {
+            is_sent.set(true);
             match wire.client.request(subject, said.unwrap_or_default()).await {
                 Ok(reply) => Ok(Some(plain(reply.payload))),
                 Err(error) if error.kind() == RequestErrorKind::NoResponders => Ok(None),
@@ -71,19 +83,22 @@ pub(super) async fn post(
     let wire = server.wire(wait::deadline(context, time)).await?;
     let said = content.read(wire.client.max_payload()).await?;
     let deadline = wait::deadline(context, time);
+    let is_sent = &Cell::new(false);
+    let unsure = |error: Error| if is_sent.get() { error.in_doubt() } else { error };
     if reply {
-        let replied = request(server, path, Some(said), deadline).await?;
+        let replied = requested(server, path, Some(said), deadline, is_sent).await;
+        let replied = replied.map_err(unsure)?;
         let content = replied
             .ok_or_else(|| Error::new(Kind::Unavailable, "nobody listens at this subject now"))?;
         return Ok(Outcome::changed().with_content(content));
     }
     let subject = one_subject(path)?;
-    server
-        .with(deadline, |wire| async move {
-            let published = wire.client.publish(subject, said).await;
-            published.map_err(|error| server.fault(&error))?;
-            wire.client.flush().await.map_err(|error| server.fault(&error))?;
-            Ok(Outcome::changed())
-        })
-        .await
+    let published = server.with(deadline, |wire| async move {
+        let published = wire.client.publish(subject, said).await;
+        published.map_err(|error| server.fault(&error))?;
+        is_sent.set(true);
+        wire.client.flush().await.map_err(|error| server.fault(&error))?;
+        Ok(Outcome::changed())
+    });
+    published.await.map_err(unsure)
 }

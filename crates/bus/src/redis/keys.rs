@@ -1,15 +1,17 @@
 //! The keys of one database as a store.
 
+use super::follower::RedisFollower;
 use super::hub::RedisListener;
 use super::server::RedisServer;
-use super::{RedisChannels, key_watch, list, read, write};
+use super::{RedisChannels, key_watch, list, read, stream, take, write};
 use crate::address::Address;
 use crate::{BusOptions, wait};
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result,
-    Store, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, GroupMember, GroupOptions, Kind,
+    Outcome, QueueEnd, Queues, Reference, Result, Store, Verb, Verbs,
 };
 use std::rc::Rc;
+use std::time::Duration;
 
 /// How long a key may be, in bytes.
 pub const KEY_LIMIT: usize = 64 << 10;
@@ -29,7 +31,8 @@ pub const KEY_LIMIT: usize = 64 << 10;
 /// - **put** replaces whatever is there; nil deletes. The query `expires=60` lets it vanish after
 ///   that many seconds; fractions are fine.
 /// - **post** adds to the end of a list, which is made where nothing is, to a string, a set, or a
-///   stream (the fields of a record, which gets an id).
+///   stream (the fields of a record, which gets an id). With the query `stream` it makes a stream,
+///   of at most `maxLength` messages ([`crate::MAX_LENGTH`]).
 /// - **merge** sets the fields of a hash, or of a record kept as JSON text; nil removes a field of a
 ///   hash. Anything else is replaced. What merges at the same time is not lost. The time at which
 ///   a key vanishes stays.
@@ -140,9 +143,10 @@ impl Store for Redis {
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (context, admitted) = (context.clone(), context.unconditional(Verb::Post, reference));
+        let length = stream::length(reference);
         self.at_key(Verb::Post, reference, |server, key| async move {
             admitted?;
-            write::post(&server, &key, content, &context).await?;
+            write::post(&server, &key, content, length?, &context).await?;
             Ok(Outcome::changed())
         })
     }
@@ -194,9 +198,52 @@ impl Store for Redis {
         Conditions::Tags
     }
 
-    runnel_store::without!(keys, attributes, relocate, query, tables, links, as_any, sources);
+    fn queues(&self) -> Option<&dyn Queues> {
+        Some(self)
+    }
+
+    runnel_store::without!(keys, attributes, relocate, query, own_queues, links, as_any, sources);
 
     fn describe(&self) -> String {
         format!("redis {}/{}", self.server.address, self.server.database)
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Queues for Redis {
+    fn take(
+        &self,
+        reference: &Reference,
+        end: QueueEnd,
+        wait: Duration,
+        context: &Context,
+    ) -> Answer<Option<Content>> {
+        let context = context.clone();
+        self.at_key(Verb::Delete, reference, |server, key| async move {
+            take::take(&server, &key, end, wait, &context).await
+        })
+    }
+
+    fn join(
+        &self,
+        reference: &Reference,
+        group: &GroupOptions,
+        context: &Context,
+    ) -> Answer<Rc<dyn GroupMember>> {
+        let deadline = wait::deadline(context, self.server.options.operation_time);
+        let GroupOptions { name, lease } = group.clone();
+        self.at_key(Verb::Watch, reference, |server, key| async move {
+            stream::make_group(&server, &key, &name, "$", deadline).await?;
+            let member = RedisFollower::new(server, key, name, lease)?;
+            Ok(Rc::new(member) as Rc<dyn GroupMember>)
+        })
+    }
+
+    fn disband(&self, reference: &Reference, group: &str, context: &Context) -> Answer<bool> {
+        let deadline = wait::deadline(context, self.server.options.operation_time);
+        let group = group.to_string();
+        self.at_key(Verb::Delete, reference, |server, key| async move {
+            stream::remove_group(&server, &key, &group, deadline).await
+        })
     }
 }

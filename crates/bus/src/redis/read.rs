@@ -175,6 +175,18 @@ fn entry(reply: Reply) -> Value {
     Value::Record(whole)
 }
 
+/// An entry of a stream as a message: its id, and its fields as a record. `None` for one that was
+/// removed.
+pub(super) fn message(reply: Reply) -> Option<(String, Value)> {
+    let Reply::Array(parts) = reply else { return None };
+    let mut parts = parts.into_iter();
+    let id = String::from_redis_value(parts.next()?).ok()?;
+    match parts.next()? {
+        Reply::Array(fields) => Some((id, record(fields, |value| value))),
+        _ => None,
+    }
+}
+
 fn bytes(reply: Reply) -> Option<Vec<u8>> {
     Vec::<u8>::from_redis_value(reply).ok()
 }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -30,11 +31,18 @@ pub(super) struct RedisServer {
     pub(super) database: i64,
     pub(super) options: BusOptions,
     link: SharedConnection<Rc<RedisConnection>>,
+    /// Room for connections on which a command blocks.
+    pub(super) blocking: Rc<Semaphore>,
 }
 
+/// Connections of a worker to one server on which commands block. More wait for their turn.
+const BLOCKING: usize = 64;
+
 /// One connection. Dropping it closes it and fails the pending commands.
-struct RedisConnection {
+pub(super) struct RedisConnection {
     connection: MultiplexedConnection,
+    /// Room for commands that are sent and not answered.
+    room: Semaphore,
     open: Rc<Cell<bool>>,
     answered: Cell<Instant>,
     driver: AbortHandle,
@@ -61,7 +69,8 @@ pub(super) enum Resend {
 
 impl RedisServer {
     pub(super) fn new(address: Address, database: i64, options: BusOptions) -> Self {
-        RedisServer { address, database, options, link: SharedConnection::new() }
+        let (link, blocking) = (SharedConnection::new(), Rc::new(Semaphore::new(BLOCKING)));
+        RedisServer { address, database, options, link, blocking }
     }
 
     /// Sends one command and waits for its answer, no longer than until the deadline.
@@ -104,7 +113,8 @@ impl RedisServer {
     }
 
     /// Uses the connection; it is dropped when the server has been silent until the deadline. The
-    /// inner error is an answer of the server.
+    /// inner error is an answer of the server. From the moment at which there is room on the
+    /// connection, a command counts as sent.
     async fn attempt<T, F: Future<Output = RedisResult<T>>>(
         self: &Rc<Self>,
         deadline: Instant,
@@ -114,6 +124,10 @@ impl RedisServer {
         let mut first = true;
         loop {
             let wire = self.wire(deadline).await?;
+            let Ok(_room) = tokio::time::timeout_at(deadline.into(), wire.room.acquire()).await
+            else {
+                return Err(wait::too_late(&self.address));
+            };
             let sent = Instant::now();
             let answer =
                 tokio::time::timeout_at(deadline.into(), act(wire.connection.clone())).await;
@@ -121,7 +135,7 @@ impl RedisServer {
                 if wire.answered.get() < sent {
                     self.link.forget(|current| Rc::ptr_eq(current, &wire));
                 }
-                return Err(wait::too_late(&self.address));
+                return Err(unknown(wait::too_late(&self.address), again));
             };
             match result {
                 Err(error) if fault::is_broken(&error) => {
@@ -139,6 +153,11 @@ impl RedisServer {
                 }
             }
         }
+    }
+
+    /// A connection for commands that block, which no other task uses.
+    pub(super) async fn own_connection(self: &Rc<Self>) -> Result<Rc<RedisConnection>> {
+        connect(self.clone()).await
     }
 
     async fn wire(self: &Rc<Self>, deadline: Instant) -> Result<Rc<RedisConnection>> {
@@ -177,6 +196,22 @@ impl RedisServer {
     }
 }
 
+impl RedisConnection {
+    /// Sends a command that may block, and waits for its answer until the deadline. `None` where
+    /// the connection broke or was silent: nothing more can be asked on it.
+    pub(super) async fn block_on(
+        &self,
+        command: &Cmd,
+        deadline: Instant,
+    ) -> Option<RedisResult<Value>> {
+        let mut connection = self.connection.clone();
+        let asked = connection.send_packed_command(command);
+        let answer = tokio::time::timeout_at(deadline.into(), asked).await.ok()?;
+        let answer = answer.and_then(Value::extract_error);
+        if answer.as_ref().is_err_and(fault::is_broken) { None } else { Some(answer) }
+    }
+}
+
 /// A new connection, or an error within the time that connecting may take.
 async fn connect(server: Rc<RedisServer>) -> Result<Rc<RedisConnection>> {
     let by = Instant::now() + server.options.connect_time;
@@ -185,8 +220,7 @@ async fn connect(server: Rc<RedisServer>) -> Result<Rc<RedisConnection>> {
         let config = AsyncConnectionConfig::new()
             .set_response_timeout(None)
             .set_connection_timeout(None)
-            .set_pipeline_buffer_size(UNWRITTEN)
-            .set_concurrency_limit(PENDING);
+            .set_pipeline_buffer_size(UNWRITTEN);
         let login = server.login();
         let made = MultiplexedConnection::new_with_config(&login, stream, config);
         let (connection, driver) =
@@ -199,8 +233,8 @@ async fn connect(server: Rc<RedisServer>) -> Result<Rc<RedisConnection>> {
         });
         let driver = driver.abort_handle();
         let mut connection_to_greet = connection.clone();
-        let wire =
-            RedisConnection { connection, open, answered: Cell::new(Instant::now()), driver };
+        let (room, answered) = (Semaphore::new(PENDING), Cell::new(Instant::now()));
+        let wire = RedisConnection { connection, room, open, answered, driver };
         // A server that says nothing, or nonsense, is found out here and not by the first verb.
         let greeting = connection_to_greet.send_packed_command(&redis::cmd("PING")).await;
         match greeting.and_then(Value::extract_error) {
@@ -212,11 +246,6 @@ async fn connect(server: Rc<RedisServer>) -> Result<Rc<RedisConnection>> {
 }
 
 /// A fault of something that may have been done, and must not simply be done again.
-fn unknown(mut fault: Error, again: Resend) -> Error {
-    if again == Resend::No && fault.kind == Kind::Unavailable {
-        fault.kind = Kind::InDoubt;
-        fault.message.push_str("; whether it did this is not known");
-        fault.temporary = false;
-    }
-    fault
+fn unknown(fault: Error, again: Resend) -> Error {
+    if again == Resend::No { fault.in_doubt() } else { fault }
 }

@@ -1,13 +1,13 @@
 //! Changing a key.
 
-use super::fault;
 use super::read::{StoredValue, VALUE_LIMIT, entity_tag, find};
 use super::server::{RedisServer, Resend};
+use super::{fault, stream};
 use crate::merge::MergePatch;
 use crate::wait;
 use redis::{Cmd, Value as Reply, cmd};
 use runnel_store::{
-    Body, Condition, Content, Context, EntityTag, Error, Form, Kind, Reference, Result, Value,
+    Body, Condition, Content, Context, EntityTag, Error, Form, Kind, Reference, Result, Value, json,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -156,14 +156,27 @@ pub(super) async fn post(
     server: &Rc<RedisServer>,
     key: &str,
     content: Content,
+    stream: Option<u64>,
     context: &Context,
 ) -> Result<()> {
-    let fields = match &content.body {
-        Body::Value(Value::Record(fields)) => Some(fields.clone()),
+    let part = match &content.body {
+        Body::Value(value) => Some(value.clone()),
+        Body::Lazy(lazy) if stream.is_some() => Some(lazy.clone().value().await?),
         _ => None,
     };
     let bytes = content.read(VALUE_LIMIT).await?;
+    let fields = || match &part {
+        Some(Value::Record(fields)) => Some(fields.clone()),
+        Some(_) => None,
+        None => match json::parse(&bytes) {
+            Ok(Value::Record(fields)) => Some(fields),
+            _ => None,
+        },
+    };
     let deadline = wait::deadline(context, server.options.operation_time);
+    if let Some(length) = stream {
+        return stream::post(server, key, fields().as_deref(), length, deadline).await;
+    }
     let mut command = cmd("RPUSH").arg(key).arg(bytes.as_ref()).to_owned();
     for _ in 0..ATTEMPTS {
         match server.ask_for(&command, Resend::No, deadline).await? {
@@ -176,7 +189,11 @@ pub(super) async fn post(
         command = match kind.as_str() {
             "string" => cmd("APPEND").arg(key).arg(bytes.as_ref()).to_owned(),
             "set" => cmd("SADD").arg(key).arg(bytes.as_ref()).to_owned(),
-            "stream" => added_entry(key, fields.as_deref())?,
+            "stream" => {
+                let mut add = cmd("XADD").arg(key).arg("*").to_owned();
+                stream::add_fields(&mut add, fields().as_deref())?;
+                add
+            }
             "list" | "none" => cmd("RPUSH").arg(key).arg(bytes.as_ref()).to_owned(),
             _ => {
                 let message = format!("a {kind} of Redis cannot be added to; merge sets fields");
@@ -185,18 +202,6 @@ pub(super) async fn post(
         };
     }
     Err(contended())
-}
-
-fn added_entry(key: &str, fields: Option<&[(String, Value)]>) -> Result<Cmd> {
-    let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
-        let message = "what is added to a stream of Redis is a record with fields";
-        return Err(Error::new(Kind::Unsupported, message));
-    };
-    let mut command = cmd("XADD").arg(key).arg("*").to_owned();
-    for (name, value) in fields {
-        command.arg(name).arg(value.encode(Form::Text));
-    }
-    Ok(command)
 }
 
 pub(super) async fn merge(

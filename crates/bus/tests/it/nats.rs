@@ -83,7 +83,7 @@ fn buckets_are_made_by_the_first_put() {
             delete(&*nats, &at("/a")).await;
             assert_eq!(names(&*nats, &at("")).await.unwrap(), Vec::<String>::new());
         }
-        assert_eq!(names(&*nats, "").await.unwrap(), ["kv/", "objects/", "subjects/"]);
+        assert_eq!(names(&*nats, "").await.unwrap(), ["kv/", "objects/", "streams/", "subjects/"]);
         for wrong in ["kv/a.b/c", "keys/a/b", "objects/a b/c"] {
             let found = nats.get(&at(wrong), &Context::default()).await;
             assert_eq!(found.err().unwrap().kind, Kind::Invalid, "{wrong}");
@@ -301,7 +301,10 @@ fn the_forms_of_a_reference() {
             put(&*scheme, "kv/forms/a", "y").await;
             assert_eq!(next(&mut changes).await, format!("changed {path}/a y"));
         }
-        assert_eq!(names(&*scheme, host).await.unwrap(), ["kv/", "objects/", "subjects/"]);
+        assert_eq!(
+            names(&*scheme, host).await.unwrap(),
+            ["kv/", "objects/", "streams/", "subjects/"]
+        );
         let reference = Reference::from_path("//me:secret@127.0.0.1:1/kv/b/k").with_scheme("nats");
         let down = scheme.get(&reference, &Context::default()).await.err().unwrap();
         let message = "get nats://me@127.0.0.1:1/kv/b/k: 127.0.0.1:1 refused the connection";

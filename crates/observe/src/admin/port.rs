@@ -22,8 +22,8 @@ use std::time::Duration;
 
 /// The most connections of the admin port.
 const CONNECTIONS: usize = 64;
-/// Its request timeout.
-const TIME: Duration = Duration::from_secs(5);
+/// Its request timeout: a profile takes up to 30 seconds.
+const TIME: Duration = Duration::from_secs(35);
 
 /// The challenge of a 401: browsers ask for a name and a password.
 const CHALLENGE: &str = "Basic realm=\"the admin port\", charset=\"UTF-8\"";

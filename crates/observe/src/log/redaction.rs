@@ -4,7 +4,7 @@ use runnel_text::form;
 use std::borrow::Cow;
 
 /// The replacement of a secret.
-const REDACTED: &str = "[hidden]";
+pub(crate) const REDACTED: &str = "[hidden]";
 
 /// Parts of secret names; case and separators do not count.
 const PARTS: [&str; 12] = [
@@ -77,7 +77,7 @@ fn has_secret(query: &str) -> bool {
 
 /// Whether the name of a parameter marks a secret. Escapes are decoded, so that `tok%65n` hides
 /// nothing.
-fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     let name = normalized(name);
     WHOLE.contains(&&*name) || name.ends_with(END) || PARTS.iter().any(|part| name.contains(part))
 }

@@ -1,6 +1,7 @@
 //! The metrics page for Prometheus.
 
 use crate::metrics::backends;
+use crate::metrics::program_metrics;
 use crate::metrics::registry::CLASSES;
 use crate::metrics::snapshot::{MetricsSnapshot, RouteTotals};
 use crate::metrics::text_format::{MetricsText, escape_label, seconds};
@@ -15,7 +16,9 @@ pub(crate) fn text(snapshot: &MetricsSnapshot) -> String {
     server(&mut page, snapshot);
     program(&mut page, snapshot);
     backends::write(&mut page, &snapshot.backends);
+    backups(&mut page, snapshot);
     process(&mut page, snapshot);
+    program_metrics::write(&mut page);
     page.0
 }
 
@@ -93,6 +96,16 @@ fn program(page: &mut MetricsText, snapshot: &MetricsSnapshot) {
     page.counter("runnel_log_lines_lost_total", "No room in the queue.", snapshot.lines_lost);
     page.counter("runnel_spans_sent_total", "Spans that a collector took.", snapshot.spans_sent);
     page.counter("runnel_spans_lost_total", "Spans that no collector took.", snapshot.spans_lost);
+}
+
+fn backups(page: &mut MetricsText, snapshot: &MetricsSnapshot) {
+    let name = "runnel_backup_lag_seconds";
+    page.family(name, "gauge", "Age of the newest state in the target of a continuous backup.");
+    for (database, target, seconds) in &snapshot.backups {
+        let (database, target) = (escape_label(database), escape_label(target));
+        let labels = format!("database=\"{database}\",target=\"{target}\"");
+        page.sample(name, &labels, *seconds);
+    }
 }
 
 fn process(page: &mut MetricsText, snapshot: &MetricsSnapshot) {

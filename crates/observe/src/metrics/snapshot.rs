@@ -4,7 +4,7 @@ use crate::metrics::backends::{self, BackendCounters};
 use crate::metrics::histogram::{BOUNDS, HistogramTotals};
 use crate::metrics::process::Process;
 use crate::metrics::registry::{CLASSES, Registry, WorkerNumbers, locked};
-use runnel_store::Value;
+use runnel_store::{BackupLag, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -50,6 +50,8 @@ pub(crate) struct MetricsSnapshot {
     pub(crate) lines_lost: u64,
     pub(crate) routes: Vec<RouteTotals>,
     pub(crate) backends: Vec<BackendCounters>,
+    /// The lag of each continuous backup of this process: its database, its target, seconds.
+    pub(crate) backups: Vec<(String, String, f64)>,
     pub(crate) process: Option<Process>,
 }
 
@@ -83,6 +85,7 @@ impl MetricsSnapshot {
             lines_lost: sum(|worker| &worker.lines_lost),
             routes: routes(&workers),
             backends: backends::sample(),
+            backups: backups(),
             process: Process::sample(),
             ..MetricsSnapshot::default()
         };
@@ -143,6 +146,13 @@ impl RouteTotals {
             ("held", Value::from(self.held)),
         ])
     }
+}
+
+fn backups() -> Vec<(String, String, f64)> {
+    let all = BackupLag::all();
+    let lag =
+        |one: &Arc<BackupLag>| Some((one.database.clone(), one.target.clone(), one.seconds()?));
+    all.iter().filter_map(lag).collect()
 }
 
 /// The routes of all workers, by name and method.

@@ -67,7 +67,22 @@ impl<'a> S3Request<'a> {
             once: false,
         }
     }
+
+    /// Whether it is a write under a condition, which the write itself makes untrue.
+    fn is_conditional_write(&self) -> bool {
+        let names = [header::IF_MATCH.as_str(), header::IF_NONE_MATCH.as_str(), COPY_IF_MATCH];
+        let is_write = matches!(self.method, Method::PUT | Method::POST | Method::DELETE);
+        is_write && names.iter().any(|name| self.headers.contains_key(*name))
+    }
+
+    /// The error of a request whose response was lost after it was sent.
+    pub(crate) fn lost(&self, error: Error) -> Error {
+        if self.is_conditional_write() { error.in_doubt() } else { error }
+    }
 }
+
+/// The header with the condition of a copy.
+pub(crate) const COPY_IF_MATCH: &str = "x-amz-copy-source-if-match";
 
 impl S3Server {
     pub(crate) fn new(options: &S3Options) -> Result<S3Server> {
@@ -108,7 +123,10 @@ impl S3Server {
         loop {
             let request = self.request(ask, credential.as_deref())?;
             let sent = self.transport.send(request, until).await;
+            let is_conditional = ask.is_conditional_write();
             let may_help = match &sent {
+                // What failed within the server, or behind a gateway, may have been done.
+                Ok(response) if is_conditional => response.status().as_u16() == 503,
                 Ok(response) => matches!(response.status().as_u16(), 500 | 502 | 503),
                 Err(error) => {
                     matches!(error.fault, TransportFault::Connect)
@@ -118,7 +136,10 @@ impl S3Server {
             let pause = PAUSE * 4u32.pow(attempt - 1);
             let is_last = attempt == ATTEMPTS || Instant::now() + pause >= until;
             if !may_help || is_last {
-                return Ok(sent?);
+                return sent.map_err(|error| match error.is_sent {
+                    true => ask.lost(error.into()),
+                    false => error.into(),
+                });
             }
             tracing::debug!(attempt, "a request to S3 is sent again");
             drop(sent);
@@ -137,7 +158,19 @@ impl S3Server {
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(self.refused(response, ask.bucket, deadline).await)
+        Err(self.unsuccessful(ask, response, deadline).await)
+    }
+
+    /// The error of an answer that is no success, of a request that may be a conditional write.
+    pub(crate) async fn unsuccessful(
+        &self,
+        ask: &S3Request<'_>,
+        response: Response<Received>,
+        deadline: Option<Instant>,
+    ) -> Error {
+        let is_lost = matches!(response.status().as_u16(), 500 | 502 | 504);
+        let refused = self.refused(response, ask.bucket, deadline).await;
+        if is_lost { ask.lost(refused) } else { refused }
     }
 
     /// The error of an answer that is no success.

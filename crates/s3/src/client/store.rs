@@ -186,7 +186,7 @@ impl Store for S3 {
             match response.status() {
                 status if is_missing(status) => Ok(Outcome::deleted(false)),
                 status if status.is_success() => Ok(Outcome::deleted(true)),
-                _ => Err(server.refused(response, Some(&bucket), deadline).await),
+                _ => Err(server.unsuccessful(&ask, response, deadline).await),
             }
         })
     }
@@ -284,7 +284,9 @@ impl Store for S3 {
         }
     }
 
-    runnel_store::without!(post, merge, relocate, query, watch, tables, links, as_any, sources);
+    runnel_store::without!(
+        post, merge, fetch, relocate, query, watch, tables, links, as_any, sources
+    );
 
     fn describe(&self) -> String {
         let place = match &self.options.bucket {

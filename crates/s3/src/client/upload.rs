@@ -2,7 +2,7 @@
 
 use crate::client::attributes;
 use crate::client::body::{self, RequestBody};
-use crate::client::endpoint::{S3Request, S3Server};
+use crate::client::endpoint::{COPY_IF_MATCH, S3Request, S3Server};
 use crate::client::fault::{self, S3Refusal};
 use crate::client::settings;
 use crate::client::xml;
@@ -90,12 +90,12 @@ pub(crate) async fn annotate(
     headers.insert("x-amz-copy-source", source);
     headers.insert("x-amz-metadata-directive", HeaderValue::from_static("REPLACE"));
     if let Some(tag) = only_if {
-        headers.insert("x-amz-copy-source-if-match", tag);
+        headers.insert(COPY_IF_MATCH, tag);
     }
     let ask = S3Request { headers, once: true, ..S3Request::new(Method::PUT, bucket, key) };
     let response = server.succeed(&ask, deadline).await?;
-    let answer = server.text(response, ANSWER_SIZE, deadline).await?;
-    outcome(&answer, bucket)
+    let answer = server.text(response, ANSWER_SIZE, deadline).await;
+    answer.and_then(|answer| outcome(&answer, bucket)).map_err(|error| ask.lost(error))
 }
 
 /// The outcome of a step whose status is sent before its end. The body then tells.
@@ -241,8 +241,8 @@ impl MultipartUpload {
             ..S3Request::new(Method::POST, &self.bucket, &self.key)
         };
         let response = self.server.succeed(&ask, deadline).await?;
-        let answer = self.server.late_text(response, ANSWER_SIZE, deadline).await?;
-        outcome(&answer, &self.bucket)
+        let answer = self.server.late_text(response, ANSWER_SIZE, deadline).await;
+        answer.and_then(|answer| outcome(&answer, &self.bucket)).map_err(|error| ask.lost(error))
     }
 
     /// Aborts the upload and waits for that.

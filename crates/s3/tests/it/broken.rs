@@ -3,7 +3,7 @@
 use crate::support::*;
 use crate::wrong::*;
 use runnel_s3::{S3, S3Options};
-use runnel_store::{Content, Context, Error, Kind, Result, Store};
+use runnel_store::{Condition, Content, Context, Error, Kind, Result, Store};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -74,6 +74,35 @@ fn a_server_that_says_nothing_is_given_up() {
         let context = Context { deadline: Some(soon), ..Context::default() };
         let error = patient.unwrap().get(&at("x"), &context).await.err().unwrap();
         assert_eq!(error.kind, Kind::Timeout);
+    });
+}
+
+/// A conditional write that was sent and got no usable answer may have been done: it is not sent
+/// again, because its own effect would make the condition untrue.
+#[test]
+fn a_conditional_write_whose_answer_is_lost_is_in_doubt() {
+    run(async {
+        let missing = || "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_string();
+        let absent = Context { only_if: Some(Condition::Absent), ..Context::default() };
+        let broken = |status: &str, code: &str| answer(status, "", &refusal(code));
+        for (says, closes) in [
+            (String::new(), false),
+            (broken("500 Internal Server Error", "InternalError"), false),
+            (broken("502 Bad Gateway", "Gateway"), false),
+        ] {
+            let (endpoint, count) = server(Says { answers: vec![missing(), says], closes }).await;
+            let put = store(&endpoint).put(&at("a"), Content::text("x"), &absent).await;
+            let error = put.unwrap_err();
+            assert_eq!((error.kind, error.temporary), (Kind::InDoubt, false), "{error}");
+            // A look, and one attempt.
+            assert_eq!(count.get(), 2);
+        }
+        // Without a condition, it does the same when it is done twice.
+        let (endpoint, _) =
+            server(Says { answers: vec![missing(), String::new()], closes: false }).await;
+        let put = store(&endpoint).put(&at("a"), Content::text("x"), &Context::default()).await;
+        let error = put.unwrap_err();
+        assert_eq!((error.kind, error.temporary), (Kind::Timeout, true), "{error}");
     });
 }
 

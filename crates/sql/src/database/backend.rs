@@ -2,8 +2,9 @@
 //! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
 
 use runnel_store::{
-    Answer, BulkChange, ByteStream, Changes, Content, Context, FieldType, Isolation, Migration,
-    Query, Records, Reference, Shape, Store, Transaction, Value, Verb,
+    Answer, BackupOrder, BulkChange, ByteStream, Changes, Content, Context, ContinuousBackup,
+    FieldType, Isolation, Migration, Query, Records, Reference, Shape, Store, Transaction, Value,
+    Verb,
 };
 use std::rc::Rc;
 
@@ -45,6 +46,9 @@ pub trait DatabaseBackend: Clone + 'static {
 
     /// The database as one file, where the system has such.
     fn snapshot(&self, context: &Context) -> Answer<Content>;
+
+    /// Ships the changes of the database from now on, where the system has a file to follow.
+    fn back_up(&self, order: BackupOrder) -> Answer<Rc<dyn ContinuousBackup>>;
 
     /// The rows of these tables, or of all, as text with their types.
     fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream;

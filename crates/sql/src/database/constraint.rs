@@ -4,7 +4,9 @@
 //! A constraint never refuses what the class admits. What SQL cannot say is left to the class:
 //! patterns, the forms of texts, and the insides of lists and records.
 
-use runnel_store::{ContractKind, ContractType, Error, Field, FieldType, Shape, Value, pointer_of};
+use runnel_store::{
+    ColumnNames, ContractKind, ContractType, Error, Field, FieldType, Shape, Value, pointer_of,
+};
 
 /// A dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +101,7 @@ pub(crate) fn uuid(dialect: Dialect) -> &'static str {
              substr(hex(randomblob(2)), 2) || '-' || substr('89ab', 1 + (random() & 3), 1) || \
              substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))"
         }
-        Dialect::Postgres => "gen_random_uuid()::text",
+        Dialect::Postgres => "gen_random_uuid()",
     }
 }
 
@@ -115,12 +117,16 @@ pub(crate) fn literal(text: &str, dialect: Dialect) -> String {
 
 /// Says in the words of the class which of its rules a constraint of the table has found broken.
 pub(crate) fn explain(shape: Option<&Shape>, table: &str, error: Error) -> Error {
+    let error = match shape.map(Shape::column_names) {
+        Some(names) if !names.is_empty() => with_variables(&names, error),
+        _ => error,
+    };
     let Some(shape) = shape.filter(|_| error.message.ends_with("does not hold")) else {
         return error;
     };
     let table = table.rsplit('.').next().unwrap_or(table);
     let broken = |field: &&Field| {
-        error.message.contains(&format!(": {} does", check_name(table, &field.name)))
+        error.message.contains(&format!(": {} does", check_name(table, field.column())))
     };
     let Some(field) = shape.fields.iter().find(broken) else { return error };
     let Some(declared) = shape.declared(&field.name) else { return error };
@@ -132,10 +138,47 @@ pub(crate) fn explain(shape: Option<&Shape>, table: &str, error: Error) -> Error
     explained
 }
 
+/// An error of the database that names columns, with the names of their variables.
+fn with_variables(names: &ColumnNames, mut error: Error) -> Error {
+    let variable = |column: &str| {
+        let found = names.iter().find(|(_, known)| known.eq_ignore_ascii_case(column));
+        found.map_or(column.to_string(), |(name, _)| name.clone())
+    };
+    let worded = |message: &str| {
+        let variables =
+            |columns: &str| columns.split(" and ").map(variable).collect::<Vec<_>>().join(" and ");
+        if let Some((start, columns)) = message.split_once(SAME) {
+            return Some(format!("{start}{SAME}{}", variables(columns)));
+        }
+        let columns = message.strip_suffix(MISSING)?;
+        Some(format!("{}{MISSING}", variables(columns)))
+    };
+    let Some(message) = worded(&error.message) else { return error };
+    error.message = message;
+    for problem in &mut error.fields {
+        if let Some(message) = worded(&problem.message) {
+            problem.message = message;
+        }
+        let named = |(_, column): &&(String, String)| pointer_of(column) == problem.pointer;
+        if let Some((name, _)) = names.iter().find(named) {
+            problem.pointer = pointer_of(name);
+        }
+    }
+    error
+}
+
+/// What stands before the columns of an error about two rows that have the same.
+const SAME: &str = "another row has the same ";
+
+/// What stands behind the columns of an error about a row without a value.
+const MISSING: &str = " must have a value";
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::fault::SqlFault;
+    use runnel_store::Kind;
     use rusqlite::Connection;
 
     #[test]
@@ -148,6 +191,22 @@ mod tests {
             assert_eq!((&uuid[14..15], uuid.to_lowercase()), ("4", uuid.clone()));
             assert!("89ab".contains(&uuid[19..20]), "{uuid}");
         }
+    }
+
+    #[test]
+    fn errors_name_variables() {
+        let mut shape = Shape::new("Task", vec![Field::new("title", FieldType::Text)]);
+        shape.fields[0].column = Some("task_title".into());
+        let explained = |message: &str| {
+            let fault = SqlFault::new(Kind::Conflict, message).of_field("task_title", message);
+            let error = explain(Some(&shape), "tasks", Error::from(fault));
+            assert_eq!(error.fields[0].pointer, "/title");
+            assert_eq!(error.fields[0].message, error.message);
+            error.message
+        };
+        let same = explained("another row has the same task_title and owner");
+        assert_eq!(same, "another row has the same title and owner");
+        assert_eq!(explained("task_title must have a value"), "title must have a value");
     }
 
     #[test]

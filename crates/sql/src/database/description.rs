@@ -2,11 +2,24 @@
 
 use crate::database::schema::word;
 use crate::fault::{COMPUTED_FIELD, SqlFault, SqlResult, UNKNOWN_FIELD};
-use runnel_store::{Field, FieldType, Kind, Shape, Value, decode_segment};
+use runnel_store::{ColumnNames, Field, FieldType, Kind, Shape, Value, decode_segment};
+use std::borrow::Cow;
 
 /// One column of a table, in any database system.
 pub(crate) trait TableColumn {
+    /// The name that programs use: that of the variable.
     fn name(&self) -> &str;
+
+    /// The name that the database uses.
+    fn column(&self) -> &str;
+
+    /// Gives it another name for programs.
+    fn rename(&mut self, name: String);
+
+    /// Its name as it stands in statements.
+    fn quoted(&self) -> String {
+        quoted(self.column())
+    }
 
     /// Whether the database computes it, so that nothing can be stored in it.
     fn is_generated(&self) -> bool;
@@ -43,6 +56,34 @@ pub(crate) trait TableDescription {
     fn name(&self) -> &str;
 
     fn columns(&self) -> &[Self::Column];
+
+    /// Changes each of its columns, wherever the description holds one.
+    fn each_column(&mut self, change: &dyn Fn(&mut Self::Column));
+
+    /// The table as the database describes it, with the names of a class for its columns. A column that has
+    /// the name of a variable of another column keeps no name that a class has.
+    fn named(&self, names: &ColumnNames) -> Cow<'_, Self>
+    where
+        Self: Clone,
+    {
+        if names.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let found = |(name, column): &(String, String)| {
+            Some((self.columns()[self.position(column)?].column().to_string(), name.clone()))
+        };
+        let found: Vec<(String, String)> = names.iter().filter_map(found).collect();
+        let mut table = self.clone();
+        table.each_column(&|column| {
+            let own = column.column().to_string();
+            if let Some((_, name)) = found.iter().find(|(known, _)| *known == own) {
+                column.rename(name.clone());
+            } else if names.iter().any(|(name, _)| name.eq_ignore_ascii_case(&own)) {
+                column.rename(format!("{own} (column)"));
+            }
+        });
+        Cow::Owned(table)
+    }
 
     /// Its name as it stands in statements.
     fn source(&self) -> String;
@@ -131,13 +172,16 @@ pub(crate) trait TableDescription {
         for field in &shape.fields {
             let Some(position) = self.position(&field.name) else {
                 if self.is_view() {
-                    return conflict(format!("{name} is a view and has no column {}", field.name));
+                    return conflict(format!(
+                        "{name} is a view and has no column {}",
+                        field.column()
+                    ));
                 }
                 if shape.keys.contains(&field.name) {
                     return conflict(format!(
                         "the table {name} exists without the column {}, and a primary key cannot \
                          be added; name another table for {class}",
-                        field.name
+                        field.column()
                     ));
                 }
                 missing.push(field);
@@ -150,7 +194,7 @@ pub(crate) trait TableDescription {
                      write the change as a migration",
                     field.name,
                     word(field.kind),
-                    column.name(),
+                    column.column(),
                     column.holds()
                 ));
             }
@@ -168,8 +212,10 @@ pub(crate) trait TableDescription {
         if shape.keys.is_empty() || self.is_view() || own == wanted {
             return Ok(());
         }
-        let (name, class, keys) = (self.name(), &shape.name, shape.keys.join(" and "));
-        let mut message = match shape.keys.as_slice() {
+        let (name, class) = (self.name(), &shape.name);
+        let columns: Vec<&str> = shape.keys.iter().map(|key| shape.column_of(key)).collect();
+        let keys = columns.join(" and ");
+        let mut message = match columns.as_slice() {
             [key] => format!("the column {key} of the table {name} is not its primary key"),
             _ => format!("the columns {keys} of the table {name} are not its primary key"),
         };

@@ -37,11 +37,27 @@ pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
         )));
     }
     for (index, field) in shape.fields.iter().enumerate() {
-        if field.name.is_empty() || field.name.contains('\0') {
+        if field.column().is_empty() || field.name.is_empty() || field.name.contains('\0') {
             return Err(SqlFault::invalid("a column needs a name without NUL characters"));
         }
-        let twin = |other: &runnel_store::Field| other.name.eq_ignore_ascii_case(&field.name);
-        if shape.fields[..index].iter().any(twin) {
+        if field.column().contains('\0') {
+            return Err(SqlFault::invalid("a column needs a name without NUL characters"));
+        }
+        let alike = |other: &Field| other.name.eq_ignore_ascii_case(&field.name);
+        let twin = |other: &&Field| other.column().eq_ignore_ascii_case(field.column());
+        if let Some(other) = shape.fields[..index].iter().find(twin)
+            && !alike(other)
+        {
+            return Err(SqlFault::invalid(format!(
+                "{} and {} of {} would have the same column {} (upper and lower case are the same in SQL); give one \
+                 of them another name in columnNames",
+                other.name,
+                field.name,
+                shape.name,
+                field.column()
+            )));
+        }
+        if shape.fields[..index].iter().any(alike) {
             let message = format!(
                 "the column {} would come twice (upper and lower case are the same in SQL)",
                 field.name
@@ -50,6 +66,7 @@ pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
         }
     }
     shape.fields.iter().try_for_each(|field| check_key(shape, field))?;
+    check_full_text(shape)?;
     for index in &shape.indexes {
         let known = |name: &String| shape.fields.iter().any(|field| field.name == *name);
         if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {
@@ -60,6 +77,31 @@ pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
         if index.fields.is_empty() {
             return Err(SqlFault::invalid("an index needs a field"));
         }
+    }
+    Ok(())
+}
+
+/// Checks what a class says of its search.
+fn check_full_text(shape: &Shape) -> SqlResult<()> {
+    let class = &shape.name;
+    let kind = |name: &String| {
+        shape.fields.iter().find(|field| field.name == *name).map(|field| field.kind)
+    };
+    for name in &shape.full_text {
+        let holds = match kind(name) {
+            Some(FieldType::Text) if !shape.is_uuid(name) => continue,
+            Some(FieldType::Text) => "a UUID",
+            Some(kind) => word(kind),
+            None => "no variable of it",
+        };
+        let message = format!("fullText of {class} names {name}, which is {holds}, not text");
+        return Err(SqlFault::invalid(message));
+    }
+    let fits = matches!(shape.keys.as_slice(), [key] if kind(key) == Some(FieldType::Int));
+    if !shape.full_text.is_empty() && !fits {
+        let message =
+            format!("fullText of {class} needs a key that is one integer; declare var <int> id");
+        return Err(SqlFault::invalid(message));
     }
     Ok(())
 }

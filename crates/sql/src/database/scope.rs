@@ -1,8 +1,9 @@
 //! The tables in which the fields of a query are found: its own, and those of its relations, which are joined.
 
-use crate::database::description::{TableColumn, TableDescription, quoted};
+use crate::database::description::{TableColumn, TableDescription};
 use crate::fault::{SqlFault, SqlResult};
-use runnel_store::{Query, RelatedElements, Relation};
+use runnel_store::{Query, RelatedElements, RelatedTable, Relation};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -12,26 +13,34 @@ pub const QUERY_RELATIONS: usize = 20;
 /// Conditions on related rows within each other. Each has a letter for the names of its tables.
 pub const RELATED_DEPTH: usize = 5;
 
-/// The descriptions of the tables of relations, by the names that the query gives them.
-pub(crate) type RelatedTables<T> = Vec<(String, Rc<T>)>;
+/// The descriptions of the tables of relations, by how the query names them.
+pub(crate) type RelatedTables<T> = Vec<(RelatedTable, Rc<T>)>;
 
 /// Finds the tables of the relations, each once.
-pub(crate) fn related<T>(
+pub(crate) fn related<T: TableDescription + Clone>(
     query: &Query,
     find: impl Fn(&str) -> SqlResult<Option<Rc<T>>>,
 ) -> SqlResult<RelatedTables<T>> {
     let mut tables = RelatedTables::new();
-    for name in related_names(query) {
-        if let Some(table) = find(name)? {
-            tables.push((name.to_string(), table));
+    for table in related_names(query) {
+        if let Some(found) = find(&table.name)? {
+            tables.push((table.clone(), as_seen(table, found)));
         }
     }
     Ok(tables)
 }
 
+/// A table with the names of the class that a relation leads to.
+pub(crate) fn as_seen<T: TableDescription + Clone>(table: &RelatedTable, found: Rc<T>) -> Rc<T> {
+    match found.named(&table.columns) {
+        Cow::Borrowed(_) => found.clone(),
+        Cow::Owned(named) => Rc::new(named),
+    }
+}
+
 /// The names of the tables of the relations, each once.
-pub(crate) fn related_names(query: &Query) -> Vec<&str> {
-    let mut names: Vec<&str> = query.relations.iter().map(table_of).collect();
+pub(crate) fn related_names(query: &Query) -> Vec<&RelatedTable> {
+    let mut names: Vec<&RelatedTable> = query.relations.iter().map(table_of).collect();
     for related in query.related_elements() {
         names.push(&related.table);
         names.extend(related.relations.iter().map(table_of));
@@ -41,7 +50,7 @@ pub(crate) fn related_names(query: &Query) -> Vec<&str> {
     names
 }
 
-fn table_of(relation: &Relation) -> &str {
+fn table_of(relation: &Relation) -> &RelatedTable {
     &relation.table
 }
 
@@ -104,7 +113,7 @@ impl<'a, T: TableDescription> QueryScope<'a, T> {
         for relation in relations {
             let table = self.other(&relation.table)?;
             let alias = self.alias(self.joined.len() + 1);
-            let key = quoted(table.column(&relation.key)?.name());
+            let key = table.column(&relation.key)?.quoted();
             let (_, from) = self.column(&relation.path)?;
             let on = format!("{alias}.{key} = {from}");
             self.joined.push(JoinedTable { path: relation.path.clone(), alias, table, on });
@@ -112,9 +121,9 @@ impl<'a, T: TableDescription> QueryScope<'a, T> {
         Ok(self)
     }
 
-    fn other(&self, table: &str) -> SqlResult<&'a T> {
-        let named = self.others.iter().find(|(name, _)| *name == table);
-        let missing = || SqlFault::invalid(format!("there is no table {table}"));
+    fn other(&self, table: &RelatedTable) -> SqlResult<&'a T> {
+        let named = self.others.iter().find(|(known, _)| known == table);
+        let missing = || SqlFault::invalid(format!("there is no table {}", table.name));
         named.map(|(_, other)| other.as_ref()).ok_or_else(missing)
     }
 
@@ -128,10 +137,10 @@ impl<'a, T: TableDescription> QueryScope<'a, T> {
             && let Some(joined) = self.joined.iter().find(|joined| joined.path == path)
         {
             let column = joined.table.column(name)?;
-            return Ok((column, format!("{}.{}", joined.alias, quoted(column.name()))));
+            return Ok((column, format!("{}.{}", joined.alias, column.quoted())));
         }
         let column = self.table.column(field)?;
-        Ok((column, self.own(&quoted(column.name()))))
+        Ok((column, self.own(&column.quoted())))
     }
 
     /// The name of a column of the own table, or of its row number.

@@ -3,9 +3,12 @@
 use crate::database::constraint::Dialect;
 use crate::database::description::{TableColumn, TableDescription, quoted};
 use crate::database::expression::{ExpressionWriter, WrittenExpression};
+use crate::database::full_text::{SearchSql, search_text, words_of, words_table};
 use crate::database::scope::QueryScope;
 use crate::fault::{SqlFault, SqlResult};
-use runnel_store::{BulkChange, FieldType, Query, QueryExpression, RelatedElements};
+use runnel_store::{
+    BulkChange, FieldType, FullText, Query, QueryExpression, RelatedElements, Value,
+};
 use std::fmt::Write;
 
 /// Writes the parts of a query over a table.
@@ -57,6 +60,27 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
     /// The least of a name from [`QueryWriter::own_order`] in a group.
     fn first_of(&self, name: &str) -> String;
 
+    /// A search of the table, with its text bound.
+    fn searched(&mut self, search: &FullText) -> SqlResult<SearchSql> {
+        let text = Value::from(search_text(Self::DIALECT, search));
+        let text = self.constant(&text, Some(FieldType::Text))?.sql;
+        let scope = self.scope();
+        Ok(match Self::DIALECT {
+            Dialect::Sqlite => {
+                let [key] = scope.table.key_positions()[..] else {
+                    return Err(scope.table.no_key());
+                };
+                let key = scope.own(&scope.table.columns()[key].quoted());
+                SearchSql::Sqlite { key, found: quoted(&words_table(scope.table.name())), text }
+            }
+            Dialect::Postgres => {
+                let column = |field: &String| Ok(scope.column(field)?.1);
+                let columns: SqlResult<Vec<String>> = search.fields.iter().map(column).collect();
+                SearchSql::Postgres { words: words_of(&columns?), text }
+            }
+        })
+    }
+
     /// What addresses a row that has no key.
     const ROW: &'static str;
 
@@ -84,6 +108,9 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
         let mut keys = Vec::new();
         for key in &query.sort {
             keys.extend(self.order_keys(&key.by, key.descending)?);
+        }
+        if let Some(search) = query.ranking() {
+            keys.push(self.searched(search)?.rank());
         }
         let own = self.own_order();
         match (query.is_grouped(), own.as_slice()) {
@@ -143,8 +170,7 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
             return Ok(sql);
         }
         let keys = table.key_positions();
-        let names: Vec<String> =
-            keys.iter().map(|at| quoted(table.columns()[*at].name())).collect();
+        let names: Vec<String> = keys.iter().map(|at| table.columns()[*at].quoted()).collect();
         let mut chosen = format!("{}{condition}", self.scope().source());
         if let Some(limit) = query.limit {
             let _ = write!(chosen, "{} LIMIT {limit}", self.order(query)?);
@@ -191,7 +217,7 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
             let message = format!("{name} is computed from other columns and cannot be stored");
             return Err(SqlFault::invalid(message));
         }
-        let quoted = quoted(name);
+        let quoted = column.quoted();
         if let QueryExpression::Value(value) = value {
             return Ok(format!("{quoted} = {}", self.stored(position, value)?));
         }
@@ -204,11 +230,16 @@ pub(crate) trait QueryWriter<'a>: ExpressionWriter {
             let message = format!("{name} of {} cannot hold what is computed for it", table.name());
             return Err(SqlFault::invalid(message));
         }
-        Ok(format!("{quoted} = {}", written.sql))
+        Ok(format!("{quoted} = {}", self.converted(position, written.sql)))
     }
 
     /// A value bound for a column of the table.
     fn stored(&mut self, position: usize, value: &runnel_store::Value) -> SqlResult<String>;
+
+    /// An expression as the type of a column that holds what the expression answers in another form.
+    fn converted(&self, _position: usize, sql: String) -> String {
+        sql
+    }
 
     /// What a column of the table holds.
     fn kind(&self, position: usize) -> FieldType;

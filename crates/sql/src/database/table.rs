@@ -503,7 +503,7 @@ impl<T: TableBackend> Store for SqlTable<T> {
         Some(self)
     }
 
-    runnel_store::without!(appends, keys, attributes, relocate, links, sources);
+    runnel_store::without!(appends, keys, attributes, relocate, queues, links, sources);
 
     fn describe(&self) -> String {
         format!("{} {}", T::LABEL, self.0.name)
@@ -563,5 +563,5 @@ impl<T: TableBackend> Tables for SqlTable<T> {
         self.0.rows.explain(query, plan, context).on(Verb::Query, reference)
     }
 
-    runnel_store::without!(run, migrate, define, key_value_store, snapshot, vacuum);
+    runnel_store::without!(run, migrate, define, key_value_store, snapshot, back_up, vacuum);
 }

@@ -274,7 +274,7 @@ impl<B: KeyValueBackend> Store for KeyValueStore<B> {
         Conditions::Tags
     }
 
-    runnel_store::without!(presign, merge, query, tables, links, as_any, sources);
+    runnel_store::without!(presign, fetch, merge, query, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         self.0.backend.describe()

@@ -21,8 +21,8 @@ use crate::postgres::watch;
 use crate::postgres::worker_database::WorkerDatabase;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
-    Answer, ByteStream, Changes, Content, Context, Error, Isolation, Kind, Migration, Result,
-    Shape, Store, Transaction, Value, Verb,
+    Answer, BackupOrder, ByteStream, Changes, Content, Context, ContinuousBackup, Error, Isolation,
+    Kind, Migration, Result, Shape, Store, Transaction, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -171,6 +171,12 @@ impl DatabaseBackend for PostgresBackend {
     fn snapshot(&self, _: &Context) -> Answer<Content> {
         let message = "a PostgreSQL database is no file; back it up with pg_dump, or copy its rows \
                        with `runnel dump`";
+        Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
+    }
+
+    fn back_up(&self, _: BackupOrder) -> Answer<Rc<dyn ContinuousBackup>> {
+        let message = "a PostgreSQL database has no file to follow; archive its write-ahead log, for \
+                       example with pgBackRest or WAL-G";
         Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
     }
 

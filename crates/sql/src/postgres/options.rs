@@ -1,5 +1,6 @@
 //! How a PostgreSQL database is used.
 
+use crate::database::slow::SLOW_STATEMENT;
 use std::time::Duration;
 
 /// How a PostgreSQL database is used by one worker. Nothing here is secret: user and password
@@ -21,6 +22,8 @@ pub struct PostgresOptions {
     /// The net below all other limits: the server itself stops a statement that runs longer. It
     /// bounds how long a result may be read.
     pub statement_time: Duration,
+    /// Statements that take this long are logged.
+    pub slow_statement_time: Duration,
 }
 
 impl Default for PostgresOptions {
@@ -33,6 +36,7 @@ impl Default for PostgresOptions {
             idle_transaction: Duration::from_secs(30),
             transaction_time: Duration::from_secs(300),
             statement_time: Duration::from_secs(300),
+            slow_statement_time: SLOW_STATEMENT,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! PostgreSQL below [`SqlTable`].
 
 use crate::database::backend::{InsertedRow, TableBackend};
-use crate::database::description::TableDescription;
-use crate::database::scope::{RelatedTables, related_names};
+use crate::database::description::{TableColumn, TableDescription};
+use crate::database::scope::{RelatedTables, as_seen, related_names};
 use crate::database::table::{LIST_LIMIT, SqlTable, outside_of_transactions};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
@@ -10,7 +10,7 @@ use crate::postgres::connection::transaction;
 use crate::postgres::fault::SqlResult;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
 use crate::postgres::query::select::{self, selection, translate};
-use crate::postgres::schema::catalog::{Holds, TableInfo, quoted};
+use crate::postgres::schema::catalog::{Holds, TableInfo};
 use crate::postgres::schema::define::seen_by;
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
@@ -100,9 +100,9 @@ impl PostgresRows {
         query: &Query,
     ) -> SqlResult<RelatedTables<TableInfo>> {
         let mut tables = RelatedTables::new();
-        for name in related_names(query) {
-            if let Some(info) = self.0.core.look(session, name).await? {
-                tables.push((name.to_string(), info));
+        for table in related_names(query) {
+            if let Some(info) = self.0.core.look(session, &table.name).await? {
+                tables.push((table.clone(), as_seen(table, info)));
             }
         }
         Ok(tables)
@@ -488,7 +488,7 @@ async fn insert(
 /// of children.
 fn keys_sql(info: &TableInfo) -> Option<String> {
     let key = info.key().filter(|key| key.holds != Holds::Bytes)?;
-    let name = format!("{}::text", quoted(&key.name));
+    let name = format!("{}::text", key.quoted());
     Some(format!(
         "SELECT {name} FROM {} WHERE strpos({name}, '/') = 0 ORDER BY {name} COLLATE \"C\" \
          LIMIT $1::int8",

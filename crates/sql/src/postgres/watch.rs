@@ -112,7 +112,7 @@ pub(crate) async fn install(connection: &PostgresConnection, table: &TableInfo) 
 }
 
 fn triggers(table: &TableInfo) -> String {
-    let argument = table.key().map_or(String::new(), |key| literal(&key.name, Dialect::Postgres));
+    let argument = table.key().map_or(String::new(), |key| literal(&key.column, Dialect::Postgres));
     let mut statements = vec![TELL.to_string(), function()];
     for (event, tables) in [
         ("INSERT", "REFERENCING NEW TABLE AS runnel_new"),

@@ -63,7 +63,9 @@ fn admit_filter(filter: &Filter, limits: &ServedLimits) -> SqlResult<()> {
         | Filter::Prefix(field, _)
         | Filter::Suffix(field, _)
         | Filter::Contains(field, _) => admit(field, limits.filterable.as_deref(), "filtered"),
-        Filter::Test(..) | Filter::Match(..) | Filter::Exists(_) => Err(computed()),
+        Filter::Test(..) | Filter::Match(..) | Filter::FullText(_) | Filter::Exists(_) => {
+            Err(computed())
+        }
     }
 }
 

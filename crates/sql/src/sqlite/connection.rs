@@ -7,6 +7,7 @@ pub(crate) mod cell;
 pub(crate) mod database_file;
 pub(crate) mod decimal_order;
 pub(crate) mod file_health;
+pub(crate) mod file_lock;
 pub(crate) mod functions;
 pub(crate) mod row_source;
 pub(crate) mod statement_counts;

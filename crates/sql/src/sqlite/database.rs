@@ -2,7 +2,7 @@
 
 use crate::database::SqlDatabase;
 use crate::database::backend::DatabaseBackend;
-use crate::sqlite::backup::{dump, snapshot};
+use crate::sqlite::backup::{companion, dump, snapshot};
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::database_file::DatabaseFile;
 use crate::sqlite::fault::SqlResult;
@@ -19,8 +19,8 @@ use crate::sqlite::table::SqliteRows;
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::{transaction, vacuum, watch};
 use runnel_store::{
-    Answer, ByteStream, Changes, Content, Context, Error, Isolation, Migration, Result, Shape,
-    Store, Transaction, Value, Verb,
+    Answer, BackupOrder, ByteStream, Changes, Content, Context, ContinuousBackup, Error, Isolation,
+    Migration, Result, Shape, Store, Transaction, Value, Verb,
 };
 use std::path::Path;
 use std::rc::Rc;
@@ -155,7 +155,9 @@ impl DatabaseBackend for SqliteBackend {
         };
         if let Some(held) = transaction::current(&self.reader.shared, context) {
             let (guard, sql) = (self.reader.shared.writer.guard.clone(), sql.to_string());
-            let work = move |connection: &_| statement::within(connection, &guard, &sql, &cells);
+            let place = context.place;
+            let work =
+                move |connection: &_| statement::within(connection, &guard, &sql, &cells, place);
             return held.run(context.deadline, work).map(Content::value);
         }
         let (text, count) = (sql.to_string(), cells.len());
@@ -177,7 +179,7 @@ impl DatabaseBackend for SqliteBackend {
             StatementTraits { columns, .. } => reader
                 .shared
                 .write(context.deadline, move |connection| {
-                    statement::write(connection, &sql, &cells, columns > 0)
+                    statement::write(connection, &sql, &cells, columns > 0, context.place)
                 })
                 .map(Content::value),
         })
@@ -189,6 +191,10 @@ impl DatabaseBackend for SqliteBackend {
 
     fn snapshot(&self, context: &Context) -> Answer<Content> {
         snapshot::snapshot(&self.reader.shared, context)
+    }
+
+    fn back_up(&self, order: BackupOrder) -> Answer<Rc<dyn ContinuousBackup>> {
+        companion::back_up(&self.reader.shared.place, order)
     }
 
     fn dump(&self, tables: Vec<String>, context: &Context) -> ByteStream {

@@ -1,5 +1,6 @@
 //! How a database is opened.
 
+use crate::database::slow::SLOW_STATEMENT;
 use std::time::Duration;
 
 /// Connections of one database that read beside the workers' own, unless told otherwise.
@@ -26,6 +27,8 @@ pub struct SqliteOptions {
     /// How long a transaction of a program may take. All other writers wait meanwhile; after this it
     /// is rolled back, and its next verb fails.
     pub transaction_time: Duration,
+    /// Statements that take this long are logged.
+    pub slow_statement_time: Duration,
 }
 
 impl Default for SqliteOptions {
@@ -38,6 +41,7 @@ impl Default for SqliteOptions {
             max_connections: POOL_CONNECTIONS,
             pool_timeout: Duration::from_secs(5),
             transaction_time: Duration::from_secs(5),
+            slow_statement_time: SLOW_STATEMENT,
         }
     }
 }

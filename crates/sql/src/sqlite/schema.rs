@@ -3,4 +3,5 @@
 pub(crate) mod catalog;
 pub(crate) mod define;
 pub(crate) mod differences;
+pub(crate) mod full_text;
 pub(crate) mod migrate;

@@ -38,9 +38,12 @@ impl SqliteScheme {
     }
 }
 
-/// The path of the file, and the rest of the path.
+/// The path of the file or the name of the database in memory, and the rest of the path.
 fn split(path: &str) -> (&str, &str) {
-    for ending in [".db", ".sqlite", ".sqlite3", ":memory:"] {
+    if path.starts_with(":memory:") {
+        return path.split_once('/').unwrap_or((path, ""));
+    }
+    for ending in [".db", ".sqlite", ".sqlite3"] {
         if let Some(at) = path.find(&format!("{ending}/")) {
             let cut = at + ending.len();
             return (&path[..cut], &path[cut + 1..]);
@@ -71,5 +74,20 @@ impl Layer for SqliteScheme {
 
     fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_is_the_first_part_of_the_path() {
+        assert_eq!(split("tasks.db/tasks/7"), ("tasks.db", "tasks/7"));
+        assert_eq!(split("a/b.sqlite3/tasks"), ("a/b.sqlite3", "tasks"));
+        assert_eq!(split(":memory:/tasks"), (":memory:", "tasks"));
+        assert_eq!(split(":memory:test-1/tasks/7"), (":memory:test-1", "tasks/7"));
+        assert_eq!(split(":memory:shop"), (":memory:shop", ""));
+        assert_eq!(split("tasks.db"), ("tasks.db", ""));
     }
 }

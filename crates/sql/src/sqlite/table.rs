@@ -197,7 +197,10 @@ impl TableBackend for SqliteRows {
                     Some(CachedAnswer::Count(count)) => {
                         TableQuery::Content(Content::value(Value::Int(count)))
                     }
-                    _ => TableQuery::Count(select),
+                    _ => {
+                        select.place.set(later.place);
+                        TableQuery::Count(select)
+                    }
                 })
             })
         });
@@ -303,17 +306,18 @@ impl TableBackend for SqliteRows {
     }
 
     fn change_all(&self, query: &Query, change: &BulkChange, context: &Context) -> Answer<Value> {
-        let (query, change) = (query.clone(), change.clone());
+        let (query, change, place) = (query.clone(), change.clone(), context.place);
         self.change(
             context,
             |_| Ok(()),
             move |target, connection, ()| {
                 let others = related_on(connection, &query)?;
                 let changing = select::change(&target.info, &query, &change, &others)?;
+                changing.place.set(place);
                 if changing.columns.is_some() {
                     return encode::records(connection, &changing).map(Value::List);
                 }
-                let _running = RunningStatement::start(&changing.sql);
+                let _running = RunningStatement::start(&changing.sql, changing.place.get());
                 let mut statement = connection.prepare_cached(&changing.sql)?;
                 let cells = rusqlite::params_from_iter(&changing.parameters);
                 Ok(Value::from(statement.execute(cells)? as u64))

@@ -51,7 +51,8 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   process. Other processes may see a partial append, and a crash of the machine may leave one.
 /// - Every write is durable before it is answered: the file and its directories are flushed, within
 ///   the guarantees of the hardware. A killed process leaves the old file or the new one, and
-///   perhaps a temporary file. Listings hide temporary files and remove them after a day.
+///   perhaps a temporary file. Listings, also of all keys, hide temporary files and remove them after a
+///   day.
 /// - A conditional write ([`crate::Condition`]) is atomic within this process. Create-only is
 ///   atomic towards other processes too, if the file system has hard links. An entity tag is not: a
 ///   concurrent write by another program may be replaced.
@@ -283,7 +284,7 @@ impl Store for Disk {
         Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
 
-    crate::without!(presign, merge, query, tables, as_any, sources);
+    crate::without!(presign, fetch, merge, query, tables, as_any, sources);
 
     fn describe(&self) -> String {
         self.root.describe()

@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use table::{Entries, MemoryTable};
+use table::{Entries, MemoryTable, SettledObject};
 
 /// The maximum number of [`Memory::named`] stores. A named store lives until the process ends.
 pub const NAMED_MEMORIES: usize = 4096;
@@ -125,13 +125,13 @@ impl Memory {
 
     /// Does a change with content once that is at hand, which it is at once unless it is a stream
     /// or has to be computed.
-    fn change<T: 'static>(
+    fn change<C: 'static, T: 'static>(
         &self,
         verb: Verb,
         reference: &Reference,
-        content: Answer<Content>,
+        content: Answer<C>,
         context: &Context,
-        change: fn(&mut dyn MemoryTable, &str, Content) -> Result<T>,
+        change: fn(&mut dyn MemoryTable, &str, C) -> Result<T>,
     ) -> Answer<T> {
         let (storage, watchers) = (self.storage.clone(), self.watchers.clone());
         let only_if = context.only_if.clone();
@@ -154,6 +154,18 @@ impl Memory {
         match self.storage {
             Storage::Own(_) => content.collected(self.limit),
             Storage::SharedContent(_) => for_all_threads(content, self.limit),
+        }
+    }
+
+    /// The object of a program at a reference with its value. It is computed before the table is
+    /// locked, because it may run code that uses this store.
+    fn settled_object(&self, reference: &Reference) -> Answer<Option<SettledObject>> {
+        let held = self.storage.read(|table| table.get(&self.key(reference), None, false));
+        match held.map(|held| held.body) {
+            Some(Body::Lazy(object)) if object.is_settled() => {
+                object.value().map(|value| Some(SettledObject { object, value }))
+            }
+            _ => Answer::ok(None),
         }
     }
 
@@ -237,9 +249,12 @@ impl Store for Memory {
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let merge: fn(&mut dyn MemoryTable, &str, Content) -> Result<Outcome> =
-            |table, key, content| table.merge(key, content);
-        self.change(Verb::Merge, reference, self.settled(content), context, merge)
+        let merge: fn(&mut dyn MemoryTable, &str, (Content, _)) -> Result<Outcome> =
+            |table, key, (content, settled)| table.merge(key, content, settled);
+        let settled = self.settled_object(reference);
+        let fields = self.settled(content);
+        let both = settled.and_then(|settled| fields.map(|fields| (fields, settled)));
+        self.change(Verb::Merge, reference, both, context, merge)
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
@@ -341,7 +356,7 @@ impl Store for Memory {
         Conditions::Tags
     }
 
-    crate::without!(presign, tables, links, as_any, sources);
+    crate::without!(presign, fetch, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         match (&self.name, self.flavour) {

@@ -2,9 +2,10 @@
 
 use crate::{
     Answer, Body, Change, Changes, Content, Context, Entry, Error, Kind, Reference, Result, Store,
-    Value,
+    Value, decode_segment,
 };
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, future, stream};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Maps found content, unless it is the short answer to a caller who has it already.
@@ -121,6 +122,38 @@ pub(super) fn first_answer<T: 'static>(
             }))
         }
     }
+}
+
+/// The good answers of several verbs, which are under way at the same time, or the first error among
+/// them. Ready when all are.
+pub(super) fn all_answers<T: 'static>(answers: Vec<Answer<T>>) -> Answer<Vec<T>> {
+    if answers.iter().all(|answer| matches!(answer, Answer::Ready(_))) {
+        let ready = answers.into_iter().filter_map(|answer| match answer {
+            Answer::Ready(result) => Some(result),
+            Answer::Later(_) => None,
+        });
+        return ready.collect::<Result<Vec<T>>>().into();
+    }
+    Answer::later(future::try_join_all(answers))
+}
+
+/// Whether content is what a store answers for a collection itself, the list of its names: it is no
+/// content that was put.
+pub(super) async fn is_listing(
+    store: &dyn Store,
+    reference: &Reference,
+    content: &Content,
+) -> Result<bool> {
+    let Body::Value(Value::List(names)) = &content.body else { return Ok(false) };
+    if content.entity_tag.is_some() {
+        return Ok(false);
+    }
+    let Some(entries) = store.list(reference, &Context::default()).await? else { return Ok(false) };
+    // A store of one level names the whole paths below.
+    let first = |name: &Value| Some(name.as_str()?.split('/').next()?.to_string());
+    let names: Option<BTreeSet<String>> = names.iter().map(first).collect();
+    let name = |entry: Entry| decode_segment(&entry.name).into_owned();
+    Ok(names.is_some_and(|names| names == entries.into_iter().map(name).collect()))
 }
 
 /// Whether a store could not answer, rather than refused to.

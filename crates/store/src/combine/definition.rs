@@ -80,6 +80,44 @@ impl CombinatorParts {
     }
 }
 
+/// The maximum number of stores that a combinator keeps content in.
+pub(super) const STORES: usize = 64;
+
+/// Checks the stores that content is kept in: at least one, not too many, none twice.
+///
+/// # Errors
+/// [`Kind::Invalid`]: what is wrong with them.
+pub(super) fn check_stores(class: &str, stores: &[Rc<dyn Store>]) -> Result<()> {
+    let wrong = |message: String| Err(Error::new(Kind::Invalid, message));
+    let count = stores.len();
+    if !(1..=STORES).contains(&count) {
+        return wrong(format!(
+            "`stores` of {class} must be from 1 to {STORES} stores (got {count})"
+        ));
+    }
+    for (at, store) in stores.iter().enumerate() {
+        if let Some(first) = stores[..at].iter().position(|other| is_same(other, store)) {
+            let (first, at) = (first + 1, at + 1);
+            return wrong(format!(
+                "`stores` of {class} has the same store twice, as number {first} and number {at}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two stores are one, also as two views of the same subtree.
+fn is_same(one: &Rc<dyn Store>, other: &Rc<dyn Store>) -> bool {
+    if Rc::ptr_eq(one, other) {
+        return true;
+    }
+    let (name, sources) = (one.describe(), [one.sources(), other.sources()]);
+    let is_subtree = name.starts_with("relative ") && name == other.describe();
+    is_subtree
+        && matches!(&sources.map(|mut list| list.pop()),
+        [Some((_, one)), Some((_, other))] if Rc::ptr_eq(one, other))
+}
+
 /// A combinator that was made, and what a program may control beside the verbs.
 pub struct CombinedStore {
     /// The store.

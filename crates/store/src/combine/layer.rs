@@ -4,9 +4,10 @@ mod forward;
 
 use super::answers::renamed;
 use crate::{
-    Answer, Attributes, BulkChange, Changes, Conditions, Confinement, Content, Context, Entry,
-    Error, Isolation, KeyPage, KeyRange, Kind, Migration, Outcome, Query, Records, Reference,
-    Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, Attributes, BackupOrder, BulkChange, Changes, Conditions, Confinement, Content,
+    Context, ContinuousBackup, Entry, Error, FetchAnswer, FetchRequest, Isolation, KeyPage,
+    KeyRange, Kind, Migration, Outcome, Query, Records, Reference, Result, Shape, Store, Tables,
+    Transaction, Value, Verb, Verbs,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -136,6 +137,12 @@ pub trait Layer: Sized + 'static {
         self.around(Verb::List, reference, context, |inner, on, context| inner.list(on, context))
     }
 
+    /// Whether requests to a reverse proxy pass as they are ([`Verbs::relays`]). Only a layer that asks
+    /// the inner store once for each verb, and does not touch its answer, may say so.
+    fn relays(&self) -> bool {
+        false
+    }
+
     /// Whether names below the reference differ from those of the inner store, so that its keys
     /// are not the keys here. A layer that only moves the root answers `false`.
     fn renames_below(&self, reference: &Reference) -> bool {
@@ -189,6 +196,18 @@ pub trait Layer: Sized + 'static {
     ) -> Answer<String> {
         self.around(verb, reference, context, move |inner, on, context| {
             inner.presign(on, verb, validity, context)
+        })
+    }
+
+    /// [`Store::fetch`].
+    fn layer_fetch(
+        &self,
+        reference: &Reference,
+        request: FetchRequest,
+        context: &Context,
+    ) -> Answer<FetchAnswer> {
+        self.around(request.verb(), reference, context, move |inner, on, context| {
+            inner.fetch(on, request, context)
         })
     }
 
@@ -294,6 +313,17 @@ pub trait Layer: Sized + 'static {
     fn layer_snapshot(&self, reference: &Reference, context: &Context) -> Answer<Content> {
         self.around(Verb::List, reference, context, |inner, on, context| {
             inner.with_tables(Verb::Get, on, |tables| tables.snapshot(on, context))
+        })
+    }
+
+    /// [`Tables::back_up`]. It is about the whole collection, as a listing is.
+    fn layer_back_up(
+        &self,
+        reference: &Reference,
+        order: BackupOrder,
+    ) -> Answer<Rc<dyn ContinuousBackup>> {
+        self.around(Verb::List, reference, &Context::default(), move |inner, on, _| {
+            inner.with_tables(Verb::Get, on, |tables| tables.back_up(on, order))
         })
     }
 

@@ -9,12 +9,14 @@ pub(crate) mod relative;
 pub(crate) mod rename;
 pub(crate) mod route;
 pub(crate) mod sequence;
+pub(crate) mod shard;
 
 /// The combinators of this room that programs can use.
 pub(super) const COMBINATORS: &[Combinator] = &[
     relative::COMBINATOR,
     sequence::COMBINATOR,
     fallback::COMBINATOR,
+    shard::COMBINATOR,
     route::COMBINATOR,
     rename::COMBINATOR,
     extension::COMBINATOR,

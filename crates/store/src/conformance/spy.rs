@@ -1,9 +1,10 @@
 //! A store that remembers which methods were called.
 
 use crate::{
-    Answer, Attributes, BulkChange, Changes, Condition, Conditions, Confinement, Content, Context,
-    Entry, Isolation, KeyPage, KeyRange, Migration, Outcome, Query, Records, Reference, Result,
-    Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, Attributes, BackupOrder, BulkChange, Changes, Condition, Conditions, Confinement,
+    Content, Context, ContinuousBackup, Entry, Error, FetchAnswer, FetchRequest, GroupMember,
+    GroupOptions, Isolation, KeyPage, KeyRange, Kind, Memory, Migration, Outcome, Query, QueueEnd,
+    Queues, Records, Reference, Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use futures_util::stream;
 use std::any::Any;
@@ -20,7 +21,7 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 27] = [
+pub(super) const METHODS: [&str; 32] = [
     "get",
     "put",
     "put if absent",
@@ -33,6 +34,7 @@ pub(super) const METHODS: [&str; 27] = [
     "keeps metadata",
     "annotate",
     "presign",
+    "fetch",
     "relocate",
     "query",
     "watch",
@@ -46,8 +48,12 @@ pub(super) const METHODS: [&str; 27] = [
     "define",
     "key value store",
     "snapshot",
+    "back up",
     "vacuum",
     "begin",
+    "take",
+    "join",
+    "disband",
 ];
 
 /// Remembers calls. The store that confines it writes in the same book.
@@ -160,6 +166,12 @@ impl Store for Spy {
         Answer::ok(String::new())
     }
 
+    fn fetch(&self, _: &Reference, _: FetchRequest, _: &Context) -> Answer<FetchAnswer> {
+        self.called("fetch");
+        let (headers, content, address) = Default::default();
+        Answer::ok(FetchAnswer { status: 200, headers, content, address })
+    }
+
     fn relocate(&self, _: &Reference, _: &Reference, _: &Context) -> Answer<bool> {
         self.called("relocate");
         Answer::ok(true)
@@ -176,6 +188,10 @@ impl Store for Spy {
     }
 
     fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+
+    fn queues(&self) -> Option<&dyn Queues> {
         Some(self)
     }
 
@@ -258,6 +274,11 @@ impl Tables for Spy {
         Answer::ok(Content::text("[]"))
     }
 
+    fn back_up(&self, _: &Reference, _: BackupOrder) -> Answer<Rc<dyn ContinuousBackup>> {
+        self.called("back up");
+        Error::new(Kind::Unsupported, "a spy has nothing to back up").into()
+    }
+
     fn vacuum(&self, _: &Reference, _: &Context) -> Answer<()> {
         self.called("vacuum");
         Answer::ok(())
@@ -271,6 +292,29 @@ impl Tables for Spy {
     ) -> Answer<Rc<dyn Transaction>> {
         self.called("begin");
         Answer::ok(Rc::new(Begun))
+    }
+}
+
+impl Queues for Spy {
+    fn take(
+        &self,
+        _: &Reference,
+        _: QueueEnd,
+        _: Duration,
+        _: &Context,
+    ) -> Answer<Option<Content>> {
+        self.called("take");
+        Answer::ok(None)
+    }
+
+    fn join(&self, _: &Reference, _: &GroupOptions, _: &Context) -> Answer<Rc<dyn GroupMember>> {
+        self.called("join");
+        Error::new(Kind::Unsupported, "a spy has no messages").into()
+    }
+
+    fn disband(&self, _: &Reference, _: &str, _: &Context) -> Answer<bool> {
+        self.called("disband");
+        Answer::ok(true)
     }
 }
 
@@ -293,6 +337,12 @@ impl Transaction for Begun {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// A backup into a store of its own.
+fn order() -> BackupOrder {
+    let to = Reference::from_path("copies/");
+    BackupOrder { store: Rc::new(Memory::site()), to, options: Value::Nil }
 }
 
 struct NoRecords;
@@ -336,6 +386,7 @@ pub(super) async fn call(store: &dyn Store, method: &str, path: &str) -> Result<
             let minute = Duration::from_secs(60);
             store.presign(&on, Verb::Get, minute, &context).await.map(drop)
         }
+        "fetch" => store.fetch(&on, FetchRequest::default(), &context).await.map(drop),
         "relocate" => {
             let to = Reference::from_path(format!("{path}-moved"));
             store.relocate(&on, &to, &context).await.map(drop)
@@ -350,7 +401,36 @@ pub(super) async fn call(store: &dyn Store, method: &str, path: &str) -> Result<
             store.conditions(&on);
             Ok(())
         }
+        "take" | "join" | "disband" => call_queues(store, method, &on, &context).await,
         tables => call_tables(store, tables, &on, &context).await,
+    }
+}
+
+async fn call_queues(
+    store: &dyn Store,
+    method: &str,
+    on: &Reference,
+    context: &Context,
+) -> Result<()> {
+    let group = GroupOptions { name: "readers".into(), lease: Duration::from_secs(30) };
+    let called = match method {
+        "take" => {
+            let take =
+                |queues: &dyn Queues| queues.take(on, QueueEnd::First, Duration::ZERO, context);
+            store.with_queues(Verb::Delete, on, take).await.map(drop)
+        }
+        "join" => store
+            .with_queues(Verb::Watch, on, |queues| queues.join(on, &group, context))
+            .await
+            .map(drop),
+        _ => {
+            let disband = |queues: &dyn Queues| queues.disband(on, &group.name, context);
+            store.with_queues(Verb::Delete, on, disband).await.map(drop)
+        }
+    };
+    match called {
+        Err(error) if error.kind != Kind::Unsupported => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -368,6 +448,10 @@ async fn call_tables(
         "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
         "key value store" => tables.key_value_store(on).await.map(drop),
         "snapshot" => tables.snapshot(on, context).await.map(drop),
+        "back up" => match tables.back_up(on, order()).await {
+            Err(error) if error.kind != Kind::Unsupported => Err(error),
+            _ => Ok(()),
+        },
         "change all" => {
             let (query, change) = (Query::default(), BulkChange::Delete);
             tables.change_all(on, &query, &change, context).await.map(drop)

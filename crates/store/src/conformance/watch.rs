@@ -36,7 +36,7 @@ impl<'a> WatchFollower<'a> {
     }
 
     /// The next change, which has to be at the watched path or below it.
-    async fn next(&mut self, waiting_for: &str) -> Change {
+    pub(super) async fn next(&mut self, waiting_for: &str) -> Change {
         let watched = &self.path;
         let next =
             tokio::time::timeout(self.subject.abilities.watch_delay, self.changes.next()).await;

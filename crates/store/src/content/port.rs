@@ -37,6 +37,12 @@ pub trait Port {
     /// outgoing stream, whose last item may be an error. Dropping the outgoing stream means that
     /// the peer is gone.
     fn open(&self, received: Messages) -> Messages;
+
+    /// The connection has ended, with this close code of RFC 6455. Called for ports that opened a connection to
+    /// another server.
+    fn closed(&self, code: u16) {
+        let _ = code;
+    }
 }
 
 /// A port as the content of a get: what can be opened, and not read.

@@ -1,6 +1,7 @@
 //! Conditions and expressions of a query: values that a store computes from the fields of an element, and aggregates
 //! of a group of elements.
 
+use crate::query::full_text::FullText;
 use crate::{Value, Verb};
 
 /// A condition on one element.
@@ -18,6 +19,8 @@ pub enum Filter {
     Test(QueryExpression, Comparison, QueryExpression),
     /// A computed text compared with a part.
     Match(QueryExpression, TextMatch, String),
+    /// Words that occur in texts.
+    FullText(FullText),
     /// There are such related elements.
     Exists(Box<RelatedElements>),
     /// Every one of them holds.
@@ -114,13 +117,25 @@ pub enum AggregateFunction {
     Max,
 }
 
+/// Fields whose columns have another name in a database, each with that name.
+pub type ColumnNames = Vec<(String, String)>;
+
+/// The collection of related elements, as their class sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RelatedTable {
+    /// Its name.
+    pub name: String,
+    /// The fields whose columns have another name.
+    pub columns: ColumnNames,
+}
+
 /// A related element: the one in another collection whose `key` is the value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
     /// The path by which expressions name it: `author`, `author.publisher`.
     pub path: String,
     /// The collection of the related element, beside that of the query.
-    pub table: String,
+    pub table: RelatedTable,
     /// The field of the related element that is compared.
     pub key: String,
 }
@@ -129,7 +144,7 @@ pub struct Relation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RelatedElements {
     /// The other collection, beside that of the query.
-    pub table: String,
+    pub table: RelatedTable,
     /// The field of the related elements that refers.
     pub field: String,
     /// The field that it refers to, as expressions of the query name it: `id`, `author.id`.

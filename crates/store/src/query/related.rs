@@ -30,7 +30,11 @@ fn in_filter<'a>(filter: &'a Filter, found: &mut Vec<&'a RelatedElements>) {
         }
         Filter::Match(text, ..) => in_expression(text, found),
         Filter::Exists(related) => in_related(related, found),
-        Filter::Compare(..) | Filter::Prefix(..) | Filter::Suffix(..) | Filter::Contains(..) => {}
+        Filter::Compare(..)
+        | Filter::Prefix(..)
+        | Filter::Suffix(..)
+        | Filter::Contains(..)
+        | Filter::FullText(_) => {}
     }
 }
 

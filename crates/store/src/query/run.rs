@@ -16,10 +16,14 @@ use std::cmp::Ordering;
 ///
 /// # Errors
 /// [`Kind::NotAllowed`] for a query with related elements: other collections cannot be seen from here;
-/// and for a lock.
+/// for a search; and for a lock.
 pub fn run_query(mut elements: Vec<Value>, query: &Query) -> crate::Result<Value> {
     if !query.relations.is_empty() || !query.related_elements().is_empty() {
         let message = "this store knows no related elements";
+        return Err(Error::new(Kind::NotAllowed, message));
+    }
+    if query.has_full_text() {
+        let message = "search: needs a table of SQLite or PostgreSQL";
         return Err(Error::new(Kind::NotAllowed, message));
     }
     if query.lock {
@@ -87,8 +91,8 @@ impl Filter {
                     TextMatch::Contains => text.contains(part),
                 })
             }
-            // Refused before: other elements are not seen from here.
-            Filter::Exists(_) => false,
+            // Refused before: other elements are not seen from here, and words have no index.
+            Filter::Exists(_) | Filter::FullText(_) => false,
             Filter::All(filters) => filters.iter().all(|filter| filter.matches_group(group)),
             Filter::Any(filters) => filters.iter().any(|filter| filter.matches_group(group)),
             Filter::Not(filter) => !filter.matches_group(group),

@@ -66,7 +66,8 @@ impl Slots {
     pub async fn take(&self, deadline: Option<Instant>) -> Result<Slot, NoSlot> {
         match self.permits.clone().try_acquire_owned() {
             Ok(permit) => Ok(self.slot(permit)),
-            Err(_) => self.wait(deadline).await,
+            // Boxed, so that the future of the usual case is small.
+            Err(_) => Box::pin(self.wait(deadline)).await,
         }
     }
 

@@ -1,8 +1,10 @@
 //! The context of a verb: conditions, deadline, transaction, and the HTTP exchange it is part of.
 
+pub(crate) mod program_place;
+
 use crate::{
     Allowance, ByteStream, ChosenFormat, Condition, Conditions, Content, EntityTag, Error,
-    PartEvents, Reference, Result, Text, Transaction, Value, Verb,
+    PartEvents, ProgramPlace, Reference, Result, Text, Transaction, Value, Verb,
 };
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -35,6 +37,8 @@ pub struct Context {
     pub transaction: Option<Rc<dyn Transaction>>,
     /// Set when the content of a write came from a client of a server.
     pub from_client: Option<ClientContent>,
+    /// The place in the program that asks, for the log.
+    pub place: ProgramPlace,
 }
 
 /// Content that a client sent: it obeys the class of its table.
@@ -123,6 +127,11 @@ pub trait Exchange {
     fn is_secure(&self) -> bool {
         false
     }
+    /// The verified certificate of the client, where it sent one: a record of `subject`, `names` and
+    /// `fingerprint`.
+    fn client_certificate(&self) -> Option<Value> {
+        None
+    }
     /// The nonce that inline scripts and styles of the answer carry, where its policy has one.
     fn nonce(&self) -> Option<String> {
         None
@@ -207,6 +216,13 @@ pub trait Exchange {
     fn set_status(&self, status: u16);
     /// Sets a header of the answer; an invalid name or value is an error.
     fn set_header(&self, name: &str, value: &str) -> Result<()>;
+    /// Names a link that the client will need, before the answer is ready; something else is an error.
+    fn add_early_hint(&self, link: &str) -> Result<()> {
+        let _ = link;
+        Ok(())
+    }
+    /// Forgets these links.
+    fn clear_early_hints(&self) {}
     /// What was set of the answer: headers by their lowercase names, and the `status`.
     fn overrides(&self) -> Vec<(String, String)> {
         Vec::new()
@@ -214,6 +230,10 @@ pub trait Exchange {
     /// Reverts a setting: a header by its name, or the `status`.
     fn unset(&self, name: &str) {
         let _ = name;
+    }
+    /// For a store that belongs to the server of the exchange; `None` for all others.
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        None
     }
 }
 

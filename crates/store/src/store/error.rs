@@ -192,6 +192,18 @@ impl Error {
         self
     }
 
+    /// The error of a write that was sent and whose reply was lost: it is not known whether it was
+    /// done, and doing it again may do it twice. Other errors than a lost reply stay as they are.
+    pub fn in_doubt(mut self) -> Self {
+        let is_failure = self.kind == Kind::Failed && self.temporary;
+        if is_failure || matches!(self.kind, Kind::Timeout | Kind::Unavailable) {
+            self.kind = Kind::InDoubt;
+            self.temporary = false;
+            self.message.push_str("; whether the write was done is not known");
+        }
+        self
+    }
+
     /// A reference that cannot be: [`Kind::Invalid`], by a value in it.
     pub fn malformed_reference(message: impl Into<String>) -> Self {
         Error { of_reference: true, ..Error::new(Kind::Invalid, message) }

@@ -1,5 +1,7 @@
 //! Entries and pages of listings.
 
+pub(crate) mod key_walk;
+
 use crate::{EntityTag, Metadata};
 use std::rc::Rc;
 use std::time::SystemTime;

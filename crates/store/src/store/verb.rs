@@ -74,6 +74,25 @@ impl Verbs {
         self.0 & Verbs::stream_bit(verb) != 0
     }
 
+    /// The set of a reverse proxy: a server relays requests here as they are, in any method, with their
+    /// headers and their body ([`Verbs::relays`]).
+    pub const fn with_relay(self) -> Self {
+        Verbs(self.0 | Verbs::RELAY)
+    }
+
+    /// The same verbs, but requests are not relayed.
+    pub const fn without_relay(self) -> Self {
+        Verbs(self.0 & !Verbs::RELAY)
+    }
+
+    /// Whether requests here are relayed as they are. The verb then only asks the stores on the way,
+    /// and the request and its answer travel in the exchange of the context.
+    pub const fn relays(self) -> bool {
+        self.0 & Verbs::RELAY != 0
+    }
+
+    const RELAY: u16 = 1 << 13;
+
     /// The bits behind those of the verbs, for the three that carry content.
     const fn stream_bit(verb: Verb) -> u16 {
         match verb {

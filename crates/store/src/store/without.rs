@@ -3,8 +3,9 @@
 /// Implements the named methods of [`crate::Store`] or [`crate::Tables`] for a store without them.
 /// Verbs are refused with [`crate::Kind::NotAllowed`]; all other methods return nothing. `links`
 /// stands for a store that is [`crate::Confinement::Inherent`], `escapes` for a store that cannot be
-/// confined. Every implementation of the trait names the methods it omits, so none is forgotten
-/// silently (`clippy::missing_trait_methods`).
+/// confined, `tables` for one without tables and queues, `own_queues` for one with queues alone. Every
+/// implementation of the trait names the methods it omits, so none is forgotten silently
+/// (`clippy::missing_trait_methods`).
 ///
 /// ```text
 /// impl Store for Clock {
@@ -60,6 +61,17 @@ macro_rules! without {
         $crate::without!(@keeps_metadata);
         $crate::without!(@annotate);
         $crate::without!(@presign);
+        $crate::without!(@fetch);
+    };
+    (@fetch) => {
+        fn fetch(
+            &self,
+            reference: &$crate::Reference,
+            _: $crate::FetchRequest,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::FetchAnswer> {
+            $crate::no_web(reference).into()
+        }
     };
     (@presign) => {
         fn presign(
@@ -123,6 +135,17 @@ macro_rules! without {
     };
     (@tables) => {
         fn tables(&self) -> Option<&dyn $crate::Tables> {
+            None
+        }
+        $crate::without!(@queues);
+    };
+    (@own_queues) => {
+        fn tables(&self) -> Option<&dyn $crate::Tables> {
+            None
+        }
+    };
+    (@queues) => {
+        fn queues(&self) -> Option<&dyn $crate::Queues> {
             None
         }
     };
@@ -227,6 +250,15 @@ macro_rules! without {
             reference: &$crate::Reference,
             _: &$crate::Context,
         ) -> $crate::Answer<$crate::Content> {
+            $crate::Error::not_allowed($crate::Verb::Get, reference).into()
+        }
+    };
+    (@back_up) => {
+        fn back_up(
+            &self,
+            reference: &$crate::Reference,
+            _: $crate::BackupOrder,
+        ) -> $crate::Answer<std::rc::Rc<dyn $crate::ContinuousBackup>> {
             $crate::Error::not_allowed($crate::Verb::Get, reference).into()
         }
     };

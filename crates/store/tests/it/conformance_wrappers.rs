@@ -1,9 +1,10 @@
 //! Combinators for names and for networks against the laws of a store.
 
-use runnel_store::conformance::{Abilities, check};
+use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
-    Cache, Conditions, Extension, Limit, LimitOptions, Memory, Reference, Relative, Rename, Retry,
-    RetryOptions, Store, Timeout, WriteBack, WriteBackOptions,
+    Cache, Conditions, Disk, Extension, Limit, LimitOptions, Memory, Mirror, MirrorOptions,
+    Reference, Relative, Rename, Retry, RetryOptions, Shard, ShardOptions, Store, Timeout,
+    WriteBack, WriteBackOptions,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -84,4 +85,77 @@ fn write_back() {
             WriteBackOptions { delay, max_pending: pending, exact: true, ..Default::default() };
         run(Rc::new(WriteBack::new(memory(), options)), abilities);
     }
+}
+
+/// Changes of several stores have no common order and no common queue, and a query or a move is for
+/// one of them.
+const SHARD: Abilities = Abilities {
+    query: false,
+    relocation: false,
+    watch_in_order: false,
+    watch_overruns: false,
+    ..Abilities::ALL
+};
+
+#[test]
+fn shard() {
+    let shard = |count, segments| {
+        let stores = (0..count).map(|_| memory()).collect();
+        Rc::new(Shard::new(stores, ShardOptions { segments }).unwrap())
+    };
+    run(shard(1, None), Abilities::ALL);
+    run(shard(2, None), SHARD);
+    run(shard(7, None), SHARD);
+    run(shard(3, Some(1)), Abilities { query: true, relocation: true, ..SHARD });
+    // Everything below one segment.
+    let below = Relative::new(shard(5, Some(1)), Reference::from_path("photos"));
+    run(Rc::new(below), Abilities::ALL);
+}
+
+#[test]
+fn mirror() {
+    let mirror = |count, writes| {
+        let stores = (0..count).map(|_| memory()).collect();
+        Rc::new(Mirror::new(stores, MirrorOptions { writes }).unwrap())
+    };
+    // A write continues when its caller disconnects, so that all copies get it.
+    let abilities = Abilities { cancels_at_once: false, ..Abilities::ALL };
+    run(mirror(1, None), abilities);
+    run(mirror(2, None), abilities);
+    run(mirror(3, Some(2)), abilities);
+}
+
+const DISKS: Abilities = Abilities {
+    keeps: Keeps::Text,
+    inner_content: false,
+    collections_vanish: false,
+    nil_deletes: false,
+    posting: Posting::Appends,
+    merge: false,
+    query: false,
+    watch_in_order: false,
+    watch_overruns: false,
+    ..Abilities::ALL
+};
+
+fn disks(count: usize) -> (Vec<tempfile::TempDir>, Vec<Rc<dyn Store>>) {
+    let folders: Vec<_> = (0..count).map(|_| tempfile::tempdir().unwrap()).collect();
+    let disk =
+        |folder: &tempfile::TempDir| Rc::new(Disk::new(folder.path()).unwrap()) as Rc<dyn Store>;
+    let stores = folders.iter().map(disk).collect();
+    (folders, stores)
+}
+
+#[test]
+fn mirror_of_disks() {
+    let (_folders, stores) = disks(2);
+    let mirror = Mirror::new(stores, MirrorOptions::default()).unwrap();
+    run(Rc::new(mirror), Abilities { cancels_at_once: false, ..DISKS });
+}
+
+#[test]
+fn shard_of_disks() {
+    let (_folders, stores) = disks(3);
+    let shard = Shard::new(stores, ShardOptions { segments: Some(1) }).unwrap();
+    run(Rc::new(shard), DISKS);
 }

@@ -37,6 +37,25 @@ fn keys(store: &Rc<dyn Store>, range: &KeyRange) -> Vec<String> {
     }
 }
 
+/// What a killed writer has left goes when all keys are listed, at any depth.
+#[test]
+fn temporary_files_of_killed_writers_go_after_a_day() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = folder.path().join("a/b/c");
+    fs::create_dir_all(&deep).unwrap();
+    let left = |name: &str, age: u64| {
+        let file = fs::File::create(deep.join(name)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - Duration::from_secs(age)).unwrap();
+    };
+    left(".runnel-1-2-3.part", 90_000);
+    left(".runnel-1-2-4.part", 60 * 60);
+    left("old", 90_000);
+    assert_eq!(keys(&disk(&folder), &KeyRange::default()), ["a/b/c/old"]);
+    assert!(!deep.join(".runnel-1-2-3.part").exists());
+    // It may be under way.
+    assert!(deep.join(".runnel-1-2-4.part").exists());
+}
+
 /// A directory that is large enough to be cached is never listed as it was before.
 #[test]
 fn a_large_folder_is_listed_as_it_is() {

@@ -4,11 +4,11 @@ use runnel_store::conformance::check_layer;
 use runnel_store::{
     Answer, Below, Cache, CircuitBreaker, CircuitBreakerOptions, Compressed, Confinement, Content,
     Context, Csv, Ensure, Extension, Fallback, Guard, GuardOptions, Headers, HeadersOptions,
-    Idempotent, Json, Layer, Limit, LimitOptions, Links, Log, Map, Memory, Merge, Outcome, Polling,
-    RateLimit, RateLimitOptions, ReadOnly, Redirects, RedirectsOptions, Reference, Relative,
-    Rename, Result, Retry, RetryOptions, Route, SecurityHeaders, SecurityOptions, Sequence,
-    StaticFiles, StaticOptions, Store, TextCodec, Timeout, Value, Verb, WriteBack,
-    WriteBackOptions,
+    Idempotent, Json, Layer, Limit, LimitOptions, Links, Log, Map, Memory, Merge, Mirror,
+    MirrorOptions, Outcome, Polling, RateLimit, RateLimitOptions, ReadOnly, Redirects,
+    RedirectsOptions, Reference, Relative, Rename, Result, Retry, RetryOptions, Route,
+    SecurityHeaders, SecurityOptions, Sequence, Shard, ShardOptions, StaticFiles, StaticOptions,
+    Store, TextCodec, Timeout, Value, Verb, WriteBack, WriteBackOptions,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -199,6 +199,34 @@ fn sequence() {
 fn fallback() {
     check_all(|source| Fallback::new(vec![source]));
     check_all(|source| Fallback::new(vec![source, Rc::new(Memory::site())]));
+}
+
+#[test]
+fn shard() {
+    let shard = |stores, segments| Shard::new(stores, ShardOptions { segments });
+    check(|source| Ok(Rc::new(shard(vec![source], None)?)), &[]);
+    // `a` and `b` live in different stores: whatever the spy is, one of the two reaches it.
+    let stores = |source: Rc<dyn Store>, is_first| -> Vec<Rc<dyn Store>> {
+        let other = Rc::new(Memory::site());
+        if is_first { vec![source, other] } else { vec![other, source] }
+    };
+    let reach = |stores: Vec<Rc<dyn Store>>, segments| -> Result<Rc<dyn Store>> {
+        Ok(Rc::new(shard(stores, segments)?))
+    };
+    for segments in [None, Some(1), Some(2)] {
+        let checked = [true, false].into_iter().filter(|is_first| {
+            let check = || check(|source| reach(stores(source, *is_first), segments), &[]);
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)).is_ok()
+        });
+        assert_eq!(checked.count(), 1, "{segments:?}");
+    }
+}
+
+#[test]
+fn mirror() {
+    let mirror = |stores| Mirror::new(stores, MirrorOptions::default());
+    check(|source| Ok(Rc::new(mirror(vec![source])?)), &[]);
+    check(|source| Ok(Rc::new(mirror(vec![source, Rc::new(Memory::site())])?)), &[]);
 }
 
 #[test]

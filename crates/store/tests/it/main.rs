@@ -25,5 +25,6 @@ mod network;
 mod passing;
 mod round_trips;
 mod segments;
+mod several;
 mod slots;
 mod watch;

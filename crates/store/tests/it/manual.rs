@@ -3,11 +3,12 @@
 use runnel_store::combinators;
 use std::path::Path;
 
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "stores/combinators.md",
     "stores/caching.md",
     "stores/retry-and-limits.md",
     "stores/changes.md",
+    "stores/shards.md",
     "server/files.md",
     "server/guards.md",
 ];

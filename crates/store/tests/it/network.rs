@@ -2,9 +2,9 @@
 
 use futures_util::future::join_all;
 use runnel_store::{
-    Answer, CircuitBreaker, CircuitBreakerOptions, Content, Context, Error, Fallback, Kind, Limit,
-    LimitOptions, Memory, Outcome, Reference, Retry, RetryOptions, Store, Timeout, Value,
-    WriteBack, WriteBackOptions, flush_all,
+    Answer, CircuitBreaker, CircuitBreakerOptions, Condition, Content, Context, Error, Fallback,
+    Kind, Limit, LimitOptions, Memory, Outcome, Reference, Retry, RetryOptions, Store, Timeout,
+    Value, WriteBack, WriteBackOptions, flush_all,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -184,6 +184,24 @@ async fn a_timeout_names_what_took_too_long() {
     assert!(began.elapsed() < Duration::from_secs(2));
     let patient = Timeout::new(line, Duration::MAX);
     assert!(put(&patient, "a", "1").await.unwrap());
+}
+
+/// Whether a post that took too long was done is not known: a retry would do it twice.
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_post_that_times_out_is_in_doubt_and_not_repeated() {
+    let far = Far::new(0, Kind::Failed, Duration::from_secs(10));
+    let slow = Timeout::new(Rc::new(Line(far.clone())), Duration::from_secs(2));
+    let store = Retry::new(Rc::new(slow), RetryOptions { retry_posts: true, ..retries(3) });
+    let (plain, x) = (Context::default(), || Content::text("x"));
+    let posted = store.post(&at("a"), x(), &plain).await.map(|_| ()).unwrap_err();
+    assert_eq!((posted.kind, posted.temporary), (Kind::InDoubt, false), "{posted}");
+    let only_if = Some(Condition::Absent);
+    let conditional = Context { only_if, ..Context::default() };
+    let put = store.put(&at("a"), x(), &conditional).await.map(|_| ()).unwrap_err();
+    assert_eq!(put.kind, Kind::InDoubt, "{put}");
+    assert_eq!(far.calls.get(), 2);
+    let put = store.put(&at("a"), x(), &plain).await.map(|_| ()).unwrap_err();
+    assert_eq!((put.kind, far.calls.get()), (Kind::Timeout, 6), "{put}");
 }
 
 #[tokio::test(flavor = "current_thread", start_paused = true)]

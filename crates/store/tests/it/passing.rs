@@ -2,12 +2,12 @@
 
 use futures_util::stream;
 use runnel_store::{
-    Answer, BulkChange, Cache, Changes, CircuitBreaker, CircuitBreakerOptions, Compressed,
-    Condition, Conditions, Content, Context, Csv, Ensure, Error, Extension, Fallback, Idempotent,
-    Isolation, Json, Kind, Limit, LimitOptions, Log, Map, Memory, Merge, Migration, Outcome,
-    Polling, Query, ReadOnly, Records, Reference, Relative, Rename, Result, Retry, RetryOptions,
-    Route, Sequence, Shape, Store, Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack,
-    WriteBackOptions,
+    Answer, BackupOrder, BulkChange, Cache, Changes, CircuitBreaker, CircuitBreakerOptions,
+    Compressed, Condition, Conditions, Content, Context, ContinuousBackup, Csv, Ensure, Error,
+    Extension, Fallback, Idempotent, Isolation, Json, Kind, Limit, LimitOptions, Log, Map, Memory,
+    Merge, Migration, Mirror, MirrorOptions, Outcome, Polling, Query, ReadOnly, Records, Reference,
+    Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, Shape, Shard, ShardOptions,
+    Store, Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack, WriteBackOptions,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -102,6 +102,11 @@ impl Tables for Probe {
         Answer::ok(Content::text("[]"))
     }
 
+    fn back_up(&self, on: &Reference, _: BackupOrder) -> Answer<Rc<dyn ContinuousBackup>> {
+        self.arrived("back up", on);
+        Error::new(Kind::Unsupported, "a probe has nothing to back up").into()
+    }
+
     fn vacuum(&self, on: &Reference, _: &Context) -> Answer<()> {
         self.arrived("vacuum", on);
         Answer::ok(())
@@ -133,7 +138,7 @@ fn shape() -> Shape {
     Shape::new("Task", Vec::new())
 }
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 13] = [
     "put if",
     "insert",
     "change all",
@@ -143,6 +148,7 @@ const VERBS: [&str; 12] = [
     "define",
     "key value store",
     "snapshot",
+    "back up",
     "vacuum",
     "watch",
     "begin",
@@ -162,6 +168,14 @@ async fn call(store: &dyn Store, verb: &str) -> Result<()> {
         "define" => tables.define(&on, &shape()).await.map(drop),
         "key value store" => tables.key_value_store(&on).await.map(drop),
         "snapshot" => tables.snapshot(&on, &context).await.map(drop),
+        "back up" => {
+            let (store, to) = (Rc::new(Memory::site()), Reference::default());
+            let order = BackupOrder { store, to, options: Value::Nil };
+            match tables.back_up(&on, order).await {
+                Err(error) if error.kind != Kind::Unsupported => Err(error),
+                _ => Ok(()),
+            }
+        }
         "change all" => {
             let (query, change) = (Query::default(), BulkChange::Delete);
             tables.change_all(&on, &query, &change, &context).await.map(drop)
@@ -189,7 +203,7 @@ const fn row(
     Row { name, make, below, refuses: &[] }
 }
 
-const ROWS: [Row; 26] = [
+const ROWS: [Row; 28] = [
     row("relative", "base/a/b", |source| {
         Rc::new(Relative::new(source, Reference::from_path("base")))
     }),
@@ -212,6 +226,25 @@ const ROWS: [Row; 26] = [
     row("sequence of one", "a/b", |source| Rc::new(Sequence::new(vec![source]))),
     row("idempotent", "a/b", |source| Rc::new(Idempotent::new(source, Rc::new(Memory::site())))),
     row("fallback", "a/b", |source| Rc::new(Fallback::new(vec![source, Rc::new(Memory::site())]))),
+    row("shard of one", "a/b", |source| {
+        Rc::new(Shard::new(vec![source], ShardOptions::default()).unwrap())
+    }),
+    Row {
+        refuses: &[
+            ("insert", "not rows and statements"),
+            ("change all", "not rows and statements"),
+            ("run", "not rows and statements"),
+            ("migrate", "not rows and statements"),
+            ("define", "not rows and statements"),
+            ("key value store", "not rows and statements"),
+            ("vacuum", "not rows and statements"),
+            ("begin", "not rows and statements"),
+        ],
+        ..row("mirror", "a/b", |source| {
+            let stores: Vec<Rc<dyn Store>> = vec![source, Rc::new(Memory::site())];
+            Rc::new(Mirror::new(stores, MirrorOptions::default()).unwrap())
+        })
+    },
     row("log", "a/b", |source| Rc::new(Log::new(source, |_, _| {}))),
     row("map of references", "x/a/b", |source| {
         Rc::new(Map::new(source, "x").references(
@@ -267,7 +300,8 @@ const ROWS: [Row; 26] = [
 ];
 
 /// These are about whole collections and ask for them by their own names.
-const WITHOUT_EXTENSION: [&str; 5] = ["define", "key value store", "snapshot", "vacuum", "begin"];
+const WITHOUT_EXTENSION: [&str; 6] =
+    ["define", "key value store", "snapshot", "back up", "vacuum", "begin"];
 
 #[test]
 fn every_verb_has_its_place() {

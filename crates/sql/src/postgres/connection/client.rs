@@ -6,7 +6,7 @@ use crate::postgres::connection::tls::{Secure, Tls};
 use crate::postgres::fault::{self, SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::options::PostgresOptions;
 use crate::postgres::value::parameter::Parameter;
-use runnel_store::{Count, Counters, Level, Slot};
+use runnel_store::{Count, Counters, Level, ProgramPlace, Slot};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -48,6 +48,8 @@ pub(crate) struct PostgresConnection {
     dead: Cell<bool>,
     /// The slot of the pool that it keeps until its statement has been cancelled.
     slot: Option<Slot>,
+    /// The place in the program that runs the next statements.
+    asking: Cell<ProgramPlace>,
 }
 
 impl PostgresServer {
@@ -115,6 +117,7 @@ impl PostgresConnection {
             entered: Cell::new(false),
             dead: Cell::new(false),
             slot: None,
+            asking: Cell::default(),
         };
         server.counters.add(Count::Opened, 1);
         server.counters.rise(Level::Open, 1);
@@ -148,6 +151,17 @@ impl PostgresConnection {
     /// more.
     pub(crate) fn close(mut self, slot: Option<Slot>) {
         self.slot = slot;
+    }
+
+    /// Says which place in the program runs the next statements.
+    pub(crate) fn asks_from(&self, place: ProgramPlace) {
+        self.asking.set(place);
+    }
+
+    /// A statement that runs, for the log of slow ones.
+    pub(crate) fn running<'a>(&self, sql: &'a str) -> RunningStatement<'a> {
+        let threshold = self.server.options.slow_statement_time;
+        RunningStatement::start_with(sql, self.asking.get(), threshold)
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -232,7 +246,7 @@ impl PostgresConnection {
         let shown: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|parameter| parameter as _).collect();
         self.count(Count::Statements, 1);
-        let _running = RunningStatement::start(sql);
+        let _running = self.running(sql);
         let rows = self.ask(self.client.query(&statement, &shown)).await?;
         self.count(Count::Rows, rows.len() as u64);
         Ok(rows)
@@ -242,7 +256,7 @@ impl PostgresConnection {
     pub(crate) async fn execute(&self, sql: &str, parameters: &[Parameter]) -> SqlResult<u64> {
         let statement = self.prepare(sql).await?;
         self.count(Count::Statements, 1);
-        let _running = RunningStatement::start(sql);
+        let _running = self.running(sql);
         self.ask(self.client.execute_raw(&statement, parameters.iter())).await
     }
 

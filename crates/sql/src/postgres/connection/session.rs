@@ -4,7 +4,7 @@ use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::pool::{PostgresLease, PostgresPool};
 use crate::postgres::connection::transaction::{self, PostgresTransaction};
 use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
-use runnel_store::Context;
+use runnel_store::{Context, ProgramPlace};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -23,6 +23,8 @@ pub(crate) struct PostgresSession {
     pub(crate) pool: Rc<PostgresPool>,
     pub(crate) transaction: Option<Rc<PostgresTransaction>>,
     pub(crate) deadline: Option<Instant>,
+    /// The place in the program, for the log.
+    pub(crate) place: ProgramPlace,
 }
 
 impl PostgresSession {
@@ -31,6 +33,7 @@ impl PostgresSession {
             pool: pool.clone(),
             transaction: transaction::current(pool, context),
             deadline: context.deadline,
+            place: context.place,
         }
     }
 
@@ -73,11 +76,16 @@ impl PostgresSession {
         work: impl AsyncFn(&PostgresConnection) -> SqlResult<T>,
     ) -> SqlResult<T> {
         if let Some(transaction) = &self.transaction {
-            return transaction.run(work).await;
+            let asking = async |connection: &PostgresConnection| {
+                connection.asks_from(self.place);
+                work(connection).await
+            };
+            return transaction.run(asking).await;
         }
         let mut again = true;
         loop {
             let lease = self.pool.lease(self.deadline).await?;
+            lease.asks_from(self.place);
             match work(&lease).await {
                 Ok(done) => return Ok(done),
                 Err(fault) if self.helps(&lease, repeat, &fault) && again => again = false,

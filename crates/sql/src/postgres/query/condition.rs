@@ -6,7 +6,7 @@ use crate::database::filter::FilterWriter;
 use crate::database::scope::QueryScope;
 use crate::database::statement::QueryWriter;
 use crate::postgres::fault::{SqlFault, SqlResult};
-use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, is_written_uuid, ordered};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
 use crate::postgres::value::parameter::{Parameter, float};
@@ -49,6 +49,11 @@ impl FilterWriter for PostgresWriter<'_> {
             }
             Filter::Test(left, by, right) => self.test(left, *by, right),
             Filter::Match(text, how, part) => self.text_match(text, *how, part),
+            Filter::FullText(search) => {
+                let sql = self.searched(search)?.condition();
+                self.sql.push_str(&sql);
+                Ok(())
+            }
             Filter::Exists(related) => self.exists(related),
             Filter::Prefix(field, text) => {
                 self.part(field, text, |whole, part| format!("starts_with({whole}, {part})"))
@@ -186,11 +191,20 @@ impl<'a> QueryWriter<'a> for PostgresWriter<'a> {
     fn kind(&self, position: usize) -> FieldType {
         self.scope.table.columns[position].holds.kind()
     }
+
+    fn converted(&self, position: usize, sql: String) -> String {
+        let column = &self.scope.table.columns[position];
+        if column.is_uuid() { format!("({sql})::uuid") } else { sql }
+    }
 }
 
 /// What a column is ordered by: text bytewise, whatever the language of the database; JSON as values in memory
 /// are: nil, numbers and booleans, text, the rest.
 fn ordered_by(column: &ColumnInfo, name: String) -> Vec<String> {
+    if column.is_uuid() {
+        // As expressions are, so that groups by the column can be ordered by it.
+        return vec![format!("{name}::text COLLATE \"C\"")];
+    }
     if column.holds != Holds::Json {
         return vec![ordered(column, name)];
     }
@@ -272,6 +286,9 @@ impl PostgresWriter<'_> {
                 }
                 None => incomparable(by),
             },
+            (Holds::Other, Value::Text(text)) if column.is_uuid() && !is_written_uuid(text) => {
+                self.compare_text(&format!("{name}::text"), by, text)
+            }
             (Holds::Other, Value::Text(text)) if !text.contains('\0') => {
                 self.sign(&name, by, Parameter::text(text), &column.written)
             }

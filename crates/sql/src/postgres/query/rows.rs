@@ -4,7 +4,6 @@
 //! result is complete then, and its connection free again. Of a large one the first part is
 //! buffered, and the rest is read from the server when the caller reads it.
 
-use crate::database::slow::RunningStatement;
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::pool::{PostgresLease, Unread};
 use crate::postgres::connection::session::{PostgresSession, Repeat};
@@ -231,6 +230,7 @@ async fn open(
             let mut again = true;
             loop {
                 let lease = pool.lease(session.deadline).await?;
+                lease.asks_from(session.place);
                 match begin(&lease, select, POSTGRES_AHEAD).await {
                     Ok((start, None)) => return Ok((start, None)),
                     Ok((start, Some(stream))) => {
@@ -255,7 +255,7 @@ async fn begin(
 ) -> SqlResult<(ResultStart, Option<Pin<Box<RowStream>>>)> {
     let statement = connection.prepare(&select.sql).await?;
     let columns = columns(&statement, select.own)?;
-    let _running = RunningStatement::start(&select.sql);
+    let _running = connection.running(&select.sql);
     let mut stream = Box::pin(connection.rows(&statement, &select.parameters).await?);
     connection.work();
     let (mut rows, mut size) = (Vec::new(), 0);

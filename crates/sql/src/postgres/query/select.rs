@@ -6,7 +6,7 @@
 //! never equal to a number, a missing value is not equal to 3, `not` of an unknown is true. Text
 //! is ordered bytewise, decimals and moments by what they stand for.
 
-use crate::database::description::TableDescription;
+use crate::database::description::{TableColumn, TableDescription};
 use crate::database::scope::{QueryScope, RelatedTables};
 use crate::database::statement::QueryWriter;
 use crate::postgres::fault::SqlResult;
@@ -143,7 +143,7 @@ pub(crate) fn change(
 pub(crate) fn list(columns: &[&ColumnInfo]) -> String {
     let one = |column: &&ColumnInfo| {
         let name = quoted(&column.name);
-        let read = as_read(column, &name);
+        let read = as_read(column, &column.quoted());
         if read == name { name } else { format!("{read} AS {name}") }
     };
     columns.iter().map(one).collect::<Vec<_>>().join(", ")

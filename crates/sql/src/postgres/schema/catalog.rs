@@ -4,7 +4,7 @@ pub(crate) use crate::database::description::quoted;
 use crate::database::description::{TableColumn, TableDescription};
 use crate::key_value::layout::{self, TableRole};
 use crate::postgres::fault::SqlResult;
-use runnel_store::{FieldType, Value};
+use runnel_store::{FieldType, TextForm, Value};
 
 /// The lock under which tables are created, so that machines that start together take turns: the
 /// word "runnel" in ASCII.
@@ -34,6 +34,8 @@ pub(crate) struct TableInfo {
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ColumnInfo {
+    /// Its name in the database; `name` is that in programs.
+    pub(crate) column: String,
     pub(crate) name: String,
     pub(crate) holds: Holds,
     /// Its type as it is written in SQL.
@@ -116,6 +118,21 @@ impl Holds {
     }
 }
 
+impl ColumnInfo {
+    /// Whether it is of the type `uuid`.
+    pub(crate) fn is_uuid(&self) -> bool {
+        self.written == UUID
+    }
+}
+
+/// The type of UUIDs.
+pub(crate) const UUID: &str = "uuid";
+
+/// Whether a text is a UUID as PostgreSQL writes it: in lower case. No row has any other text in a column of UUIDs.
+pub(crate) fn is_written_uuid(text: &str) -> bool {
+    TextForm::Uuid.admits(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
 impl TableInfo {
     /// The columns that a row shows when nothing else is said.
     pub(crate) fn shown(&self) -> Vec<&ColumnInfo> {
@@ -124,12 +141,12 @@ impl TableInfo {
 
     /// What it is to a key-value store.
     pub(crate) fn key_value_role(&self) -> Option<TableRole> {
-        layout::role(&self.table, self.columns.iter().map(|column| column.name.as_str()))
+        layout::role(&self.table, self.columns.iter().map(|column| column.column.as_str()))
     }
 
     /// Refuses a table of a key-value store, for verbs on rows.
     pub(crate) fn refuse_key_value(&self) -> SqlResult<()> {
-        layout::refuse_rows(&self.table, self.columns.iter().map(|column| column.name.as_str()))
+        layout::refuse_rows(&self.table, self.columns.iter().map(|column| column.column.as_str()))
     }
 
     pub(crate) fn key(&self) -> Option<&ColumnInfo> {
@@ -145,6 +162,14 @@ impl TableInfo {
 impl TableColumn for ColumnInfo {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn column(&self) -> &str {
+        &self.column
+    }
+
+    fn rename(&mut self, name: String) {
+        self.name = name;
     }
 
     fn is_generated(&self) -> bool {
@@ -180,6 +205,10 @@ impl TableDescription for TableInfo {
 
     fn columns(&self) -> &[ColumnInfo] {
         &self.columns
+    }
+
+    fn each_column(&mut self, change: &dyn Fn(&mut ColumnInfo)) {
+        self.columns.iter_mut().for_each(change);
     }
 
     fn source(&self) -> String {

@@ -3,11 +3,12 @@
 
 use crate::database::constraint::{self, Dialect, check_name};
 use crate::database::description::TableDescription;
+use crate::database::full_text;
 use crate::database::schema::{self, is_numbered, is_whole_key, on_delete, referred_table};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
-use crate::postgres::schema::catalog::{ColumnInfo, SCHEMA_LOCK, TableInfo, quoted};
+use crate::postgres::schema::catalog::{ColumnInfo, SCHEMA_LOCK, TableInfo, UUID, quoted};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::worker_database::WorkerDatabase;
@@ -19,7 +20,7 @@ const NAME_LENGTH: usize = 63;
 /// Checks that a shape can be a table at all.
 pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
     schema::check(name, shape)?;
-    let names = shape.fields.iter().map(|field| field.name.as_str()).chain([name]);
+    let names = shape.fields.iter().map(Field::column).chain([name]);
     if let Some(long) = names.into_iter().find(|name| name.len() > NAME_LENGTH) {
         let message = format!("{long} is longer than the {NAME_LENGTH} bytes of a name");
         return Err(SqlFault::invalid(message));
@@ -66,6 +67,8 @@ pub(crate) async fn lacking(
     shape: &Shape,
 ) -> SqlResult<Vec<String>> {
     let known = TableInfo::read(connection, name).await?;
+    let known = known.as_ref().map(|table| table.named(&shape.column_names()));
+    let uuids = uuid_fields(connection, known.as_deref(), shape).await?;
     let mut statements = Vec::new();
     let sql = match &known {
         None => {
@@ -73,13 +76,13 @@ pub(crate) async fn lacking(
                 Some((schema, table)) => format!("{}.{}", quoted(schema), quoted(table)),
                 None => quoted(name),
             };
-            statements.push(create_sql(name, &sql, shape));
+            statements.push(create_sql(name, &sql, shape, &uuids));
             sql
         }
         Some(table) => {
             table.refuse_key_value()?;
             for field in table.missing(shape)? {
-                let column = declaration(name, shape, field, true);
+                let column = declaration(name, shape, field, true, &uuids);
                 statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", table.sql));
             }
             table.sql.clone()
@@ -89,12 +92,21 @@ pub(crate) async fn lacking(
         return Ok(statements);
     }
     let table = name.rsplit('.').next().unwrap_or(name);
-    let there = names(connection, known.as_ref()).await?;
-    for index in &shape.indexes {
+    let there = names(connection, known.as_deref()).await?;
+    for index in shape.column_indexes() {
         let kind = if index.unique { "key" } else { "idx" };
         let name = cut(&format!("{table}_{}_{kind}", index.fields.join("_")));
         if !there.iter().any(|(known, _)| *known == name) {
             statements.push(index_sql(&sql, &name, &index.fields, index.unique, shape));
+        }
+    }
+    if !shape.full_text.is_empty() {
+        let name = cut(&format!("{table}_{}_fts", shape.full_text.join("_")));
+        if !there.iter().any(|(known, _)| *known == name) {
+            let column = |field: &String| quoted(shape.column_of(field));
+            let columns: Vec<String> = shape.full_text.iter().map(column).collect();
+            let words = full_text::words_of(&columns);
+            statements.push(format!("CREATE INDEX {} ON {sql} USING gin ({words})", quoted(&name)));
         }
     }
     for field in &shape.fields {
@@ -103,12 +115,46 @@ pub(crate) async fn lacking(
     Ok(statements)
 }
 
+/// The fields whose columns are of the type `uuid` when they are made: those that the class declares so, and those that
+/// refer to such a key. Existing tables may have text instead, which the columns that refer to them have then, too.
+async fn uuid_fields(
+    connection: &PostgresConnection,
+    known: Option<&TableInfo>,
+    shape: &Shape,
+) -> SqlResult<Vec<String>> {
+    let mut names = Vec::new();
+    for field in &shape.fields {
+        let missing = known.is_none_or(|table| table.position(&field.name).is_none());
+        let is_uuid = match &field.references {
+            _ if !missing => false,
+            None => is_uuid(shape, field),
+            Some(key) => {
+                let parent = referred_table(key);
+                let itself = parent == schema::name_of(shape);
+                match TableInfo::read(connection, &parent).await? {
+                    Some(parent) => parent.key().is_some_and(ColumnInfo::is_uuid),
+                    None => itself && shape.keys.iter().any(|key| shape.is_uuid(key)),
+                }
+            }
+        };
+        if is_uuid {
+            names.push(field.name.clone());
+        }
+    }
+    Ok(names)
+}
+
+/// Whether a class declares nothing but that a field holds UUIDs: a length would be a rule of texts.
+fn is_uuid(shape: &Shape, field: &Field) -> bool {
+    shape.is_uuid(&field.name) && constraint::check(shape, field, "", Dialect::Postgres).is_none()
+}
+
 /// The statement that makes a table, whose name stands in quotes in it.
-fn create_sql(name: &str, sql: &str, shape: &Shape) -> String {
-    let declared = |field| declaration(name, shape, field, false);
+fn create_sql(name: &str, sql: &str, shape: &Shape, uuids: &[String]) -> String {
+    let declared = |field| declaration(name, shape, field, false, uuids);
     let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
     if shape.keys.len() > 1 {
-        let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
+        let keys: Vec<String> = shape.keys.iter().map(|key| quoted(shape.column_of(key))).collect();
         columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
     }
     format!("CREATE TABLE {sql} ({})", columns.join(", "))
@@ -123,11 +169,11 @@ fn foreign_key(
     there: &[(String, String)],
 ) -> SqlResult<Option<String>> {
     let Some(key) = &field.references else { return Ok(None) };
-    let name = cut(&format!("{table}_{}_fkey", field.name));
+    let name = cut(&format!("{table}_{}_fkey", field.column()));
     let adding = format!(
         "ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {}{}",
         quoted(&name),
-        quoted(&field.name),
+        quoted(field.column()),
         quoted(&referred_table(key)),
         on_delete(key),
     );
@@ -154,7 +200,7 @@ fn index_sql(sql: &str, name: &str, fields: &[String], unique: bool, shape: &Sha
     let ordered: Vec<String> = fields
         .iter()
         .map(|field| {
-            let key = shape.keys.contains(field);
+            let key = shape.keys.iter().any(|key| shape.column_of(key) == field);
             format!("{}{}", quoted(field), if key { "" } else { " NULLS FIRST" })
         })
         .collect();
@@ -189,8 +235,9 @@ pub(crate) fn cut(name: &str) -> String {
 
 /// The table as a class sees it: its own fields in its own order.
 pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> {
+    let table = &*table.named(&shape.column_names());
     if let Some(field) = table.missing(shape)?.first() {
-        let message = format!("the table {} has lost its column {}", table.name, field.name);
+        let message = format!("the table {} has lost its column {}", table.name, field.column());
         return Err(SqlFault {
             cause: SqlFaultCause::Stale,
             ..SqlFault::new(Kind::Conflict, message)
@@ -229,8 +276,8 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> 
 }
 
 /// A column as the table declares it; `added` to rows, it can be required only with a default.
-fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String {
-    let name = quoted(&field.name);
+fn declaration(table: &str, shape: &Shape, field: &Field, added: bool, uuids: &[String]) -> String {
+    let name = quoted(field.column());
     if is_numbered(shape, field) {
         return format!("{name} bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY");
     }
@@ -240,6 +287,7 @@ fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String
         FieldType::Int => "bigint",
         FieldType::Float => "double precision",
         FieldType::Bool => "boolean",
+        FieldType::Text if uuids.contains(&field.name) => UUID,
         // Bytewise, as everywhere else: an index then serves the order that programs see.
         FieldType::Text => "text COLLATE \"C\"",
         FieldType::Bytes => "bytea",
@@ -256,13 +304,15 @@ fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String
         column.push_str(" NOT NULL");
     }
     if whole_key && shape.generated_key().is_some() {
-        column = format!("{column} DEFAULT {}", constraint::uuid(Dialect::Postgres));
+        let made = constraint::uuid(Dialect::Postgres);
+        let cast = if uuids.contains(&field.name) { "" } else { "::text" };
+        column = format!("{column} DEFAULT {made}{cast}");
     } else if let Some(default) = default {
         column = format!("{column} DEFAULT {default}");
     }
     if let Some(condition) = constraint::check(shape, field, &name, Dialect::Postgres) {
         let table = table.rsplit('.').next().unwrap_or(table);
-        let rule = quoted(&cut(&check_name(table, &field.name)));
+        let rule = quoted(&cut(&check_name(table, field.column())));
         column = format!("{column} CONSTRAINT {rule} CHECK ({condition})");
     }
     column

@@ -1,7 +1,7 @@
 //! The statements that make a table what its class says, beyond what is added by itself.
 
 use crate::database::constraint::{self, Dialect, check_name};
-use crate::database::description::TableDescription;
+use crate::database::description::{TableColumn, TableDescription};
 use crate::database::schema;
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::fault::SqlResult;
@@ -19,6 +19,7 @@ pub(crate) async fn differences(
     let Some(table) = TableInfo::read(connection, &name).await?.filter(|table| !table.view) else {
         return Ok(Vec::new());
     };
+    let table = table.named(&shape.column_names());
     let mut steps = Vec::new();
     if let Err(fault) = lacking(connection, &name, shape).await {
         steps.push(format!("-- {}", fault.message));
@@ -26,7 +27,7 @@ pub(crate) async fn differences(
     let there = names(connection, Some(&table)).await?;
     for one in &shape.fields {
         let Some(position) = table.position(&one.name) else { continue };
-        let (column, own) = (&table.columns[position], quoted(&one.name));
+        let (column, own) = (&table.columns[position], quoted(one.column()));
         let alter = format!("ALTER TABLE {} ALTER COLUMN {own}", table.sql);
         let default = constraint::default(shape, one, Dialect::Postgres);
         if let Some(default) = default.as_ref().filter(|_| !column.defaulted) {
@@ -36,7 +37,7 @@ pub(crate) async fn differences(
             steps.extend(filled(connection, &table, one, default).await?);
             steps.push(format!("{alter} SET NOT NULL"));
         }
-        let rule = cut(&check_name(&table.table, &one.name));
+        let rule = cut(&check_name(&table.table, one.column()));
         if let Some(condition) = constraint::check(shape, one, &own, Dialect::Postgres)
             && !there.iter().any(|(known, _)| *known == rule)
         {
@@ -45,11 +46,11 @@ pub(crate) async fn differences(
         }
     }
     for column in &table.columns {
-        if !shape.fields.iter().any(|one| one.name.eq_ignore_ascii_case(&column.name)) {
-            let own = quoted(&column.name);
+        if !shape.fields.iter().any(|one| one.column().eq_ignore_ascii_case(&column.column)) {
+            let own = column.quoted();
             steps.push(format!(
                 "-- {} has no {}: ALTER TABLE {} DROP COLUMN {own}, or RENAME COLUMN {own} TO …",
-                shape.name, column.name, table.sql
+                shape.name, column.column, table.sql
             ));
         }
     }
@@ -63,7 +64,7 @@ async fn filled(
     one: &Field,
     default: Option<String>,
 ) -> SqlResult<Option<String>> {
-    let (sql, own) = (&table.sql, quoted(&one.name));
+    let (sql, own) = (&table.sql, quoted(one.column()));
     let count = format!("SELECT count(*) FROM {sql} WHERE {own} IS NULL");
     let rows = connection.all(&count, &[]).await?;
     let rows: i64 = rows.first().map_or(Ok(0), |row| field(row, 0))?;

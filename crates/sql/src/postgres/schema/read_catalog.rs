@@ -1,5 +1,6 @@
 //! Descriptions of tables, read from the catalog of the database.
 
+use crate::database::description::TableColumn;
 use crate::database::key_parts;
 use crate::key_value::layout::{self, TableRole};
 use crate::postgres::connection::client::PostgresConnection;
@@ -78,6 +79,7 @@ impl TableInfo {
             }
             let kind: String = field(row, 4)?;
             columns.push(ColumnInfo {
+                column: field(row, 3)?,
                 name: field(row, 3)?,
                 holds: Holds::of_type(&kind),
                 written: field(row, 5)?,
@@ -94,12 +96,11 @@ impl TableInfo {
         let key = if let [(_, only)] = primary.as_slice() { Some(*only) } else { None };
         let parts: Vec<usize> = primary.iter().map(|(_, at)| *at).collect();
         let kinds: Vec<FieldType> = parts.iter().map(|at| columns[*at].holds.kind()).collect();
-        let texts = parts.iter().all(|at| columns[*at].holds != Holds::Other);
+        let named = |at: &usize| columns[*at].holds != Holds::Other || columns[*at].is_uuid();
+        let texts = parts.iter().all(named);
         let key_parts = if texts && key_parts::are_parts(&kinds) { parts } else { Vec::new() };
-        let order = primary
-            .iter()
-            .map(|(_, at)| ordered(&columns[*at], quoted(&columns[*at].name)))
-            .collect();
+        let order =
+            primary.iter().map(|(_, at)| ordered(&columns[*at], columns[*at].quoted())).collect();
         let sql = format!("{}.{}", quoted(&schema), quoted(&table));
         Ok(Some(TableInfo {
             name: name.to_string(),

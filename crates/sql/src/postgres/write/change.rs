@@ -2,13 +2,13 @@
 
 use crate::database::backend::InsertedRow;
 use crate::database::constraint::{Dialect, literal};
-use crate::database::description::{TableDescription, no_record, remove_key};
+use crate::database::description::{TableColumn, TableDescription, no_record, remove_key};
 use crate::database::key_parts;
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::query::rows::{columns, record};
 use crate::postgres::query::select::{PostgresSelect, list};
-use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, is_written_uuid};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use runnel_store::{Value, decode_segment, encode_segment, json};
@@ -77,7 +77,11 @@ pub(crate) fn key_of(table: &TableInfo, path: &str) -> Option<Parameter> {
     }
     let kinds = table.key_parts.iter().map(|at| table.columns[*at].holds.kind());
     let parts = key_parts::of_path(path, &kinds.collect::<Vec<_>>())?;
-    (!parts.is_empty()).then(|| Parameter::Text(key_parts::document(parts)))
+    let is_possible = |(at, part): (&usize, &Value)| {
+        !table.columns[*at].is_uuid() || part.as_str().is_some_and(is_written_uuid)
+    };
+    let is_possible = !parts.is_empty() && table.key_parts.iter().zip(&parts).all(is_possible);
+    is_possible.then(|| Parameter::Text(key_parts::document(parts)))
 }
 
 /// The single key that a text names; `None` when no row can have it.
@@ -87,6 +91,7 @@ fn key_of_text(table: &TableInfo, text: &str) -> Option<Parameter> {
     let usual = match column.holds {
         Holds::Int => text.parse::<i64>().is_ok_and(|number| number.to_string() == text),
         Holds::Bytes => false,
+        _ if column.is_uuid() => is_written_uuid(text),
         _ => !text.contains('\0'),
     };
     usual.then(|| Parameter::text(text))
@@ -98,8 +103,12 @@ fn has_key(table: &TableInfo, place: usize) -> Option<String> {
         let part = |(part, at): (usize, &usize)| {
             let column = &table.columns[*at];
             let value = format!("(${place}::jsonb ->> {part})");
-            let value = if column.holds == Holds::Int { value + "::int8" } else { value };
-            format!("{} = {value}", quoted(&column.name))
+            let value = match column.holds {
+                Holds::Int => value + "::int8",
+                _ if column.is_uuid() => value + "::uuid",
+                _ => value,
+            };
+            format!("{} = {value}", column.quoted())
         };
         let parts: Vec<String> = table.key_parts.iter().enumerate().map(part).collect();
         return (!parts.is_empty()).then(|| parts.join(" AND "));
@@ -108,10 +117,11 @@ fn has_key(table: &TableInfo, place: usize) -> Option<String> {
 }
 
 fn has_single_key(column: &ColumnInfo, place: usize) -> String {
-    let name = quoted(&column.name);
+    let name = column.quoted();
     match column.holds {
         Holds::Int => format!("{name} = ${place}::int8"),
         Holds::Text => format!("{name} = ${place}::text"),
+        _ if column.is_uuid() => format!("{name} = ${place}::uuid"),
         // Written otherwise it would be another reference to the same row.
         _ => format!("{name}::text = ${place}::text"),
     }
@@ -136,7 +146,7 @@ pub(crate) async fn insert(
     let keys = table.key_positions();
     match keys.as_slice() {
         [] => {}
-        [key] => returned.push_str(&format!(", {}::text", quoted(&table.columns[*key].name))),
+        [key] => returned.push_str(&format!(", {}::text", table.columns[*key].quoted())),
         keys => returned.push_str(&format!(", jsonb_build_array({})::text", names(table, keys))),
     }
     let sql = format!("{} RETURNING {returned}", insert_sql(table, &row.columns));
@@ -168,7 +178,7 @@ fn insert_sql(table: &TableInfo, columns: &[usize]) -> String {
 
 /// The names of columns in quotes, with commas.
 pub(crate) fn names(table: &TableInfo, columns: &[usize]) -> String {
-    let names = columns.iter().map(|at| quoted(&table.columns[*at].name));
+    let names = columns.iter().map(|at| table.columns[*at].quoted());
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -189,7 +199,7 @@ pub(crate) async fn put(
         if keys.contains(&at) || other.generated || (other.readonly && !row.columns.contains(&at)) {
             continue;
         }
-        let name = quoted(&other.name);
+        let name = other.quoted();
         let value = match row.columns.contains(&at) {
             true => format!("EXCLUDED.{name}"),
             false => "DEFAULT".to_string(),
@@ -198,7 +208,7 @@ pub(crate) async fn put(
     }
     let name = names(table, &keys);
     if sets.is_empty() {
-        let one = quoted(&table.columns[keys[0]].name);
+        let one = table.columns[keys[0]].quoted();
         sets.push(format!("{one} = EXCLUDED.{one}"));
     }
     row.add_key(table, key);
@@ -262,9 +272,8 @@ pub(crate) fn merge_statement(
     value: &Value,
 ) -> SqlResult<(String, Vec<Parameter>)> {
     let row = RowParameters::of_record(table, value)?.without_key(table, key)?;
-    let set = |(index, at): (usize, &usize)| {
-        format!("{} = ${}", quoted(&table.columns[*at].name), index + 1)
-    };
+    let set =
+        |(index, at): (usize, &usize)| format!("{} = ${}", table.columns[*at].quoted(), index + 1);
     let sets: Vec<String> = row.columns.iter().enumerate().map(set).collect();
     let condition = has_key(table, sets.len() + 1).ok_or_else(|| table.no_key())?;
     let sql = match sets.is_empty() {
@@ -307,18 +316,18 @@ pub(crate) async fn delete(
 pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &SqlFault) -> bool {
     let Some(key) = table.key().filter(|key| key.numbered) else { return false };
     let named = table.key.is_some_and(|key| columns.contains(&key));
-    let same = format!("has the same {}", key.name);
+    let same = format!("has the same {}", key.column);
     !named && fault.cause == SqlFaultCause::Constraint && fault.message.ends_with(&same)
 }
 
 /// Advances the sequence of a table's keys beyond the largest key.
 pub(crate) async fn move_on(connection: &PostgresConnection, table: &TableInfo) -> SqlResult<()> {
     let Some(key) = table.key() else { return Ok(()) };
-    let (name, sql) = (quoted(&key.name), &table.sql);
+    let (name, sql) = (key.quoted(), &table.sql);
     let sequence = format!(
         "pg_get_serial_sequence({}, {})",
         literal(sql, Dialect::Postgres),
-        literal(&key.name, Dialect::Postgres)
+        literal(&key.column, Dialect::Postgres)
     );
     let rows = connection.all(&format!("SELECT {sequence}::text"), &[]).await?;
     let Some(sequence) =

@@ -1,5 +1,6 @@
 //! The rows of tables as text: one snapshot of all of them.
 
+use crate::database::description::TableColumn;
 use crate::database::schema::MIGRATIONS;
 use crate::rows::dump::{DumpColumns, DumpWriter};
 use crate::sqlite::connection::cell::read;
@@ -65,7 +66,7 @@ fn table(
     let described: DumpColumns =
         columns.iter().map(|column| (column.name.clone(), column.kind)).collect();
     writer.table(&info.name, &described, out);
-    let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
+    let names: Vec<String> = columns.iter().map(|column| column.quoted()).collect();
     let order = match info.order.is_empty() {
         true => String::new(),
         false => format!(" ORDER BY {}", info.order.join(", ")),

@@ -1,13 +1,14 @@
 //! A database file from a backup: complete, checked and durable before it gets its name.
 
 use crate::sqlite::backup::snapshot;
-use crate::sqlite::connection::database_file::{beside, from_io};
+use crate::sqlite::backup::unpacked_file::{UnpackedFile, unwritable};
+use crate::sqlite::connection::database_file::beside;
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use futures_util::{StreamExt, stream};
 use runnel_store::{Body, ByteStream, Content, Error, Kind, Result};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{File, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,9 +24,9 @@ const NO_BACKUP: &str = "this is no backup of a database";
 /// What must not be left beside a new database: SQLite would apply it.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Writes a backup to the path of a database. An existing one is replaced only where that is
-/// wanted, and where no program has it open. A restore that is killed leaves what was there before,
-/// and a file `…-restore` that the next one overwrites.
+/// Writes a backup, compressed with Zstandard or not, to the path of a database. An existing one is
+/// replaced only where that is wanted, and where no program has it open. A restore that is killed leaves
+/// what was there before, and a file `…-restore` that the next one overwrites.
 ///
 /// # Errors
 /// [`Kind::Conflict`]: there is a database already, or one in use. [`Kind::Invalid`]: this is no
@@ -33,14 +34,15 @@ const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
 pub async fn restore_sqlite(path: &Path, content: Content, replace: bool) -> Result<()> {
     refuse_existing(path, replace)?;
     let target = PartialFile::create(path)?;
-    let mut file = target.file.try_clone().map_err(|error| unwritable(&error))?;
-    let mut stream = byte_stream(content)?;
+    let file = target.file.try_clone().map_err(|error| unwritable(&error))?;
+    let (mut file, mut stream) = (UnpackedFile::new(file), byte_stream(content)?);
     while let Some(bytes) = stream.next().await {
         let bytes = bytes?;
-        let written = tokio::task::spawn_blocking(move || file.write_all(&bytes).map(|()| file));
-        file = written.await.map_err(stopped)?.map_err(|error| unwritable(&error))?;
+        let written = tokio::task::spawn_blocking(move || file.write(&bytes).map(|()| file));
+        file = written.await.map_err(stopped)??;
     }
-    drop(file);
+    let finishing = tokio::task::spawn_blocking(move || file.finish());
+    finishing.await.map_err(stopped)??;
     let finishing = tokio::task::spawn_blocking(move || target.finish(replace));
     Ok(finishing.await.map_err(stopped)??)
 }
@@ -65,10 +67,6 @@ pub(super) fn refuse_existing(path: &Path, replace: bool) -> SqlResult<()> {
         )),
         _ => Ok(()),
     }
-}
-
-pub(super) fn unwritable(error: &std::io::Error) -> SqlFault {
-    from_io(error, "the restored database cannot be written")
 }
 
 pub(super) fn stopped(_: tokio::task::JoinError) -> Error {

@@ -6,6 +6,7 @@
 //! in a new log from its first frame on. The next transaction begins before the one before it ends.
 //! That holds for every writer and every checkpoint, by whichever process.
 
+use crate::sqlite::backup::page_file::page_file;
 use crate::sqlite::backup::segment::SEGMENT_SIZE;
 use crate::sqlite::backup::wal_log::{WalLog, WalPosition};
 use crate::sqlite::connection::database_file::{DatabaseFile, Role, beside, from_io};
@@ -18,6 +19,7 @@ use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// How often a lock is tried, a millisecond apart, before the next opportunity is waited for.
@@ -30,8 +32,7 @@ const HEAD_TRIES: u32 = 100;
 /// (<https://sqlite.org/fileformat2.html>, section 1.6).
 const LOCK_BYTES: u64 = 1 << 30;
 
-/// A database whose log is followed. The fields end in this order: closing the file of the database
-/// before its connections would end their locks.
+/// A database whose log is followed.
 pub(crate) struct WalTail {
     index: WalIndex,
     /// Two of them, so that one transaction begins before the other ends.
@@ -41,7 +42,7 @@ pub(crate) struct WalTail {
     /// Keeps writers away for a moment; it writes nothing itself.
     writer: Connection,
     log: WalLog,
-    file: File,
+    file: Arc<File>,
     paths: [PathBuf; 2],
     position: Option<WalPosition>,
 }
@@ -94,11 +95,9 @@ impl WalTail {
         let page_size =
             readers[0].query_row("PRAGMA page_size", [], |row| row.get::<_, u32>(0))? as usize;
         let paths = [path.clone(), beside(&path, "-wal")];
-        let open = |path: &PathBuf| {
-            File::open(path).map_err(|error| from_io(&error, "the database cannot be read"))
-        };
-        let (file, log) = (open(&paths[0])?, open(&paths[1])?);
-        let log = WalLog { file: log, page_size };
+        let log = File::open(&paths[1]);
+        let log = log.map_err(|error| from_io(&error, "the database cannot be read"))?;
+        let (file, log) = (page_file(&paths[0])?, WalLog { file: log, page_size });
         Ok(WalTail { index, readers, held: 0, writer, log, file, paths, position: None })
     }
 
@@ -277,7 +276,7 @@ impl WalTail {
 
     /// Refuses to go on where the files at their paths are others by now.
     fn check_place(&self) -> SqlResult<()> {
-        for (path, file) in self.paths.iter().zip([&self.file, &self.log.file]) {
+        for (path, file) in self.paths.iter().zip([&*self.file, &self.log.file]) {
             let identity = |facts: std::fs::Metadata| (facts.dev(), facts.ino());
             let there = std::fs::metadata(path).map(identity);
             if there.ok() != file.metadata().map(identity).ok() {
@@ -290,7 +289,7 @@ impl WalTail {
 }
 
 /// The time in microseconds since 1970, in whole milliseconds.
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis() as i64 * 1000
 }
 
@@ -315,7 +314,6 @@ fn carry_over(connection: &Connection) -> SqlResult<()> {
 mod tests {
     use super::*;
     use std::path::Path;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// A database and what its tail has answered, as a file.

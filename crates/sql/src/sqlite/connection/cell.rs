@@ -304,6 +304,7 @@ mod tests {
     fn column(kind: FieldType, affinity: Affinity) -> ColumnInfo {
         ColumnInfo {
             name: "n".into(),
+            column: "n".into(),
             kind,
             affinity,
             generated: false,

@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::database::description::TableColumn;
 use crate::sqlite::connection::cell::for_column;
 use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::schema::catalog::{Affinity, quoted};
@@ -79,7 +80,7 @@ pub(crate) fn fits(
 /// The statement that stores rows from the virtual table.
 pub(crate) fn insert_sql(target: &WriteTarget, columns: &[usize]) -> String {
     let names: Vec<String> =
-        columns.iter().map(|position| quoted(&target.info.columns[*position].name)).collect();
+        columns.iter().map(|position| target.info.columns[*position].quoted()).collect();
     let values: Vec<String> = (0..columns.len()).map(|column| format!("c{column}")).collect();
     format!(
         "INSERT INTO {} ({}) SELECT {} FROM runnel_batch(?1)",

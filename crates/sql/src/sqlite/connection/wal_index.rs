@@ -52,6 +52,10 @@ pub(crate) struct WalHead {
 /// The index of a connection. It must not be used after the connection is closed.
 pub(crate) struct WalIndex(NonNull<u32>);
 
+// SAFETY: the memory belongs to the whole process as long as the connection is open, and every access is
+// that of an atomic: which thread it comes from makes no difference.
+unsafe impl Send for WalIndex {}
+
 impl WalIndex {
     /// The index of a connection that has read from the database; `None` without a write-ahead log,
     /// or when the log is not shared.

@@ -45,6 +45,13 @@ fn check_class(shape: &Shape) -> Result<()> {
             "{class} has no key, and a row that is a document needs one: declare `var <int> id.`"
         ));
     }
+    if let Some(field) = shape.fields.iter().find(|field| field.column.is_some()) {
+        return refuse(format!(
+            "{class} gives {} another column, and rows that are documents have no columns: column names belong to a \
+             database; remove it from columnNames, or keep the table in SQLite or PostgreSQL",
+            field.name
+        ));
+    }
     if let Some(field) = shape.fields.iter().find(|field| field.references.is_some()) {
         let name = &field.name;
         return refuse(format!(

@@ -211,6 +211,11 @@ impl RowEngine {
         query: &Query,
         name: impl Fn(&FoundRow) -> String,
     ) -> SqlResult<Value> {
+        if query.has_full_text() {
+            let message =
+                "search: needs a table of SQLite or PostgreSQL, and these rows are documents";
+            return Err(SqlFault::new(Kind::NotAllowed, message));
+        }
         if !query.relations.is_empty() || !query.related_elements().is_empty() {
             let message = "rows that are documents are not joined: read the related rows by their keys, or keep \
                            the tables in SQLite or PostgreSQL";

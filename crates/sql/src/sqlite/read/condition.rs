@@ -73,6 +73,11 @@ impl FilterWriter for SqliteWriter<'_> {
             Filter::Suffix(field, text) => self.suffix(field, text),
             Filter::Test(left, by, right) => self.test(left, *by, right),
             Filter::Match(text, how, part) => self.text_match(text, *how, part),
+            Filter::FullText(search) => {
+                let sql = self.searched(search)?.condition();
+                self.sql.push_str(&sql);
+                Ok(())
+            }
             Filter::Exists(related) => self.exists(related),
             Filter::Contains(field, text) => {
                 let (_, name) = self.scope.column(field)?;

@@ -31,7 +31,7 @@ pub(crate) fn encode(
     form: Form,
     watch: SizeWatch<'_>,
 ) -> SqlResult<Vec<u8>> {
-    let _running = RunningStatement::start(&select.sql);
+    let _running = RunningStatement::start(&select.sql, select.place.get());
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select)?;
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
@@ -67,7 +67,7 @@ pub(crate) fn encode(
 
 /// Runs a statement and makes a value of every row.
 pub(crate) fn records(connection: &Connection, select: &SqliteSelect) -> SqlResult<Vec<Value>> {
-    let _running = RunningStatement::start(&select.sql);
+    let _running = RunningStatement::start(&select.sql, select.place.get());
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select)?;
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
@@ -102,7 +102,7 @@ pub(crate) fn record(
 
 /// The one integer that a count answers.
 pub(crate) fn count(connection: &Connection, select: &SqliteSelect) -> SqlResult<i64> {
-    let _running = RunningStatement::start(&select.sql);
+    let _running = RunningStatement::start(&select.sql, select.place.get());
     let mut statement = connection.prepare_cached(&select.sql)?;
     statement_counts::count(1);
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)

@@ -30,7 +30,7 @@ pub(crate) fn keys_sql(table: &TableInfo) -> SqlResult<Option<String>> {
     let (text, name) = (table.key_text(&key), quoted(&table.name));
     Ok(Some(format!(
         "SELECT {text} AS name FROM {name} \
-         WHERE {key} IS NOT NULL AND instr(name, '/') = 0 ORDER BY name LIMIT ?1"
+         WHERE {key} IS NOT NULL AND instr({text}, '/') = 0 ORDER BY name LIMIT ?1"
     )))
 }
 

@@ -1,5 +1,6 @@
 //! Reading on threads that may wait: what takes longer than a worker may spend at once.
 
+use crate::database::slow;
 use crate::sqlite::connection::database_file::{DatabaseFile, Role};
 use crate::sqlite::connection::file_health::FileHealth;
 use crate::sqlite::connection::statement_counts;
@@ -125,6 +126,7 @@ impl ReadPool {
         let over = move || seen.cancelled.load(Ordering::Relaxed) || is_over(deadline);
         connection.progress_handler(STEPS, Some(over))?;
         order.begin(&connection);
+        slow::set_threshold(self.options.slow_statement_time);
         let cancelled = order.cancelled.load(Ordering::Relaxed);
         let result = if cancelled || is_over(deadline) {
             Err(SqlFault::timeout())

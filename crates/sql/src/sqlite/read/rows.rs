@@ -39,6 +39,7 @@ impl LazyRows {
         select: Arc<SqliteSelect>,
         context: &Context,
     ) -> Content {
+        select.place.set(context.place);
         let tag = select.steady.then(|| reader.tag(stamp, &select));
         if let (Some(known), Some(tag)) = (&context.known, &tag)
             && known.text == tag.text

@@ -5,8 +5,9 @@
 //! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
 //! a text is never equal to a number, and upper and lower case are different.
 
-use crate::database::description::TableDescription;
+use crate::database::description::{TableColumn, TableDescription};
 use crate::database::scope::{QueryScope, RelatedTables};
+use crate::database::slow::LatestPlace;
 use crate::database::statement::QueryWriter;
 pub(crate) use crate::rows::columns::{ColumnDisplay, ResultColumns};
 use crate::sqlite::connection::cell::SqliteValue;
@@ -46,6 +47,8 @@ pub(crate) struct SqliteSelect {
     pub(crate) folding: Option<String>,
     /// How large its encoding was the last time.
     pub(crate) size: ExpectedSize,
+    /// The place in the program that asked for it last.
+    pub(crate) place: LatestPlace,
 }
 
 /// A size in bytes to begin with. It is no part of what a statement is.
@@ -79,7 +82,7 @@ impl SqliteSelect {
     ) -> Self {
         let mut hasher = SEED.build_hasher();
         sql.hash(&mut hasher);
-        columns.as_ref().map(|columns| &columns.shown).hash(&mut hasher);
+        columns.as_ref().map(|columns| (&columns.names, &columns.shown)).hash(&mut hasher);
         for cell in &parameters {
             cell.hash(&mut hasher);
         }
@@ -93,6 +96,7 @@ impl SqliteSelect {
             counts_all: false,
             folding: None,
             size: ExpectedSize::default(),
+            place: LatestPlace::default(),
         }
     }
 }
@@ -208,7 +212,7 @@ fn fold_sql(table: &TableInfo, columns: &str, count: usize) -> Option<String> {
 
 /// Names of columns in quotes, with commas.
 pub(crate) fn list(columns: &[&ColumnInfo]) -> String {
-    let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
+    let names: Vec<String> = columns.iter().map(|column| column.quoted()).collect();
     names.join(", ")
 }
 

@@ -7,7 +7,7 @@ use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::encode::{columns, record, records};
 use crate::sqlite::read::reader::StatementTraits;
 use crate::sqlite::read::select::SqliteSelect;
-use runnel_store::{Kind, Value};
+use runnel_store::{Kind, ProgramPlace, Value};
 use rusqlite::{Connection, params_from_iter};
 
 /// The most rows that a `RETURNING` clause answers.
@@ -31,6 +31,7 @@ pub(crate) fn within(
     guard: &WriteAuthorizer,
     sql: &str,
     cells: &[SqliteValue],
+    place: ProgramPlace,
 ) -> SqlResult<Value> {
     // Not a cached statement: it may have been authorized for another caller.
     let prepared = guard.during(|| connection.prepare(sql))?;
@@ -44,9 +45,10 @@ pub(crate) fn within(
     check(&traits, cells.len())?;
     if traits.reads_only {
         let select = SqliteSelect::new(sql.to_string(), cells.to_vec(), None, false);
+        select.place.set(place);
         return Ok(Value::List(records(connection, &select)?));
     }
-    write(connection, sql, cells, traits.columns > 0)
+    write(connection, sql, cells, traits.columns > 0, place)
 }
 
 /// Runs a statement that writes, on the writer's connection.
@@ -55,8 +57,9 @@ pub(crate) fn write(
     sql: &str,
     cells: &[SqliteValue],
     returning: bool,
+    place: ProgramPlace,
 ) -> SqlResult<Value> {
-    let _running = RunningStatement::start(sql);
+    let _running = RunningStatement::start(sql, place);
     let mut statement = connection.prepare_cached(sql)?;
     if !returning {
         let before = connection.total_changes();

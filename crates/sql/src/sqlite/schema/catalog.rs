@@ -30,6 +30,8 @@ pub(crate) struct TableInfo {
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ColumnInfo {
+    /// Its name in the database; `name` is that in programs.
+    pub(crate) column: String,
     pub(crate) name: String,
     /// What it is declared to hold.
     pub(crate) kind: FieldType,
@@ -74,8 +76,10 @@ impl TableInfo {
     pub(crate) fn read(connection: &Connection, name: &str) -> SqlResult<Option<Self>> {
         let found = connection
             .prepare_cached(
-                "SELECT name, type, wr FROM pragma_table_list \
-                 WHERE schema = 'main' AND name = ?1 COLLATE NOCASE AND type <> 'shadow'",
+                "SELECT name, type, wr FROM pragma_table_list l WHERE schema = 'main' \
+                 AND name = ?1 COLLATE NOCASE AND type <> 'shadow' \
+                 AND NOT (type = 'virtual' AND EXISTS (SELECT 1 FROM sqlite_schema w \
+                     WHERE w.type = 'trigger' AND w.name = l.name || '_insert'))",
             )?
             .query_row([name], |row| {
                 Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?))
@@ -101,6 +105,7 @@ impl TableInfo {
                 only_integer = declared.eq_ignore_ascii_case("integer");
             }
             columns.push(ColumnInfo {
+                column: row.get(0)?,
                 name: row.get(0)?,
                 kind: kind_of(&declared),
                 affinity: affinity_of(&declared),
@@ -121,9 +126,9 @@ impl TableInfo {
             (_, None) => RowKey::None,
         };
         let order = match (&key, rowid) {
-            (RowKey::Column(column), _) if only_integer => vec![quoted(&column.name)],
+            (RowKey::Column(column), _) if only_integer => vec![column.quoted()],
             (_, Some(name)) => vec![name.to_string()],
-            _ => primary.iter().map(|(_, column)| quoted(&columns[*column].name)).collect(),
+            _ => primary.iter().map(|(_, column)| columns[*column].quoted()).collect(),
         };
         // An integer primary key is an alias of the rowid and has no index of its own, except
         // `INTEGER PRIMARY KEY DESC` (<https://sqlite.org/lang_createtable.html>, section 5).
@@ -139,19 +144,21 @@ impl TableInfo {
 
     /// Whether it has the chunks of a key-value store, or what belongs to them.
     pub(crate) fn is_inner(&self) -> bool {
-        let columns = self.columns.iter().map(|column| column.name.as_str());
+        let columns = self.columns.iter().map(|column| column.column.as_str());
         layout::role(&self.name, columns) == Some(TableRole::Inner)
     }
 
     /// Refuses a table of a key-value store, for verbs on rows.
     pub(crate) fn refuse_key_value(&self) -> SqlResult<()> {
-        layout::refuse_rows(&self.name, self.columns.iter().map(|column| column.name.as_str()))
+        layout::refuse_rows(&self.name, self.columns.iter().map(|column| column.column.as_str()))
     }
 
     /// The tables and views of rows that a program may use, by name.
     pub(crate) fn names(connection: &Connection) -> SqlResult<Vec<String>> {
         let mut statement = connection.prepare_cached(
-            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' \
+            "SELECT name FROM pragma_table_list l WHERE schema = 'main' AND type <> 'shadow' \
+             AND NOT (type = 'virtual' AND EXISTS (SELECT 1 FROM sqlite_schema w \
+                 WHERE w.type = 'trigger' AND w.name = l.name || '_insert')) \
              AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
         )?;
         let names = statement.query_map([], |row| row.get(0))?;
@@ -166,7 +173,7 @@ impl TableInfo {
 
     /// Whether the key is an integer that is the row number itself.
     pub(crate) fn is_number(&self, key: &ColumnInfo) -> bool {
-        self.by_row_number && self.order == [quoted(&key.name)]
+        self.by_row_number && self.order == [key.quoted()]
     }
 
     /// The name of the key that the table gives out by itself.
@@ -205,10 +212,9 @@ impl TableInfo {
     /// The key as a statement answers it: the parts of several columns as a JSON array.
     pub(crate) fn key_sql(&self) -> Option<String> {
         match &self.key {
-            RowKey::Column(column) => Some(quoted(&column.name)),
+            RowKey::Column(column) => Some(column.quoted()),
             RowKey::Columns(columns) => {
-                let names: Vec<String> =
-                    columns.iter().map(|column| quoted(&column.name)).collect();
+                let names: Vec<String> = columns.iter().map(|column| column.quoted()).collect();
                 Some(format!("json_array({})", names.join(", ")))
             }
             RowKey::Rowid(name) => Some(name.to_string()),
@@ -223,7 +229,7 @@ impl TableInfo {
         };
         // Column by column, so that the index of the primary key finds the row.
         let part = |(at, column): (usize, &ColumnInfo)| {
-            format!("{} = json_extract(?{place}, '$[{at}]')", quoted(&column.name))
+            format!("{} = json_extract(?{place}, '$[{at}]')", column.quoted())
         };
         let parts: Vec<String> = columns.iter().enumerate().map(part).collect();
         Some(parts.join(" AND "))
@@ -233,6 +239,14 @@ impl TableInfo {
 impl TableColumn for ColumnInfo {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn column(&self) -> &str {
+        &self.column
+    }
+
+    fn rename(&mut self, name: String) {
+        self.name = name;
     }
 
     fn is_generated(&self) -> bool {
@@ -268,6 +282,15 @@ impl TableDescription for TableInfo {
 
     fn columns(&self) -> &[ColumnInfo] {
         &self.columns
+    }
+
+    fn each_column(&mut self, change: &dyn Fn(&mut ColumnInfo)) {
+        let keys = match &mut self.key {
+            RowKey::Column(column) => std::slice::from_mut(column),
+            RowKey::Columns(columns) => columns,
+            RowKey::Rowid(_) | RowKey::None => &mut [],
+        };
+        self.columns.iter_mut().chain(keys).for_each(change);
     }
 
     fn source(&self) -> String {

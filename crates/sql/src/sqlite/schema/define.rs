@@ -6,6 +6,7 @@ use crate::database::description::TableDescription;
 use crate::database::schema::{is_numbered, is_whole_key, on_delete, referred_table};
 use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::schema::catalog::{ColumnInfo, DATE, DECIMAL, JSON, RowKey, TableInfo, quoted};
+use crate::sqlite::schema::full_text;
 use runnel_store::{Field, FieldType, Index, Kind, OnDelete, Shape};
 use rusqlite::Connection;
 
@@ -37,6 +38,7 @@ pub(crate) fn lacking(
 ) -> SqlResult<Vec<String>> {
     let mut statements = Vec::new();
     let table = TableInfo::read(connection, name)?;
+    let table = table.as_ref().map(|table| table.named(&shape.column_names()));
     let name = table.as_ref().map_or(name, |table| &table.name);
     match &table {
         None => {
@@ -54,9 +56,10 @@ pub(crate) fn lacking(
             }
         }
     }
-    for index in &shape.indexes {
-        statements.extend(index_statement(connection, name, index)?);
+    for index in shape.column_indexes() {
+        statements.extend(index_statement(connection, name, &index)?);
     }
+    statements.extend(full_text::lacking(connection, name, shape)?);
     Ok(statements)
 }
 
@@ -65,7 +68,7 @@ pub(crate) fn create_sql(name: &str, new: &str, shape: &Shape) -> String {
     let declared = |field| declaration(name, shape, field, false);
     let mut columns: Vec<String> = shape.fields.iter().map(declared).collect();
     if shape.keys.len() > 1 {
-        let keys: Vec<String> = shape.keys.iter().map(|key| quoted(key)).collect();
+        let keys: Vec<String> = shape.keys.iter().map(|key| quoted(shape.column_of(key))).collect();
         columns.push(format!("PRIMARY KEY ({})", keys.join(", ")));
     }
     format!("CREATE TABLE {new} ({})", columns.join(", "))
@@ -134,7 +137,7 @@ fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> SqlR
         }
         let (parent, wanted) = (referred_table(key), on_delete(key));
         let found = known.iter().find(|(from, to, _)| {
-            from.eq_ignore_ascii_case(&field.name) && to.eq_ignore_ascii_case(&parent)
+            from.eq_ignore_ascii_case(field.column()) && to.eq_ignore_ascii_case(&parent)
         });
         let lacking = match found {
             None => format!("refers to {parent}"),
@@ -161,9 +164,10 @@ fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> SqlR
 
 /// The table as a class sees it: its own fields in its own order, with its types.
 pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> {
+    let table = &*table.named(&shape.column_names());
     let lacking = table.missing(shape)?;
     if let Some(field) = lacking.first() {
-        let message = format!("the table {} has lost its column {}", table.name, field.name);
+        let message = format!("the table {} has lost its column {}", table.name, field.column());
         return Err(SqlFault::new(Kind::Conflict, message));
     }
     let column = |field: &runnel_store::Field| {
@@ -186,7 +190,7 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> 
 
 /// A column as the table declares it; `added` to rows, it can be required only with a default.
 fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String {
-    let name = quoted(&field.name);
+    let name = quoted(field.column());
     if is_numbered(shape, field) {
         return format!("{name} INTEGER PRIMARY KEY");
     }
@@ -219,7 +223,7 @@ fn declaration(table: &str, shape: &Shape, field: &Field, added: bool) -> String
         column = format!("{column} DEFAULT {default}");
     }
     if let Some(condition) = constraint::check(shape, field, &name, Dialect::Sqlite) {
-        let rule = quoted(&check_name(table, &field.name));
+        let rule = quoted(&check_name(table, field.column()));
         column = format!("{column} CONSTRAINT {rule} CHECK ({condition})");
     }
     if let Some(key) = &field.references {

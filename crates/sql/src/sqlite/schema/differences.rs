@@ -2,7 +2,7 @@
 //! constraint to a column, so the table is made anew.
 
 use crate::database::constraint::{self, Dialect, check_name};
-use crate::database::description::TableDescription;
+use crate::database::description::{TableColumn, TableDescription};
 use crate::database::schema;
 use crate::sqlite::fault::SqlResult;
 use crate::sqlite::schema::catalog::{TableInfo, quoted};
@@ -16,6 +16,7 @@ pub(crate) fn differences(connection: &Connection, shape: &Shape) -> SqlResult<V
     let Some(table) = TableInfo::read(connection, &name)?.filter(|table| !table.view) else {
         return Ok(Vec::new());
     };
+    let table = table.named(&shape.column_names());
     let name = &table.name;
     let mut steps = Vec::new();
     let contradiction = lacking(connection, name, shape).err();
@@ -30,13 +31,13 @@ pub(crate) fn differences(connection: &Connection, shape: &Shape) -> SqlResult<V
     }
     let mut lost = Vec::new();
     for column in &table.columns {
-        if !shape.fields.iter().any(|one| one.name.eq_ignore_ascii_case(&column.name)) {
-            let own = quoted(&column.name);
-            lost.push(column.name.as_str());
+        if !shape.fields.iter().any(|one| one.column().eq_ignore_ascii_case(&column.column)) {
+            let own = column.quoted();
+            lost.push(column.column.as_str());
             steps.push(format!(
                 "-- {} has no {}: ALTER TABLE {} DROP COLUMN {own}, or RENAME COLUMN {own} TO …",
                 shape.name,
-                column.name,
+                column.column,
                 quoted(name)
             ));
         }
@@ -56,11 +57,12 @@ fn is_looser(
     declared: &str,
 ) -> SqlResult<bool> {
     let sql = "SELECT \"notnull\" FROM pragma_table_xinfo(?1) WHERE name = ?2 COLLATE NOCASE";
-    let not_null: bool = connection.query_row(sql, [&table.name, &field.name], |row| row.get(0))?;
+    let not_null: bool =
+        connection.query_row(sql, [table.name.as_str(), field.column()], |row| row.get(0))?;
     let default = constraint::default(shape, field, Dialect::Sqlite);
     let known = table.position(&field.name).and_then(|at| table.columns[at].default.as_ref());
     let check = constraint::check(shape, field, "", Dialect::Sqlite);
-    let rule = quoted(&check_name(&table.name, &field.name));
+    let rule = quoted(&check_name(&table.name, field.column()));
     Ok((field.required && !not_null)
         || (default.is_some() && known.is_none())
         || (check.is_some() && !declared.contains(&rule)))
@@ -76,7 +78,7 @@ fn made_anew(
     let mut steps = Vec::new();
     let mut columns = Vec::new();
     for field in shape.fields.iter().filter(|field| table.position(&field.name).is_some()) {
-        let own = quoted(&field.name);
+        let own = quoted(field.column());
         let default = constraint::default(shape, field, Dialect::Sqlite);
         if field.required {
             let sql = format!("SELECT count(*) FROM {name} WHERE {own} IS NULL");
@@ -93,6 +95,6 @@ fn made_anew(
     steps.push(format!("INSERT INTO {new} ({columns}) SELECT {columns} FROM {name}"));
     steps.push(format!("DROP TABLE {name}"));
     steps.push(format!("ALTER TABLE {new} RENAME TO {name}"));
-    steps.extend(shape.indexes.iter().map(|index| index_sql(&table.name, index)));
+    steps.extend(shape.column_indexes().iter().map(|index| index_sql(&table.name, index)));
     Ok(steps)
 }

@@ -4,7 +4,8 @@
 //! run on the writer's connection.
 
 use crate::database::description::{
-    RecordGroup, TableDescription, no_record, no_row, record_groups, refuse_keyless, remove_key,
+    RecordGroup, TableColumn, TableDescription, no_record, no_row, record_groups, refuse_keyless,
+    remove_key,
 };
 use crate::database::key_parts;
 use crate::sqlite::connection::cell::{SqliteValue, date, for_column, read};
@@ -259,10 +260,10 @@ impl WriteTarget {
             RowKey::Rowid(name) => (vec![name.to_string()], vec![key.clone()]),
             _ => {
                 let cells = key_cells(&self.info, key).into_iter();
-                cells.map(|(at, cell)| (quoted(&self.info.columns[at].name), cell)).unzip()
+                cells.map(|(at, cell)| (self.info.columns[at].quoted(), cell)).unzip()
             }
         };
-        names.extend(row.columns.iter().map(|at| quoted(&self.info.columns[*at].name)));
+        names.extend(row.columns.iter().map(|at| self.info.columns[*at].quoted()));
         let places: Vec<String> = (1..=names.len()).map(|place| format!("?{place}")).collect();
         let (table, names, places) = (quoted(&self.info.name), names.join(", "), places.join(", "));
         let sql = format!("INSERT INTO {table} ({names}) VALUES ({places})");
@@ -313,7 +314,7 @@ impl WriteTarget {
     /// The statement that sets the columns of the row whose key is among them. A parameter has the number of
     /// its column.
     fn merge_all_sql(&self, columns: &[usize], key: &[usize]) -> String {
-        let column = |position: &usize| quoted(&self.info.columns[*position].name);
+        let column = |position: &usize| self.info.columns[*position].quoted();
         let numbered = columns.iter().zip(1..);
         let (keys, sets): (Vec<_>, Vec<_>) =
             numbered.partition(|(position, _)| key.contains(position));
@@ -351,7 +352,7 @@ impl WriteTarget {
         let (table, keys) = (quoted(&self.info.name), self.info.key_positions());
         let mut parts: Vec<String> = Vec::new();
         for (index, position) in row.columns.iter().enumerate() {
-            let column = quoted(&self.info.columns[*position].name);
+            let column = self.info.columns[*position].quoted();
             parts.push(format!("{column} = ?{}", index + 1));
         }
         let missing = self.info.columns.iter().enumerate().filter(|(position, column)| {
@@ -363,7 +364,7 @@ impl WriteTarget {
         });
         for (_, column) in missing {
             let default = column.default.as_deref().unwrap_or("NULL");
-            parts.push(format!("{} = ({default})", quoted(&column.name)));
+            parts.push(format!("{} = ({default})", column.quoted()));
         }
         let last = row.columns.len() + 1;
         if parts.is_empty() {
@@ -386,7 +387,7 @@ impl WriteTarget {
             return format!("INSERT INTO {table} DEFAULT VALUES");
         }
         let names: Vec<String> =
-            columns.iter().map(|position| quoted(&self.info.columns[*position].name)).collect();
+            columns.iter().map(|position| self.info.columns[*position].quoted()).collect();
         let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
         let (names, places) = (names.join(", "), places.join(", "));
         format!("INSERT INTO {table} ({names}) VALUES ({places})")

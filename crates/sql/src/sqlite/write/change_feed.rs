@@ -5,7 +5,7 @@
 //! without row numbers, and `DELETE` without a condition where SQLite empties the table at once.
 //! They are found out by counting, and told as lost. See <https://sqlite.org/c3ref/update_hook.html>.
 
-use crate::database::description::TableDescription;
+use crate::database::description::{TableColumn, TableDescription};
 use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::fault::SqlResult;
 use crate::sqlite::schema::catalog::{RowKey, TableInfo, quoted, shown_as};
@@ -284,7 +284,7 @@ impl ChangeFeed {
                 RowKey::Column(key) if info.is_number(key) => RowNaming::Number,
                 RowKey::Column(key) => RowNaming::Key(format!(
                     "SELECT {} FROM {} WHERE {} = ?1",
-                    info.key_text(&quoted(&key.name)),
+                    info.key_text(&key.quoted()),
                     quoted(&info.name),
                     info.order.first().map_or("rowid", String::as_str),
                 )),

@@ -68,7 +68,7 @@ impl SqliteRows {
         query: Option<&str>,
         context: &Context,
     ) -> Answer<Option<Content>> {
-        let query = query.map(String::from);
+        let (query, place) = (query.map(String::from), context.place);
         let found = self.within(held, context.deadline, move |connection, target| {
             let info = &target.info;
             let query = match &query {
@@ -76,6 +76,7 @@ impl SqliteRows {
                 Some(text) => parameters::parse(text, |name| Ok(info.column(name)?.kind))?,
             };
             let select = translate(info, &query, &Vec::new())?;
+            select.place.set(place);
             Ok(Some(Value::List(encode::records(connection, &select)?)))
         });
         found_within(found)
@@ -99,10 +100,11 @@ impl SqliteRows {
         query: &Query,
         context: &Context,
     ) -> Answer<Content> {
-        let query = query.clone();
+        let (query, place) = (query.clone(), context.place);
         let found = self.within(held, context.deadline, move |connection, target| {
             let others = related_on(connection, &query)?;
             let select = translate(&target.info, &query, &others)?;
+            select.place.set(place);
             Ok(match query.count {
                 true => Value::Int(encode::count(connection, &select)?),
                 false => Value::List(encode::records(connection, &select)?),

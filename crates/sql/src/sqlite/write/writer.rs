@@ -10,9 +10,11 @@
 //! What needs the writer to itself (a transaction of a program, many rows at once, a migration)
 //! waits in the same queue: earlier jobs are committed first, later ones wait.
 
+use crate::database::slow;
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::connection::database_file::{DatabaseFile, Role};
 use crate::sqlite::connection::file_health::FileHealth;
+use crate::sqlite::connection::file_lock::begin_immediate;
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::connection::stop_flag::{StopFlag, is_over, until};
 use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
@@ -178,10 +180,13 @@ impl SqliteWriter {
         let (jobs, counts, told) = (queue.clone(), counters.clone(), numbers.clone());
         let (watchers, watched) = (Watchers::new(), health.clone());
         let feed = ChangeFeed::new(watchers.clone());
+        let busy_timeout = options.busy_timeout;
+        let slow_time = options.slow_statement_time;
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || {
                 let _closing = QueueCloser(jobs.clone());
+                slow::set_threshold(slow_time);
                 let (counters, numbers, writes) = (counts, told, Cell::new(0));
                 let careful = Cell::new(0);
                 let session = WriterSession {
@@ -194,6 +199,7 @@ impl SqliteWriter {
                     careful,
                     feed,
                     health: watched,
+                    busy_timeout,
                 };
                 session.serve();
             })
@@ -297,6 +303,8 @@ pub(crate) struct WriterSession {
     careful: Cell<u32>,
     feed: ChangeFeed,
     health: Arc<FileHealth>,
+    /// How long it waits for the lock of the file.
+    busy_timeout: Duration,
 }
 
 type WriteJobs = Vec<Box<dyn WriteJob>>;
@@ -501,7 +509,8 @@ impl WriterSession {
     }
 
     pub(crate) fn begin(&self) -> SqlResult<()> {
-        self.execute("BEGIN IMMEDIATE").inspect_err(|fault| self.health.note(fault))?;
+        let begun = begin_immediate(&self.connection, self.busy_timeout);
+        begun.inspect_err(|fault| self.health.note(fault))?;
         self.health.check().inspect_err(|_| self.roll_back())?;
         self.writes.set(0);
         self.feed.begin(&self.connection);

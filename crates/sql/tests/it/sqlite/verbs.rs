@@ -137,6 +137,19 @@ fn rows_from_json_text_and_from_nothing_else() {
 }
 
 #[test]
+fn a_list_has_the_keys_whatever_the_columns_are_called() {
+    run(async {
+        let place = Place::new();
+        let database = place.open();
+        let run = |text: &'static str| database.run(text, vec![], &now());
+        run("create table paths (id integer primary key, name text)").await.unwrap();
+        run("insert into paths (name) values ('a/b'), ('c')").await.unwrap();
+        let keys = database.list(&reference("paths"), &now()).await.unwrap().unwrap();
+        assert_eq!(keys.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["1", "2"]);
+    });
+}
+
+#[test]
 fn the_database_lists_its_tables() {
     run(async {
         let place = Place::new();

@@ -2,11 +2,12 @@
 
 use super::kept::StoredContent;
 use crate::{
-    Attributes, Body, Content, EntityTag, Entry, Error, Form, Key, KeyPage, KeyRange, Kind,
+    Attributes, Body, Content, EntityTag, Entry, Error, Form, Key, KeyPage, KeyRange, Kind, Lazy,
     Outcome, Result, Value,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,6 +33,24 @@ impl<K: StoredContent> TableEntry<K> {
     }
 }
 
+/// An object of a program and its value, which is computed before the table is locked.
+pub(super) struct SettledObject {
+    pub(super) object: Rc<dyn Lazy>,
+    pub(super) value: Value,
+}
+
+impl SettledObject {
+    /// The value of an object if it has fields; a conflict if another object was settled.
+    fn value_of(settled: Option<Self>, object: &Rc<dyn Lazy>) -> Result<Option<Value>> {
+        match settled {
+            Some(settled) if std::ptr::addr_eq(&raw const *settled.object, &raw const **object) => {
+                Ok(Some(settled.value).filter(|value| matches!(value, Value::Record(_))))
+            }
+            _ => Err(Error::new(Kind::Conflict, "the content was replaced meanwhile; merge again")),
+        }
+    }
+}
+
 /// Content by path, however it is kept.
 pub(super) trait MemoryTable {
     /// The content, without its body for a caller who knows the tag. The time of its last change
@@ -42,7 +61,13 @@ pub(super) trait MemoryTable {
     fn tag(&self, key: &str) -> Option<Option<EntityTag>>;
     fn put(&mut self, key: &str, content: Content) -> Result<Outcome>;
     fn post(&mut self, key: &str, content: Content) -> Result<Outcome>;
-    fn merge(&mut self, key: &str, content: Content) -> Result<Outcome>;
+    /// Sets fields. `settled` is the value of the object that was there before.
+    fn merge(
+        &mut self,
+        key: &str,
+        content: Content,
+        settled: Option<SettledObject>,
+    ) -> Result<Outcome>;
     fn delete(&mut self, key: &str) -> bool;
     /// Replaces the attributes of content and answers its tag.
     fn annotate(&mut self, key: &str, attributes: Attributes) -> Result<Option<EntityTag>>;
@@ -108,19 +133,32 @@ impl<K: StoredContent> MemoryTable for Entries<K> {
         Ok(Outcome::changed())
     }
 
-    fn merge(&mut self, key: &str, content: Content) -> Result<Outcome> {
+    fn merge(
+        &mut self,
+        key: &str,
+        content: Content,
+        settled: Option<SettledObject>,
+    ) -> Result<Outcome> {
         let Some(place) = self.get_mut(key) else {
             let message = "there is nothing to merge into; put creates it";
             return Err(Error::new(Kind::NotFound, message));
         };
-        let fields = change(place, |there| match (&mut there.body, content.body) {
-            (Body::Value(record @ Value::Record(_)), Body::Value(Value::Record(fields))) => {
-                for (name, value) in fields {
-                    record.set(name, value);
-                }
-                Ok(None)
+        let fields = change(place, |there| {
+            if let Body::Lazy(object) = &there.body
+                && object.is_settled()
+                && let Some(value) = SettledObject::value_of(settled, object)?
+            {
+                there.body = Body::Value(value);
             }
-            (_, body) => Ok(Some(body)),
+            match (&mut there.body, content.body) {
+                (Body::Value(record @ Value::Record(_)), Body::Value(Value::Record(fields))) => {
+                    for (name, value) in fields {
+                        record.set(name, value);
+                    }
+                    Ok(None)
+                }
+                (_, body) => Ok(Some(body)),
+            }
         })?;
         match fields {
             None => Ok(Outcome::changed().with_entity_tag(self.tag(key).flatten())),

@@ -332,6 +332,10 @@ impl Layer for Guard {
         Some(Rc::new(Guard { source: inner, checks: self.checks.clone() }))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         NAME.to_string()
     }

@@ -118,6 +118,10 @@ impl Layer for Headers {
         Some(Rc::new(Headers { source: inner, options: self.options.clone() }))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         "headers".to_string()
     }

@@ -301,6 +301,10 @@ impl Layer for RateLimit {
         Some(Rc::new(RateLimit { source: inner, limit, block }))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         let RateQuota { requests, per, .. } = self.limit.quota;
         format!("rate limit {requests} per {per:?}")

@@ -293,6 +293,10 @@ impl Layer for Redirects {
         Some(Rc::new(Redirects { source: inner, table, status }))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         "redirects".to_string()
     }

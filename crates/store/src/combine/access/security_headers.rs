@@ -303,6 +303,10 @@ impl Layer for SecurityHeaders {
         Some(Rc::new(SecurityHeaders { source: inner, headers: self.headers.clone() }))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         "security headers".to_string()
     }

@@ -29,7 +29,7 @@ const SETTINGS: SettingTable<ConverterOptions> = SettingTable(&[
 
 pub(super) const COMBINATOR: Combinator = Combinator {
     class: "JSONConverter",
-    aliases: &["MPWJSONConverterStore", "JSONConverterStore"],
+    aliases: &["JSONConverterStore"],
     help: "converts objects to JSON and back",
     settings: &SETTINGS,
     make,

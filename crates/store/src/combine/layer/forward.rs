@@ -2,9 +2,10 @@
 
 use crate::combine::layer::Layer;
 use crate::{
-    Answer, Attributes, BulkChange, Changes, Conditions, Confinement, Content, Context, Entry,
-    Isolation, KeyPage, KeyRange, Migration, Outcome, Query, Records, Reference, Shape, Store,
-    Tables, Transaction, Value, Verb, Verbs,
+    Answer, Attributes, BackupOrder, BulkChange, Changes, Conditions, Confinement, Content,
+    Context, ContinuousBackup, Entry, FetchAnswer, FetchRequest, GroupMember, GroupOptions,
+    Isolation, KeyPage, KeyRange, Migration, Outcome, Query, QueueEnd, Queues, Records, Reference,
+    Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use std::any::Any;
 use std::rc::Rc;
@@ -75,6 +76,15 @@ impl<L: Layer> Store for L {
         self.layer_presign(reference, verb, validity, context)
     }
 
+    fn fetch(
+        &self,
+        reference: &Reference,
+        request: FetchRequest,
+        context: &Context,
+    ) -> Answer<FetchAnswer> {
+        self.layer_fetch(reference, request, context)
+    }
+
     fn relocate(&self, from: &Reference, to: &Reference, context: &Context) -> Answer<bool> {
         self.layer_relocate(from, to, context)
     }
@@ -91,8 +101,13 @@ impl<L: Layer> Store for L {
         Some(self)
     }
 
+    fn queues(&self) -> Option<&dyn Queues> {
+        Some(self)
+    }
+
     fn verbs(&self, reference: &Reference) -> Verbs {
-        self.layer_verbs(reference)
+        let verbs = self.layer_verbs(reference);
+        if self.relays() { verbs } else { verbs.without_relay() }
     }
 
     fn conditions(&self, reference: &Reference) -> Conditions {
@@ -182,6 +197,14 @@ impl<L: Layer> Tables for L {
         self.layer_snapshot(reference, context)
     }
 
+    fn back_up(
+        &self,
+        reference: &Reference,
+        order: BackupOrder,
+    ) -> Answer<Rc<dyn ContinuousBackup>> {
+        self.layer_back_up(reference, order)
+    }
+
     fn vacuum(&self, reference: &Reference, context: &Context) -> Answer<()> {
         self.layer_vacuum(reference, context)
     }
@@ -193,5 +216,39 @@ impl<L: Layer> Tables for L {
         context: &Context,
     ) -> Answer<Rc<dyn Transaction>> {
         self.layer_begin(reference, isolation, context)
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layer> Queues for L {
+    fn take(
+        &self,
+        reference: &Reference,
+        end: QueueEnd,
+        wait: Duration,
+        context: &Context,
+    ) -> Answer<Option<Content>> {
+        self.around(Verb::Delete, reference, context, move |inner, on, context| {
+            inner.with_queues(Verb::Delete, on, |queues| queues.take(on, end, wait, context))
+        })
+    }
+
+    fn join(
+        &self,
+        reference: &Reference,
+        group: &GroupOptions,
+        context: &Context,
+    ) -> Answer<Rc<dyn GroupMember>> {
+        let group = group.clone();
+        self.around(Verb::Watch, reference, context, move |inner, on, context| {
+            inner.with_queues(Verb::Watch, on, |queues| queues.join(on, &group, context))
+        })
+    }
+
+    fn disband(&self, reference: &Reference, group: &str, context: &Context) -> Answer<bool> {
+        let group = group.to_string();
+        self.around(Verb::Delete, reference, context, move |inner, on, context| {
+            inner.with_queues(Verb::Delete, on, |queues| queues.disband(on, &group, context))
+        })
     }
 }

@@ -179,6 +179,10 @@ impl Layer for CircuitBreaker {
         Some(Rc::new(CircuitBreaker { source: inner, circuit: self.circuit.clone() }))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         format!("circuit breaker after {} failures", self.circuit.options.max_failures)
     }

@@ -205,6 +205,10 @@ impl Layer for Limit {
         Some(Rc::new(Limit { source: inner, gate: self.gate.clone() }))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         let rate = self.gate.options.rate.map(|rate| format!(" {rate}/s"));
         let slots = self.gate.options.max_concurrent.map(|slots| format!(" {slots} at once"));

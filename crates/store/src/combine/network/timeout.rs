@@ -41,8 +41,9 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 /// Gives up on a source that does not answer a verb in time, with [`Kind::Timeout`].
 ///
 /// The context passes the deadline to the source, unless the caller's own is earlier. At the
-/// deadline the call is dropped; a write that timed out may or may not have happened. The timeout
-/// covers the time to the answer, not a returned stream or watch.
+/// deadline the call is dropped. A post, a merge or a conditional write that timed out may or may not
+/// have happened, and is [`Kind::InDoubt`]. The timeout covers the time to the answer, not a
+/// returned stream or watch.
 pub struct Timeout {
     source: Rc<dyn Store>,
     time: Duration,
@@ -64,6 +65,10 @@ impl Layer for Timeout {
         Some(Rc::new(Timeout::new(inner, self.time)))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         format!("timeout {:?}", self.time)
     }
@@ -83,6 +88,7 @@ impl Layer for Timeout {
             Answer::Later(answer) => answer,
             ready => return ready,
         };
+        let is_repeatable = is_repeatable(verb, &context);
         let (time, reference) = (self.time, reference.clone());
         Answer::later(async move {
             if let Ok(answer) = timeout_at(deadline, answer).await {
@@ -92,7 +98,15 @@ impl Layer for Timeout {
                 Some(_) => "there was no answer within the caller's deadline".to_string(),
                 None => format!("there was no answer within {time:?}"),
             };
-            Err(Error::new(Kind::Timeout, message).on(verb, &reference))
+            let late = Error::new(Kind::Timeout, message).on(verb, &reference);
+            Err(if is_repeatable { late } else { late.in_doubt() })
         })
     }
+}
+
+/// Whether doing it twice is the same as doing it once.
+fn is_repeatable(verb: Verb, context: &Context) -> bool {
+    let is_write = matches!(verb, Verb::Put | Verb::Delete);
+    let is_conditional = is_write && context.only_if.is_some();
+    !(is_conditional || matches!(verb, Verb::Post | Verb::Merge))
 }

@@ -93,6 +93,10 @@ impl Layer for Relative {
         None
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         format!("relative {}", self.base)
     }

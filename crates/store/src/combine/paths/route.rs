@@ -256,6 +256,10 @@ impl Layer for Route {
         None
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         match self.by {
             By::Segment => "route by path".to_string(),

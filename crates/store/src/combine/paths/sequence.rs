@@ -222,7 +222,7 @@ async fn has(store: &Rc<dyn Store>, reference: &Reference) -> bool {
 ///
 /// # Errors
 /// What the first of them answers that cannot be confined.
-pub(super) fn all_confined(
+pub(crate) fn all_confined(
     stores: &[Rc<dyn Store>],
     reference: &Reference,
     links: bool,

@@ -51,6 +51,10 @@ impl Layer for Log {
         Some(Rc::new(Log { source: inner, tell: self.tell.clone(), reads: self.reads }))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         if self.reads { "log with reads" } else { "log" }.to_string()
     }

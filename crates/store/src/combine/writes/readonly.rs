@@ -37,6 +37,10 @@ impl Layer for ReadOnly {
         Some(Rc::new(ReadOnly::new(inner)))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         "read only".to_string()
     }

@@ -2,7 +2,7 @@
 
 use crate::builtin::disk::place::{DiskFault, Root};
 use crate::builtin::disk::quick::{Identity, is_local};
-use crate::builtin::disk::temporary::is_own;
+use crate::builtin::disk::temporary::{described_inode, is_own, remove_forgotten};
 use crate::{Kind, encode_segment};
 use std::collections::VecDeque;
 use std::fs::{self, DirEntry};
@@ -133,7 +133,14 @@ fn read(root: &Root, path: &Path) -> Result<(SortedFolder, bool), DiskFault> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| !is_own(name)) else { continue };
+        let Some(name) = name.to_str() else { continue };
+        if is_own(name) {
+            // Attributes are another matter: they may describe a file that is there.
+            if described_inode(name).is_none() {
+                remove_forgotten(&entry);
+            }
+            continue;
+        }
         let Some(is_directory) = is_directory(root, &entry, &mut has_links)? else { continue };
         let start = folder.text.len();
         folder.text.push_str(&encode_segment(name));
