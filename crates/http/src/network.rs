@@ -1,8 +1,10 @@
 //! Byte transports below HTTP: TCP and Unix sockets, plain or with TLS, and the certificates; names
 //! of the local network.
 
-pub(crate) mod local_certificate;
+pub(crate) mod certificates;
+pub(crate) mod client_tls;
 pub(crate) mod multicast_dns;
+pub(crate) mod proxy_header;
 pub(crate) mod server_tls;
 pub(crate) mod unix_socket;
 pub(crate) mod wire;

@@ -2,6 +2,7 @@
 //! and conditions (RFC 9110, RFC 9112). Nothing here reads a socket, calls a store or knows options.
 
 pub(crate) mod conditions;
+pub(crate) mod encoding;
 pub(crate) mod entries;
 pub(crate) mod fields;
 pub(crate) mod form;

@@ -2,10 +2,10 @@
 //! a port of the program.
 
 mod assembly;
-mod deflate;
+pub(crate) mod deflate;
 mod fault;
 mod frame;
-mod frames;
-mod handshake;
+pub(crate) mod frames;
+pub(crate) mod handshake;
 mod queue;
-mod session;
+pub(crate) mod session;

@@ -15,8 +15,8 @@ const SPARE: usize = 5;
 /// The URL of a reference.
 pub(crate) fn target(reference: &Reference) -> Result<Uri> {
     let scheme = match reference.scheme() {
-        None | Some("http") => "http",
-        Some("https") => "https",
+        None | Some("http" | "ws") => "http",
+        Some("https" | "wss") => "https",
         Some(_) => return invalid("only http: and https: can be reached here"),
     };
     let Some(rest) = reference.path().strip_prefix("//") else {

@@ -15,6 +15,8 @@ pub(crate) enum RoundTripFailure {
     Name(io::Error),
     /// Connecting failed: nothing was sent.
     Connect(io::Error),
+    /// The proxy gave no way to the server: what it did.
+    Proxy(String),
     /// The server closed the connection before the response was complete.
     Closed,
     /// An I/O error on the connection.
@@ -31,6 +33,7 @@ pub(crate) enum FailureCause {
     Io(io::ErrorKind),
     Tls(String),
     Name,
+    Proxy(String),
     Closed,
     Malformed,
     Content,
@@ -47,13 +50,17 @@ impl RoundTripFailure {
 
     /// Whether connecting failed: the server has seen nothing of the request.
     pub(crate) fn is_connect(&self) -> bool {
-        matches!(self, RoundTripFailure::Name(_) | RoundTripFailure::Connect(_))
+        matches!(
+            self,
+            RoundTripFailure::Name(_) | RoundTripFailure::Connect(_) | RoundTripFailure::Proxy(_)
+        )
     }
 
     /// The innermost cause.
     pub(crate) fn root(&self) -> FailureCause {
         match self {
             RoundTripFailure::Name(_) => FailureCause::Name,
+            RoundTripFailure::Proxy(what) => FailureCause::Proxy(what.clone()),
             RoundTripFailure::Closed => FailureCause::Closed,
             RoundTripFailure::Malformed(_) => FailureCause::Malformed,
             RoundTripFailure::Content(_) => FailureCause::Content,
@@ -88,6 +95,7 @@ impl fmt::Display for RoundTripFailure {
         match self {
             RoundTripFailure::Name(error) => write!(out, "the name cannot be found: {error}"),
             RoundTripFailure::Connect(error) => write!(out, "connecting: {error}"),
+            RoundTripFailure::Proxy(what) => write!(out, "the proxy {what}"),
             RoundTripFailure::Closed => out.write_str("the connection was closed"),
             RoundTripFailure::Broken(error) => write!(out, "the connection: {error}"),
             RoundTripFailure::Malformed(what) => write!(out, "the answer: {what}"),

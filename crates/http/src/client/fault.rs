@@ -26,6 +26,9 @@ pub(crate) fn no_response(failure: &RoundTripFailure, target: &Uri) -> Error {
             (Kind::Denied, format!("the socket of {host} is not for this user"), false)
         }
         FailureCause::Name => (Kind::Unavailable, format!("the host {host} cannot be found"), true),
+        FailureCause::Proxy(what) => {
+            (Kind::Unavailable, format!("the proxy for {host} {what}"), true)
+        }
         FailureCause::Content => {
             (Kind::Failed, format!("the content for {host} could not be sent"), false)
         }
@@ -38,14 +41,6 @@ pub(crate) fn no_response(failure: &RoundTripFailure, target: &Uri) -> Error {
 pub(crate) fn timed_out(target: &Uri, what: &str) -> String {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     format!("{host} took too long to {what}")
-}
-
-/// The error of a write that was sent: whether the server executed it is unknown.
-pub(crate) fn in_doubt(mut error: Error) -> Error {
-    error.kind = Kind::InDoubt;
-    error.temporary = false;
-    error.message.push_str("; whether it did the write is not known");
-    error
 }
 
 /// Whether the connection closed without a response: the server may have seen the request.

@@ -1,9 +1,10 @@
 //! The hosts of a client: connection pool, slots and counters of each.
 
 use crate::client::connection::dial::Connector;
+use crate::client::connection::line::ClientConnection;
 use crate::client::connection::pool::IdleConnections;
-use crate::client::connection::request_head::RequestHead;
-use crate::client::connection::response_head::ReceivedHead;
+use crate::client::connection::request_head::{OutgoingHead, RequestHead};
+use crate::client::connection::response_head::{ReceivedHead, ResponseHead};
 use crate::client::connection::round_trip::RoundTrip;
 use crate::client::failure::{BoxedError, RoundTripFailure};
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use runnel_store::{Counters, SlotLimits, Slots};
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
@@ -43,10 +45,15 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    fn new(limits: SlotLimits, idle: usize, place: &str) -> Arc<Self> {
+    pub(crate) fn new(limits: SlotLimits, idle: usize, place: &str) -> Arc<Self> {
         let counters = Counters::of(KIND, place);
         let slots = Slots::new(limits, counters.clone());
         Arc::new(Host { slots, counters, pool: IdleConnections::new(idle) })
+    }
+
+    /// Keeps a connection for the next request.
+    pub(crate) fn keep(&self, line: ClientConnection) {
+        self.pool.put(line);
     }
 
     /// Sends a request on an idle or new connection and waits for the head of the response. The
@@ -59,19 +66,42 @@ impl Host {
         dial: &Connector,
         head: RequestHead<'_>,
         body: B,
+        is_sent: &AtomicBool,
     ) -> Result<(ReceivedHead, Box<RoundTrip<B>>), RoundTripFailure>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<BoxedError>,
     {
-        let idle = poll_fn(|context| Poll::Ready(self.pool.take(context))).await;
-        let line = match idle {
+        let line = match self.idle_line().await {
             Some(line) => line,
             None => dial.connect(head.target, &self.counters).await?,
         };
-        let mut trip = Box::new(RoundTrip::new(line, self.pool.clone(), &head, body));
+        is_sent.store(true, Ordering::Relaxed);
+        let mut trip = self.round_trip(line, &head, body);
         let answer = poll_fn(|context| trip.poll_head(context)).await?;
         Ok((answer, trip))
+    }
+}
+
+impl Host {
+    /// An idle connection.
+    pub(crate) async fn idle_line(&self) -> Option<ClientConnection> {
+        poll_fn(|context| Poll::Ready(self.pool.take(context))).await
+    }
+
+    /// Starts a request on a connection, which returns to the pool at its end.
+    pub(crate) fn round_trip<B, H>(
+        &self,
+        line: ClientConnection,
+        head: &impl OutgoingHead,
+        body: B,
+    ) -> Box<RoundTrip<B, H>>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<BoxedError>,
+        H: ResponseHead,
+    {
+        Box::new(RoundTrip::new(line, self.pool.clone(), head, body))
     }
 }
 
@@ -133,7 +163,13 @@ mod tests {
         text.parse().unwrap()
     }
 
+    /// One test, since the hosts that the second part makes use up the places of counters.
     #[tokio::test]
+    async fn each_host_has_its_own_until_it_is_forgotten() {
+        each_host_has_its_own().await;
+        hosts_that_nobody_talks_to_are_forgotten().await;
+    }
+
     async fn each_host_has_its_own() {
         let hosts = Hosts::new(LIMITS, 1, None);
         let first = hosts.of(&at("http://me:secret@a.example:81/x")).unwrap();
@@ -146,7 +182,6 @@ mod tests {
         assert_eq!(socket.of(&at("http://b.example")).unwrap().counters.place, "/run/x.sock");
     }
 
-    #[tokio::test]
     async fn hosts_that_nobody_talks_to_are_forgotten() {
         let hosts = Hosts::new(LIMITS, 1, None);
         let first = hosts.of(&at("http://first.example/")).unwrap();
@@ -215,7 +250,8 @@ mod tests {
         for count in 0..6 {
             let (method, media_type) = (&Method::PUT, None);
             let head = RequestHead { method, target: &target, headers: &headers, media_type };
-            let sent = host.send(&dial, head, Full::new(Bytes::from_static(b"abc")));
+            let (body, is_sent) = (Full::new(Bytes::from_static(b"abc")), AtomicBool::default());
+            let sent = host.send(&dial, head, body, &is_sent);
             let (head, mut trip) = tokio::time::timeout(LONG, sent).await.unwrap().unwrap();
             assert_eq!(head.status.as_u16(), 200, "{count}");
             let piece = poll_fn(|context| trip.poll_piece(context)).await;

@@ -1,5 +1,7 @@
 //! The options of the client, each with its default.
 
+use crate::client::connection::forward_proxy::ForwardProxy;
+use crate::network::client_tls::ClientTls;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,6 +33,14 @@ pub struct ClientOptions {
     /// A Unix socket for all connections; the host of a URL then only appears in the request.
     /// Default none.
     pub socket: Option<PathBuf>,
+    /// Whom the client trusts, and its own certificate. Default: the authorities that Mozilla trusts.
+    pub tls: Option<ClientTls>,
+    /// Whether servers with TLS may choose HTTP/2. Default true.
+    pub http2: bool,
+    /// Whether cookies of responses are kept, and sent to the host that set them. Default false.
+    pub cookies: bool,
+    /// The proxy for all connections. Default none.
+    pub proxy: Option<ForwardProxy>,
     /// Headers of every request, such as `Authorization`. `Authorization`, `Cookie` and
     /// `Proxy-Authorization` are removed on a redirect to another origin.
     pub headers: Vec<(String, String)>,
@@ -51,6 +61,9 @@ impl std::fmt::Debug for ClientOptions {
             .field("waiting", &self.waiting)
             .field("wait", &self.wait)
             .field("socket", &self.socket)
+            .field("http2", &self.http2)
+            .field("cookies", &self.cookies)
+            .field("proxy", &self.proxy)
             .field("headers", &names)
             .finish()
     }
@@ -69,6 +82,10 @@ impl Default for ClientOptions {
             waiting: 4096,
             wait: Duration::from_secs(5),
             socket: None,
+            tls: None,
+            http2: true,
+            cookies: false,
+            proxy: None,
             headers: Vec::new(),
         }
     }

@@ -1,8 +1,10 @@
 //! A response body with an idle timeout between two pieces.
 
+use crate::client::connection::response_head::{ReceivedHead, ResponseHead};
 use crate::client::connection::round_trip::RoundTrip;
 use crate::client::failure::{BoxedError, RoundTripFailure};
 use bytes::Bytes;
+use hyper::HeaderMap;
 use hyper::body::Body;
 use std::future::Future;
 use std::pin::Pin;
@@ -11,8 +13,8 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 /// The pieces of a response body. The timeout runs only while a reader waits.
-pub(crate) struct TimedBody<B> {
-    trip: Box<RoundTrip<B>>,
+pub(crate) struct TimedBody<B, H = ReceivedHead> {
+    trip: Box<RoundTrip<B, H>>,
     /// The idle timeout.
     idle: Option<Duration>,
     /// Created on the first wait.
@@ -27,13 +29,19 @@ pub(crate) enum BodyFailure {
     Failed(RoundTripFailure),
 }
 
-impl<B> TimedBody<B>
+impl<B, H> TimedBody<B, H>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<BoxedError>,
+    H: ResponseHead,
 {
-    pub(crate) fn new(trip: Box<RoundTrip<B>>, idle: Option<Duration>) -> Self {
+    pub(crate) fn new(trip: Box<RoundTrip<B, H>>, idle: Option<Duration>) -> Self {
         TimedBody { trip, idle, timer: None, is_waiting: false }
+    }
+
+    /// The trailer fields, after the end.
+    pub(crate) fn take_trailers(&mut self) -> HeaderMap {
+        self.trip.take_trailers()
     }
 
     /// Whether the body is complete.

@@ -1,7 +1,9 @@
 //! The web as a store: the schemes `http:` and `https:`.
 
 use crate::client::address;
+use crate::client::body::decoding::ACCEPTED;
 use crate::client::call::{HttpClient, VerbCall};
+use crate::client::fetch;
 use crate::client::incoming::ReceivedResponse;
 use crate::client::options::ClientOptions;
 use crate::client::outgoing::OutgoingContent;
@@ -9,8 +11,8 @@ use crate::protocol::entries;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use runnel_store::{
-    Answer, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result, Store,
-    Verb, Verbs,
+    Answer, Conditions, Content, Context, Entry, Error, FetchAnswer, FetchRequest, Kind, Outcome,
+    RedirectPolicy, Reference, Result, Store, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -79,6 +81,12 @@ fn request_headers(options: &ClientOptions) -> Result<HeaderMap> {
 
 const USER_AGENT: &str = concat!("runnel/", env!("CARGO_PKG_VERSION"));
 
+/// The error of a verb on an address of WebSockets.
+fn socket_alone(verb: Verb, reference: &Reference) -> Error {
+    let message = "this is the address of a WebSocket: open it with `connect`";
+    Error::new(Kind::NotAllowed, message).on(verb, reference)
+}
+
 impl HttpStore {
     /// The call of one verb.
     fn call(
@@ -96,12 +104,18 @@ impl HttpStore {
         {
             Rc::make_mut(&mut headers).insert("if-none-match", tag);
         }
+        // The tag of encoded content is not that of the content: a caller who wants the tag gets it as it is.
+        let is_encoded = context.untagged && method == Method::GET || method == Method::POST;
+        if is_encoded && !headers.contains_key(header::ACCEPT_ENCODING) {
+            Rc::make_mut(&mut headers).insert(header::ACCEPT_ENCODING, ACCEPTED);
+        }
         let only_if = context.only_if.as_ref().filter(|_| method != Method::GET);
         if let Some(condition) = only_if {
             let (name, value) = crate::protocol::conditions::of_condition(condition)
                 .map_err(|error| error.on(verb, reference))?;
             Rc::make_mut(&mut headers).insert(name, value);
         }
+        let headers_have_cookie = headers.contains_key(header::COOKIE);
         Ok(Box::new(VerbCall {
             client: self.client.clone(),
             method,
@@ -110,6 +124,9 @@ impl HttpStore {
             body: content.map_or(OutgoingContent::Nothing, OutgoingContent::Content),
             deadline: context.deadline,
             conditional: only_if.is_some(),
+            redirects: RedirectPolicy::Follow,
+            timeout: None,
+            sends_cookies: !headers_have_cookie,
             followed: context.exchange.clone(),
             verb,
             reference: reference.clone(),
@@ -137,6 +154,9 @@ impl HttpStore {
 #[deny(clippy::missing_trait_methods)]
 impl Store for HttpStore {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        if matches!(reference.scheme(), Some("ws" | "wss")) {
+            return socket_alone(Verb::Get, reference).into();
+        }
         match self.call(Method::GET, Verb::Get, reference, None, context) {
             Ok(call) => Answer::later(async move {
                 let response = ReceivedResponse::of(call).await?;
@@ -209,6 +229,25 @@ impl Store for HttpStore {
         })
     }
 
+    fn fetch(
+        &self,
+        reference: &Reference,
+        request: FetchRequest,
+        context: &Context,
+    ) -> Answer<FetchAnswer> {
+        let verb = request.verb();
+        let context = Context { known: None, only_if: None, ..context.clone() };
+        let is_socket = matches!(reference.scheme(), Some("ws" | "wss"));
+        if is_socket && request.port.is_none() {
+            return socket_alone(verb, reference).into();
+        }
+        let call = fetch::method(&request).map_err(|error| error.on(verb, reference));
+        match call.and_then(|method| self.call(method, verb, reference, None, &context)) {
+            Ok(call) => fetch::send(call, request),
+            Err(error) => error.into(),
+        }
+    }
+
     fn verbs(&self, _reference: &Reference) -> Verbs {
         Verbs::NONE
             .with(Verb::Get)
@@ -224,7 +263,18 @@ impl Store for HttpStore {
     }
 
     runnel_store::without!(
-        appends, keys, attributes, relocate, query, watch, tables, links, as_any, sources
+        appends,
+        keys,
+        keeps_metadata,
+        annotate,
+        presign,
+        relocate,
+        query,
+        watch,
+        tables,
+        links,
+        as_any,
+        sources
     );
 
     fn describe(&self) -> String {

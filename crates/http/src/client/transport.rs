@@ -5,6 +5,7 @@ use crate::client::connection::request_head::RequestHead;
 use crate::client::failure::{BoxedError, FailureCause, RoundTripFailure};
 use crate::client::hosts::Hosts;
 use crate::client::paced::{BodyFailure, TimedBody};
+use crate::network::client_tls::ClientTls;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -16,6 +17,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The most requests to a host that wait for a connection; more are refused.
@@ -73,6 +75,23 @@ impl Transport {
         Transport { dial, hosts, body_idle: options.body_idle }
     }
 
+    /// A transport that trusts the authorities of a PEM text and no others. `file` names the text in
+    /// errors.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`]: the text has no usable authority.
+    pub fn with_authorities(
+        options: TransportOptions,
+        text: &[u8],
+        file: &str,
+    ) -> runnel_store::Result<Self> {
+        let tls = Ok(ClientTls::trusting(text, file)?.connector());
+        let mut transport = Transport::new(options);
+        let time = transport.dial.time;
+        transport.dial = Arc::new(Connector { socket: None, proxy: None, time, tls });
+        Ok(transport)
+    }
+
     /// Sends a request and waits for the head of the response, at most until `until`. The caller
     /// drives the response body. Dropping the future or the body cancels the request.
     ///
@@ -91,7 +110,7 @@ impl Transport {
         let Some(host) = self.hosts.of(request.uri()) else {
             let message = "the address names no host".to_string();
             let fault = TransportFault::Connect;
-            return Err(TransportError { fault, message, detail: String::new() });
+            return Err(TransportError { fault, message, detail: String::new(), is_sent: false });
         };
         let slot = host.slots.take(Some(until)).await.map_err(|none| {
             let fault = match none.kind() {
@@ -99,15 +118,19 @@ impl Transport {
                 _ => TransportFault::Crowded,
             };
             let message = none.message(&format!("connections to {place}"));
-            TransportError { fault, message, detail: String::new() }
+            TransportError { fault, message, detail: String::new(), is_sent: false }
         })?;
         host.counters.add(Count::Requests, 1);
         let (parts, body) = request.into_parts();
         let (method, target, headers) = (&parts.method, &parts.uri, &parts.headers);
         let head = RequestHead { method, target, headers, media_type: None };
-        let sending = host.send(&self.dial, head, body.map_err(Into::into).boxed_unsync());
+        let (body, is_sent) = (body.map_err(Into::into).boxed_unsync(), AtomicBool::new(false));
+        let sending = host.send(&self.dial, head, body, &is_sent);
         let answer = match tokio::time::timeout_at(until.into(), sending).await {
-            Err(_) => Err(TransportError::late(&place, "answer")),
+            Err(_) => Err(TransportError {
+                is_sent: is_sent.load(Ordering::Relaxed),
+                ..TransportError::late(&place, "answer")
+            }),
             Ok(Err(failure)) => Err(TransportError::of(&failure, &place)),
             Ok(Ok(answered)) => Ok(answered),
         };
@@ -188,6 +211,8 @@ pub struct TransportError {
     pub message: String,
     /// All causes, for the log.
     pub detail: String,
+    /// Whether the server may have received the request.
+    pub is_sent: bool,
 }
 
 impl TransportError {
@@ -196,6 +221,7 @@ impl TransportError {
             fault: TransportFault::Timeout,
             message: format!("{host} took too long to {what}"),
             detail: String::new(),
+            is_sent: true,
         }
     }
 
@@ -231,7 +257,7 @@ impl TransportError {
         // A connection that failed before the request is safe to retry.
         let is_early = failure.is_connect() && fault == TransportFault::Closed;
         let fault = if is_early { TransportFault::Connect } else { fault };
-        TransportError { fault, message, detail }
+        TransportError { fault, message, detail, is_sent: !failure.is_connect() }
     }
 }
 

@@ -1,7 +1,9 @@
 //! One connection from accept to close: TLS, protocol detection, timeouts, and lingering close.
 
-use crate::network::server_tls::TlsHandshake;
-use crate::network::wire::{NetworkStream, chose_http2};
+use crate::network::certificates::client;
+use crate::network::proxy_header::{ProxiedPeer, ProxyHeaderReader};
+use crate::network::server_tls::{ServerTls, TlsHandshake};
+use crate::network::wire::{NetworkStream, chose_http2, peer_certificate};
 use crate::server::connection_state::{ConnectionState, TimeoutAction, UpgradedSession};
 use crate::server::http1::connection::{self as http1, ConnectionEnd};
 use crate::server::options::Limits;
@@ -48,6 +50,8 @@ pub(crate) struct ServerConnection {
 }
 
 enum Stage {
+    /// The header of the PROXY protocol.
+    ProxyHeader(ProxyHeaderReader, RequestService),
     /// TLS handshake.
     Handshake(TlsHandshake, RequestService),
     /// Nothing was read yet.
@@ -59,6 +63,19 @@ enum Stage {
     /// Lingering close: input is discarded.
     Lingering(LingeringClose),
     Over,
+}
+
+impl Stage {
+    /// The first stage of a connection with its client.
+    fn begin(stream: TcpStream, requests: RequestService, protocols: &Protocols) -> Stage {
+        match &protocols.tls {
+            Some(tls) => Stage::Handshake(tls.accept(stream), requests),
+            None => {
+                let socket = Socket::new(NetworkStream::Left(stream), requests.state.clone());
+                Stage::Silent(socket, requests)
+            }
+        }
+    }
 }
 
 struct LingeringClose {
@@ -75,11 +92,9 @@ impl ServerConnection {
         requests: RequestService,
     ) -> ServerConnection {
         let (state, limits) = (requests.state.clone(), requests.limits.clone());
-        let stage = match &protocols.tls {
-            Some(tls) => Stage::Handshake(tls.accept(stream), requests),
-            None => {
-                Stage::Silent(Socket::new(NetworkStream::Left(stream), state.clone()), requests)
-            }
+        let stage = match limits.access.proxy_protocol {
+            true => Stage::ProxyHeader(ProxyHeaderReader::new(stream), requests),
+            false => Stage::begin(stream, requests, &protocols),
         };
         ServerConnection {
             stage,
@@ -96,6 +111,10 @@ impl ServerConnection {
     fn make_progress(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.stage {
+                Stage::ProxyHeader(header, _) => {
+                    let peer = ready!(header.poll(context));
+                    self.proxy_header_done(peer);
+                }
                 Stage::Handshake(agreement, _) => {
                     let agreed = ready!(agreement.as_mut().poll(context));
                     self.handshake_done(agreed);
@@ -109,15 +128,44 @@ impl ServerConnection {
         }
     }
 
+    /// The load balancer has named its client.
+    fn proxy_header_done(&mut self, peer: io::Result<ProxiedPeer>) {
+        let Stage::ProxyHeader(header, mut requests) =
+            std::mem::replace(&mut self.stage, Stage::Over)
+        else {
+            return;
+        };
+        match peer {
+            Err(error) => return tracing::debug!(%error, "a proxied connection was closed"),
+            Ok(ProxiedPeer::Itself) => {}
+            Ok(ProxiedPeer::Unknown) => requests.is_anonymous = true,
+            Ok(ProxiedPeer::Client(client)) => {
+                requests.peer = client;
+                if let Some(membership) = &requests.membership {
+                    membership.belongs_to(client);
+                    if membership.is_refused() {
+                        return;
+                    }
+                }
+            }
+        }
+        self.stage = Stage::begin(header.into_stream(), requests, &self.protocols);
+    }
+
     /// The TLS handshake ended.
     fn handshake_done(&mut self, agreed: io::Result<NetworkStream>) {
-        let Stage::Handshake(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
+        let Stage::Handshake(_, mut requests) = std::mem::replace(&mut self.stage, Stage::Over)
+        else {
             return;
         };
         match agreed {
             Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
             Ok(wire) => {
                 let is_http2 = chose_http2(&wire);
+                if self.protocols.tls.as_ref().is_some_and(ServerTls::asks_clients) {
+                    requests.client_certificate =
+                        peer_certificate(&wire).and_then(client::describe).map(Rc::new);
+                }
                 let socket = Socket::new(wire, self.state.clone());
                 self.stage = Stage::Silent(socket, requests);
                 if is_http2 {
@@ -252,7 +300,7 @@ impl ServerConnection {
         let due = self.state.next_timeout(&self.limits);
         // A client in the TLS handshake is about to send its request.
         let drained = match &self.stage {
-            Stage::Handshake(..) => None,
+            Stage::ProxyHeader(..) | Stage::Handshake(..) => None,
             _ => self.state.drained_at(),
         };
         match (drained, due) {
@@ -296,7 +344,7 @@ impl ServerConnection {
                 }
                 Some((at, TimeoutAction::Look)) if at <= now => {
                     // A request that still waits sets its timeout again.
-                    self.state.wake_at(None);
+                    self.state.clear_timeouts();
                     if self.make_progress(context).is_ready() {
                         return Poll::Ready(());
                     }

@@ -2,10 +2,14 @@
 //! timer.
 
 use crate::network::wire::NetworkStream;
+use crate::protocol::fields::FieldLines;
 use crate::server::options::Limits;
 use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
+use std::io::Write;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Waker;
@@ -60,14 +64,24 @@ pub(crate) enum TimeoutAction {
     Look,
 }
 
+/// The timeouts of an active request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RequestTimeout {
+    /// Of its response.
+    Answer,
+    /// Of the response of an upstream.
+    Upstream,
+}
+
 /// The state of one connection, shared by its task, its socket, its responses and the server.
 pub(crate) struct ConnectionState {
     phase: Cell<ConnectionPhase>,
     since: Cell<Instant>,
     /// The clock, read once for each wake-up of the connection's task.
     now: Cell<Instant>,
-    /// The timeout of the active HTTP/1.1 request.
+    /// The timeouts of the active HTTP/1.1 request.
     answer_by: Cell<Option<Instant>>,
+    upstream_by: Cell<Option<Instant>>,
     /// Since when the client accepts no output.
     blocked: Cell<Option<Instant>>,
     /// The number of requests so far.
@@ -88,6 +102,8 @@ pub(crate) struct ConnectionState {
     pub(crate) sends_files: Cell<bool>,
     /// The protocol upgrade after the current response.
     pub(crate) upgrade: RefCell<Option<Upgrade>>,
+    /// Interim responses (1xx) of an upstream, to be written before the response.
+    interim: RefCell<Vec<u8>>,
     /// The client may still send an unread body: close with lingering.
     pub(crate) linger: Cell<bool>,
     /// The next response is the last one of its connection and announces it.
@@ -101,6 +117,10 @@ pub(crate) struct ConnectionState {
     given_up: Cell<Option<Instant>>,
     /// The drain timeout expired: close now.
     pub(crate) cut: Cell<bool>,
+    /// The number of the request whose response head is not sent; 0 for none.
+    unanswered: Cell<u32>,
+    /// Early hints that the connection's task is to send for that request.
+    early_links: RefCell<Vec<HeaderValue>>,
     /// Wakes the connection's task.
     waker: RefCell<Option<Waker>>,
     /// Wakes the HTTP/2 streams that end when the server drains.
@@ -114,6 +134,7 @@ impl ConnectionState {
             since: Cell::new(now),
             now: Cell::new(now),
             answer_by: Cell::new(None),
+            upstream_by: Cell::new(None),
             blocked: Cell::new(None),
             requests: Cell::new(0),
             multiplexed: Cell::new(false),
@@ -124,12 +145,15 @@ impl ConnectionState {
             waits: Cell::new(false),
             sends_files: Cell::new(false),
             upgrade: RefCell::new(None),
+            interim: RefCell::default(),
             linger: Cell::new(false),
             leaving: Cell::new(false),
             drains: Cell::new(None),
             stopping: Cell::new(false),
             given_up: Cell::new(None),
             cut: Cell::new(false),
+            unanswered: Cell::new(0),
+            early_links: RefCell::default(),
             waker: RefCell::new(None),
             drain_wakers: RefCell::default(),
         }
@@ -174,6 +198,29 @@ impl ConnectionState {
         self.drain_wakers.borrow().iter().for_each(Waker::wake_by_ref);
     }
 
+    /// Adds an interim response. HTTP/2 streams leave them out: hyper sends none.
+    pub(crate) fn add_interim(&self, status: StatusCode, lines: &FieldLines) {
+        if self.is_of_stream() {
+            return;
+        }
+        let mut interim = self.interim.borrow_mut();
+        let reason = status.canonical_reason().unwrap_or("Status");
+        // Writing to memory never fails.
+        let _ = write!(interim, "HTTP/1.1 {} {reason}\r\n", status.as_str());
+        interim.extend_from_slice(lines.as_bytes());
+        interim.extend_from_slice(b"\r\n");
+    }
+
+    /// Whether there are interim responses.
+    pub(crate) fn has_interim(&self) -> bool {
+        !self.interim.borrow().is_empty()
+    }
+
+    /// The interim responses that were added.
+    pub(crate) fn take_interim(&self) -> Vec<u8> {
+        self.interim.take()
+    }
+
     /// Whether the server drains.
     pub(crate) fn is_draining(&self) -> bool {
         let connection = self.connection.as_deref().unwrap_or(self);
@@ -213,8 +260,14 @@ impl ConnectionState {
         self.now.set(Instant::now());
     }
 
+    /// The clock at this wake-up.
     pub(crate) fn now(&self) -> Instant {
         self.now.get()
+    }
+
+    /// The clock: as of this wake-up of the connection's task, which does not read it for HTTP/2 streams.
+    pub(crate) fn clock(&self) -> Instant {
+        if self.is_of_stream() { Instant::now() } else { self.now() }
     }
 
     /// Input arrived.
@@ -235,8 +288,29 @@ impl ConnectionState {
     /// A head is complete and its request starts. Returns its number on the connection.
     pub(crate) fn start_request(&self) -> u32 {
         self.phase.set(ConnectionPhase::Busy);
-        self.requests.set(self.requests.get().saturating_add(1));
-        self.requests.get()
+        let number = self.requests.get().saturating_add(1);
+        self.requests.set(number);
+        self.unanswered.set(number);
+        number
+    }
+
+    /// Adds an early hint, unless the head of the response has left.
+    pub(crate) fn add_early_link(&self, request: u32, link: HeaderValue) {
+        if self.unanswered.get() == request {
+            self.early_links.borrow_mut().push(link);
+            self.wake();
+        }
+    }
+
+    /// Takes the early hints of the active request.
+    pub(crate) fn take_early_links(&self) -> Vec<HeaderValue> {
+        self.early_links.take()
+    }
+
+    /// The head of the response is written: no early hint follows.
+    pub(crate) fn head_is_sent(&self) {
+        self.unanswered.set(0);
+        self.early_links.take();
     }
 
     /// The response is complete.
@@ -268,9 +342,18 @@ impl ConnectionState {
 
     /// Sets or clears a wake-up of the connection's task, which costs no timer: it already has one.
     /// Returns whether the task does so: that of HTTP/2 streams does not.
-    pub(crate) fn wake_at(&self, moment: Option<Instant>) -> bool {
-        self.answer_by.set(moment);
+    pub(crate) fn wake_at(&self, timeout: RequestTimeout, moment: Option<Instant>) -> bool {
+        match timeout {
+            RequestTimeout::Answer => self.answer_by.set(moment),
+            RequestTimeout::Upstream => self.upstream_by.set(moment),
+        }
         self.connection.is_none()
+    }
+
+    /// Clears all timeouts of the active request.
+    pub(crate) fn clear_timeouts(&self) {
+        self.answer_by.set(None);
+        self.upstream_by.set(None);
     }
 
     /// The next timeout and its action. `None` while there is none.
@@ -297,7 +380,8 @@ impl ConnectionState {
                 (self.since.get(), limits.keep_alive, TimeoutAction::Close)
             }
             (None, ConnectionPhase::Busy) => {
-                return Some((self.answer_by.get()?, TimeoutAction::Look));
+                let timeouts = [self.answer_by.get(), self.upstream_by.get()];
+                return Some((timeouts.into_iter().flatten().min()?, TimeoutAction::Look));
             }
             (None, ConnectionPhase::Upgraded) => return None,
         };
@@ -419,12 +503,18 @@ mod tests {
         let start = Instant::now();
         let state = ConnectionState::new(start);
         state.start_request();
-        assert!(state.wake_at(Some(start)));
-        assert_eq!(state.next_timeout(&limits), Some((start, TimeoutAction::Look)));
-        assert!(state.wake_at(None));
+        let second = Duration::from_secs(1);
+        assert!(state.wake_at(RequestTimeout::Answer, Some(start + second)));
+        let due = |later| Some((start + later, TimeoutAction::Look));
+        assert_eq!(state.next_timeout(&limits), due(second));
+        assert!(state.wake_at(RequestTimeout::Upstream, Some(start)));
+        assert_eq!(state.next_timeout(&limits), due(Duration::ZERO));
+        assert!(state.wake_at(RequestTimeout::Upstream, None));
+        assert_eq!(state.next_timeout(&limits), due(second));
+        state.clear_timeouts();
         assert_eq!(state.next_timeout(&limits), None);
         let stream = ConnectionState::stream_of(&Rc::new(state));
-        assert!(!stream.wake_at(Some(start)));
+        assert!(!stream.wake_at(RequestTimeout::Answer, Some(start)));
     }
 
     #[test]

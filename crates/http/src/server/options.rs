@@ -1,7 +1,9 @@
 //! Options of a server: its address, and every limit with its default.
 
+use crate::network::certificates::client::ClientAuthority;
 use crate::network::server_tls::Certificate;
 use crate::network::unix_socket::UnixAddress;
+use crate::protocol::encoding::ContentEncoding;
 use crate::server::observer::Observer;
 use crate::server::request::forwarded::TrustedProxy;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,6 +22,9 @@ pub struct ServerOptions {
     pub advertise: Option<String>,
     /// The certificate for TLS. Default none: plain HTTP.
     pub certificate: Option<Certificate>,
+    /// The certificates of clients (mutual TLS), which need a certificate of the server. Default
+    /// none.
+    pub client_authority: Option<ClientAuthority>,
     /// Speak HTTP/2 with clients that choose it. Default on.
     pub http2: bool,
     /// Busy polling: how long the event loop polls for the next request before it sleeps. Saves the
@@ -38,6 +43,7 @@ impl Default for ServerOptions {
             socket: None,
             advertise: None,
             certificate: None,
+            client_authority: None,
             http2: true,
             limits: Limits::default(),
             observer: None,
@@ -91,8 +97,13 @@ pub struct Limits {
     /// 100.
     pub streams: u32,
     /// The smallest response that is compressed, in bytes, for compressible types and clients that
-    /// accept gzip; [`u64::MAX`] for never. Default 1 KiB.
+    /// accept an encoding; [`u64::MAX`] for never. Default 1 KiB.
     pub min_compress_size: u64,
+    /// The encodings of compressed responses, the preferred one first; none: never compress.
+    /// Default all.
+    pub encodings: Vec<ContentEncoding>,
+    /// Send early hints (103) to browsers over HTTP/1.1. Default off.
+    pub early_hints: bool,
     /// The largest WebSocket message, in bytes; more closes it with 1009. Default 1 MiB.
     pub message: usize,
     /// Compress WebSocket messages for clients that offer `permessage-deflate` (RFC 7692). Default
@@ -127,6 +138,9 @@ pub struct AccessPolicy {
     /// The trusted proxies: their `X-Forwarded-For` and the like count. When any are named, these
     /// fields of all other clients are removed. Default none.
     pub trusted_proxies: Vec<TrustedProxy>,
+    /// Every connection is of a trusted proxy, and begins with a header of the PROXY protocol;
+    /// others are closed. Default off.
+    pub proxy_protocol: bool,
 }
 
 impl Default for Limits {
@@ -146,10 +160,12 @@ impl Default for Limits {
             write_idle: Duration::from_secs(60),
             requests: 1_000_000,
             streams: 100,
+            early_hints: false,
             message: 1024 * 1024,
             compress_messages: false,
             access: AccessPolicy::default(),
             min_compress_size: 1024,
+            encodings: ContentEncoding::ALL.into(),
             html_text: false,
             connections: 10_000,
             client_connections: None,

@@ -35,9 +35,12 @@ pub(crate) struct Protocols {
 impl Protocols {
     /// # Errors
     /// The certificate cannot be used.
-    pub(crate) fn new(options: &ServerOptions) -> Result<Self> {
+    pub(crate) async fn new(options: &ServerOptions) -> Result<Self> {
         let tls = match &options.certificate {
-            Some(certificate) => Some(ServerTls::new(certificate, options.http2, options.address)?),
+            Some(certificate) => {
+                let (clients, http2) = (options.client_authority.as_ref(), options.http2);
+                Some(ServerTls::new(certificate, clients, http2, options.address).await?)
+            }
             None => None,
         };
         Ok(Protocols {

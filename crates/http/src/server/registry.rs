@@ -114,6 +114,14 @@ impl ServerState {
         true
     }
 
+    /// Reports a connection that is of no trusted load balancer.
+    pub(crate) fn refuse_stranger(&self, peer: SocketAddr) {
+        if let Some(left_out) = self.crowded.allow() {
+            let peer = peer.ip();
+            tracing::warn!(%peer, left_out, "a connection of no trusted proxy was closed");
+        }
+    }
+
     fn refused(&self, client: SocketAddr, most: usize) {
         if let Some(left_out) = self.crowded.allow() {
             let client = client.ip();

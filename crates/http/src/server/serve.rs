@@ -1,6 +1,8 @@
 //! Serving a store or a handler: starting, accepting, draining and stopping.
 
 use crate::handler::Served;
+use crate::network::certificates::by_name::CertificatesByName;
+use crate::network::server_tls::ServerTls;
 use crate::network::unix_socket::{SocketFile, UNIX_PEER, bind_unix};
 use crate::server::busy_poll::BusyPoll;
 use crate::server::connection::ServerConnection;
@@ -20,6 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
@@ -63,11 +66,11 @@ pub async fn serve(served: impl Into<Served>, options: ServerOptions) -> Result<
     let served = served.into();
     if let Some(address) = &options.socket {
         let (listener, file) = bind_unix(address)?;
-        return start_unix(listener, Some(file), served, options);
+        return start_unix(listener, Some(file), served, options).await;
     }
     let listener = listen(options.address)?;
     let address = listener.local_addr().map_err(unusable)?;
-    start(ConnectionSource::Listener(listener), address, served, options)
+    start(ConnectionSource::Listener(listener), address, served, options).await
 }
 
 /// Serves a store or a handler on a listening socket, as inherited from a supervisor. The address in the
@@ -84,7 +87,7 @@ pub async fn serve_on(
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = TcpListener::from_std(listener).map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
-    start(ConnectionSource::Shared(listener), address, served.into(), options)
+    start(ConnectionSource::Shared(listener), address, served.into(), options).await
 }
 
 /// Serves a store or a handler on a listening Unix socket.
@@ -96,10 +99,10 @@ pub async fn serve_on_unix(
     served: impl Into<Served>,
     options: ServerOptions,
 ) -> Result<HttpServer> {
-    start_unix(listener, None, served.into(), options)
+    start_unix(listener, None, served.into(), options).await
 }
 
-fn start_unix(
+async fn start_unix(
     listener: std::os::unix::net::UnixListener,
     file: Option<SocketFile>,
     served: Served,
@@ -107,7 +110,7 @@ fn start_unix(
 ) -> Result<HttpServer> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = UnixListener::from_std(listener).map_err(unusable)?;
-    start(ConnectionSource::Unix(listener, file), UNIX_PEER, served, options)
+    start(ConnectionSource::Unix(listener, file), UNIX_PEER, served, options).await
 }
 
 /// Serves a store or a handler on connections that another thread accepts and hands over: the workers of a
@@ -122,10 +125,10 @@ pub async fn serve_handed(
     served: impl Into<Served>,
     options: ServerOptions,
 ) -> Result<HttpServer> {
-    start(ConnectionSource::Handed(share, None), address, served.into(), options)
+    start(ConnectionSource::Handed(share, None), address, served.into(), options).await
 }
 
-fn start(
+async fn start(
     incoming: ConnectionSource,
     address: SocketAddr,
     served: Served,
@@ -134,7 +137,7 @@ fn start(
     Budget::of_process().enforce();
     let shared = Rc::new(ServerState {
         served: Rc::new(RefCell::new(served)),
-        protocols: Rc::new(Protocols::new(&options)?),
+        protocols: Rc::new(Protocols::new(&options).await?),
         limits: Rc::new(options.limits),
         observer: options.observer,
         busy_poll: BusyPoll::new(options.spin),
@@ -162,6 +165,11 @@ impl HttpServer {
     /// The listening port.
     pub fn port(&self) -> u16 {
         self.address.port()
+    }
+
+    /// The names for which the server has certificates; `None` without TLS.
+    pub fn certificates(&self) -> Option<Arc<CertificatesByName>> {
+        self.shared.protocols.tls.as_ref().map(ServerTls::names)
     }
 
     /// [`crate::Limits::stop_time`].
@@ -288,6 +296,11 @@ fn start_connection(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState
         tracing::debug!(%error, "a connection was closed before it began");
         return;
     }
+    let behind_proxy = forwarded::is_trusted(&shared.limits.access.trusted_proxies, peer);
+    if shared.limits.access.proxy_protocol && !behind_proxy {
+        shared.refuse_stranger(peer);
+        return;
+    }
     let state = Rc::new(ConnectionState::new(Instant::now()));
     let number = shared.next.get();
     shared.next.set(number.wrapping_add(1));
@@ -304,7 +317,6 @@ fn start_connection(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState
         is_refused: Cell::new(false),
         shared: shared.clone(),
     });
-    let behind_proxy = forwarded::is_trusted(&shared.limits.access.trusted_proxies, peer);
     let requests = RequestService {
         served: shared.served.clone(),
         is_secure: shared.protocols.tls.is_some(),
@@ -314,6 +326,8 @@ fn start_connection(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState
         observer: shared.observer.clone(),
         busy_poll: shared.busy_poll.clone(),
         multiplexed: false,
+        is_anonymous: false,
+        client_certificate: None,
         membership: behind_proxy.then(|| membership.clone()),
     };
     let conversation = ServerConnection::new(stream, shared.protocols.clone(), requests);

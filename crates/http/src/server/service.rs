@@ -8,14 +8,17 @@ use crate::server::observer::{Observer, RequestWatch};
 use crate::server::options::{AccessPolicy, Limits};
 use crate::server::registry::ConnectionRegistration;
 use crate::server::request::body::RequestBody;
+use crate::server::request::early_hints::{self, EarlyHints};
 use crate::server::request::exchange::HttpExchange;
 use crate::server::request::forwarded;
 use crate::server::request::head::{self, Head};
 use crate::server::request::origin::{self, CrossOriginRequest};
+use crate::server::request::relay;
 use crate::server::request::upload;
 use crate::server::response::body::ResponseBody;
 use crate::server::response::handler_cycle::HandlerCycle;
 use crate::server::response::own_files;
+use crate::server::response::panics::guard_now;
 use crate::server::response::problem::{Problem, allow};
 use crate::server::response::reply::PendingResponse;
 use crate::server::response::request_cycle::RequestCycle;
@@ -23,7 +26,7 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;
 use hyper::{Method, Request, Response, StatusCode};
-use runnel_store::{Reference, Store, Verb, Verbs};
+use runnel_store::{Reference, Store, Value, Verb, Verbs};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -46,6 +49,10 @@ pub(crate) struct RequestService {
     pub(crate) multiplexed: bool,
     /// Whether the connection is encrypted.
     pub(crate) is_secure: bool,
+    /// The load balancer says that it does not know its client: no field about it is believed.
+    pub(crate) is_anonymous: bool,
+    /// The verified certificate of the client, where it sent one.
+    pub(crate) client_certificate: Option<Rc<Value>>,
     /// The registration of a trusted proxy's connection.
     pub(crate) membership: Option<Rc<ConnectionRegistration>>,
 }
@@ -80,17 +87,8 @@ impl RequestService {
         body: RequestBody,
     ) -> PendingResponse {
         let number = self.state.start_request();
-        if let (proxies @ [_, ..], Some(exchange)) =
-            (&self.limits.access.trusted_proxies[..], Rc::get_mut(&mut exchange))
-        {
-            exchange.peer = forwarded::client(proxies, self.peer, &mut exchange.headers);
-            if let (Some(membership), 1) = (&self.membership, number) {
-                membership.belongs_to(exchange.peer);
-            }
-        }
         if let Some(exchange) = Rc::get_mut(&mut exchange) {
-            let proxies = &self.limits.access.trusted_proxies;
-            exchange.is_secure = self.is_secure || forwarded::is_secure(proxies, &exchange.headers);
+            self.identify(exchange, number);
         }
         let served = self.served.borrow().clone();
         let asked = match &served {
@@ -130,6 +128,24 @@ impl RequestService {
             reply = reply.closing();
         }
         reply
+    }
+
+    /// Finds out who sent a request, and how.
+    fn identify(&self, exchange: &mut HttpExchange, number: u32) {
+        let proxies = &self.limits.access.trusted_proxies[..];
+        if !proxies.is_empty() {
+            let believed = if self.is_anonymous { &[] } else { proxies };
+            exchange.peer = forwarded::client(believed, self.peer, &mut exchange.headers);
+            if let (Some(membership), 1) = (&self.membership, number) {
+                membership.belongs_to(exchange.peer);
+            }
+        }
+        exchange.is_secure = self.is_secure || forwarded::is_secure(proxies, &exchange.headers);
+        exchange.client_certificate.clone_from(&self.client_certificate);
+        let hints_early = self.limits.early_hints && !self.multiplexed;
+        if hints_early && early_hints::are_understood(exchange.version, &exchange.headers) {
+            exchange.hints = EarlyHints::of_request(&self.state, number);
+        }
     }
 
     fn reply(
@@ -176,6 +192,9 @@ impl RequestService {
         body: RequestBody,
         state: &Rc<ConnectionState>,
     ) -> PendingResponse {
+        if let Some((head, reference)) = self.find_relay(&root, &mut exchange) {
+            return self.relay(root, exchange, body, (head, reference), state);
+        }
         let (head, task, reference) = match self.admit(&mut exchange) {
             Ok(admitted) => admitted,
             Err(problem) => {
@@ -209,6 +228,49 @@ impl RequestService {
             }
             MethodTask::Bodiless(ask) => ask.of(cycle),
         }
+    }
+
+    /// The head and the reference of a request that is relayed to an upstream. A request that is refused
+    /// is not.
+    fn find_relay(
+        &self,
+        root: &Rc<dyn Store>,
+        exchange: &mut Rc<HttpExchange>,
+    ) -> Option<(Head, Reference)> {
+        // The response to TRACE shows cookies to scripts, and CONNECT opens a tunnel to anywhere.
+        if !relay::has_proxy() || matches!(exchange.method, Method::TRACE | Method::CONNECT) {
+            return None;
+        }
+        let head = self.check_head(exchange).ok()?;
+        let reference = target::reference(&exchange.uri, self.limits.target).ok()?;
+        let relays = guard_now(|| root.verbs(&reference)).is_ok_and(Verbs::relays);
+        relays.then(|| {
+            adopt_authority(exchange);
+            (head, reference)
+        })
+    }
+
+    /// Relays a request. Which pages of other origins may write is the upstream's to say, unless this
+    /// server names some.
+    fn relay(
+        &self,
+        root: Rc<dyn Store>,
+        exchange: Rc<HttpExchange>,
+        body: RequestBody,
+        (head, reference): (Head, Reference),
+        state: &Rc<ConnectionState>,
+    ) -> PendingResponse {
+        let access = &self.limits.access;
+        if !access.allowed_origins.is_empty()
+            && let Err(problem) = self.check_source(&exchange)
+        {
+            let problem = problem.for_request(&exchange);
+            return problem.respond(HeaderMap::new(), state).into();
+        }
+        let is_trusted = forwarded::is_trusted(&access.trusted_proxies, self.peer);
+        let (limits, state) = (self.limits.clone(), state.clone());
+        let cycle = RequestCycle { root, reference, exchange, head, limits, state };
+        cycle.relay(body, self.peer, is_trusted)
     }
 
     /// Checks the head of a request and resolves its task and reference.

@@ -34,6 +34,35 @@ pub(crate) struct Deflate {
 }
 
 impl Deflate {
+    /// What a client offers: messages that stand for themselves.
+    pub(crate) const OFFER: HeaderValue = HeaderValue::from_static(
+        "permessage-deflate; server_no_context_takeover; client_no_context_takeover",
+    );
+
+    /// What a server has agreed to of [`Deflate::OFFER`].
+    ///
+    /// # Errors
+    /// It uses what was not offered.
+    pub(crate) fn agreed(headers: &HeaderMap) -> Result<Option<Deflate>, ()> {
+        let mut lines = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
+        let Some(line) = lines.next() else { return Ok(None) };
+        let text = line.to_str().map_err(drop)?;
+        let has = |name: &str| text.split(';').any(|part| part.trim() == name);
+        let is_known = |part: &str| {
+            let part = part.trim();
+            let bits = part.strip_prefix("server_max_window_bits=");
+            matches!(part, "server_no_context_takeover" | "client_no_context_takeover")
+                || bits.is_some_and(|bits| window_bits(bits).is_some())
+        };
+        let is_ours = has("permessage-deflate")
+            && has("server_no_context_takeover")
+            && text.split(';').skip(1).all(is_known);
+        match is_ours && lines.next().is_none() {
+            true => Ok(Some(Deflate { window_bits: 15 })),
+            false => Err(()),
+        }
+    }
+
     /// Accepts the first acceptable offer, and returns the response header.
     pub(crate) fn accept(headers: &HeaderMap) -> Option<(Deflate, HeaderValue)> {
         let offers = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();

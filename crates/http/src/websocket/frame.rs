@@ -2,7 +2,7 @@
 
 use super::fault::WebSocketFault;
 
-/// The longest header of a client's frame.
+/// The longest header of a frame.
 pub(crate) const LONGEST_HEADER: usize = 14;
 /// The largest payload of a control frame, in bytes.
 const LONGEST_CONTROL: u64 = 125;
@@ -36,7 +36,7 @@ impl Opcode {
     }
 }
 
-/// The header of a client's frame.
+/// The header of a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
     pub(crate) opcode: Opcode,
@@ -46,6 +46,7 @@ pub(crate) struct FrameHeader {
     pub(crate) is_compressed: bool,
     /// Payload length in bytes.
     pub(crate) length: u64,
+    /// Zeros in a frame of a server.
     pub(crate) mask: [u8; 4],
 }
 
@@ -57,13 +58,14 @@ impl FrameHeader {
     pub(crate) fn parse(
         bytes: &[u8],
         compression: bool,
+        of_client: bool,
     ) -> Result<Option<(FrameHeader, usize)>, WebSocketFault> {
         let &[first, second, ..] = bytes else { return Ok(None) };
         let opcode = Opcode::of(first & 0x0f).ok_or(WebSocketFault::Protocol)?;
         let (is_last, is_compressed) = (first & 0x80 != 0, first & 0x40 != 0);
         let may_compress = compression && matches!(opcode, Opcode::Text | Opcode::Binary);
         let is_masked = second & 0x80 != 0;
-        if first & 0x30 != 0 || is_compressed && !may_compress || !is_masked {
+        if first & 0x30 != 0 || is_compressed && !may_compress || is_masked != of_client {
             return Err(WebSocketFault::Protocol);
         }
         let (length, at) = match second & 0x7f {
@@ -85,20 +87,26 @@ impl FrameHeader {
         if !is_shortest || opcode.is_control() && !(is_last && length <= LONGEST_CONTROL) {
             return Err(WebSocketFault::Protocol);
         }
+        if !of_client {
+            let mask = [0; 4];
+            return Ok((bytes.len() >= at)
+                .then_some((FrameHeader { opcode, is_last, is_compressed, length, mask }, at)));
+        }
         let Some(&[a, b, c, d]) = bytes.get(at..at + 4) else { return Ok(None) };
         let mask = [a, b, c, d];
         Ok(Some((FrameHeader { opcode, is_last, is_compressed, length, mask }, at + 4)))
     }
 }
 
-/// The header of a server's frame, and its length.
+/// The header of a frame that is sent, and its length. Only a client's has a mask.
 pub(crate) fn write_header(
     opcode: Opcode,
     is_last: bool,
     is_compressed: bool,
     length: usize,
-) -> ([u8; 10], usize) {
-    let mut bytes = [0; 10];
+    mask: Option<[u8; 4]>,
+) -> ([u8; LONGEST_HEADER], usize) {
+    let mut bytes = [0; LONGEST_HEADER];
     bytes[0] = u8::from(is_last) << 7 | u8::from(is_compressed) << 6 | opcode as u8;
     let count = match (u8::try_from(length), u16::try_from(length)) {
         (Ok(length @ ..126), _) => {
@@ -112,11 +120,14 @@ pub(crate) fn write_header(
         }
         _ => {
             bytes[1] = 127;
-            bytes[2..].copy_from_slice(&(length as u64).to_be_bytes());
+            bytes[2..10].copy_from_slice(&(length as u64).to_be_bytes());
             10
         }
     };
-    (bytes, count)
+    let Some(mask) = mask else { return (bytes, count) };
+    bytes[1] |= 0x80;
+    bytes[count..count + 4].copy_from_slice(&mask);
+    (bytes, count + 4)
 }
 
 /// Applies or removes a mask. `at` is the offset of the first byte in its frame.
@@ -142,15 +153,17 @@ mod tests {
     use super::*;
 
     fn parse(bytes: &[u8]) -> Result<Option<(FrameHeader, usize)>, WebSocketFault> {
-        FrameHeader::parse(bytes, true)
+        FrameHeader::parse(bytes, true, true)
     }
 
     #[test]
     fn lengths_are_encoded_in_the_fewest_bytes() {
         for length in [0, 1, 125, 126, 127, 65_535, 65_536, 10_000_000] {
-            let (mut bytes, count) = write_header(Opcode::Binary, true, false, length);
-            bytes[1] |= 0x80;
-            let masked = [&bytes[..count], b"mask"].concat();
+            let (plain, count) = write_header(Opcode::Binary, true, false, length, None);
+            let (header, size) = FrameHeader::parse(&plain[..count], true, false).unwrap().unwrap();
+            assert_eq!((header.length, size, header.mask), (length as u64, count, [0; 4]));
+            let (bytes, count) = write_header(Opcode::Binary, true, false, length, Some(*b"mask"));
+            let masked = bytes[..count].to_vec();
             let (header, size) = parse(&masked).unwrap().unwrap();
             assert_eq!((header.length, size), (length as u64, masked.len()));
             assert_eq!((header.opcode, header.mask), (Opcode::Binary, *b"mask"));
@@ -182,7 +195,11 @@ mod tests {
         ] {
             assert_eq!(parse(wrong), Err(WebSocketFault::Protocol), "{wrong:?}");
         }
-        assert_eq!(FrameHeader::parse(b"\xc1\x80mask", false), Err(WebSocketFault::Protocol));
+        assert_eq!(FrameHeader::parse(b"\xc1\x80mask", false, true), Err(WebSocketFault::Protocol));
+        assert_eq!(
+            FrameHeader::parse(b"\x81\x82maskhi", false, false),
+            Err(WebSocketFault::Protocol)
+        );
         assert!(parse(b"\xc1\x80mask").unwrap().unwrap().0.is_compressed);
     }
 

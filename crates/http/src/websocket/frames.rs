@@ -9,7 +9,7 @@ use super::fault::WebSocketFault;
 use super::frame::{FrameHeader, LONGEST_HEADER, Opcode, mask, write_header};
 use crate::server::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
-use runnel_store::{Held, Message};
+use runnel_store::{Held, Message, fill_random};
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io::IoSlice;
@@ -48,6 +48,8 @@ enum TakeStep {
 pub(crate) struct Frames {
     socket: Socket,
     deflate: Option<Deflate>,
+    /// Whether this is the client's end, which masks its frames (RFC 6455 section 5.3).
+    masks: bool,
     /// The largest message, in bytes.
     most: usize,
     /// Unparsed input.
@@ -74,7 +76,7 @@ struct IncomingFrame {
 /// An outgoing frame.
 #[derive(Default)]
 struct OutgoingFrame {
-    header: ([u8; 10], usize),
+    header: ([u8; LONGEST_HEADER], usize),
     sent: usize,
     payload: Bytes,
 }
@@ -84,6 +86,7 @@ impl Frames {
         Frames {
             socket,
             deflate,
+            masks: false,
             most,
             unread: early.into(),
             frame: None,
@@ -94,6 +97,11 @@ impl Frames {
             outgoing: OutgoingFrame::default(),
             pong: None,
         }
+    }
+
+    /// The client's end.
+    pub(crate) fn masking(self) -> Self {
+        Frames { masks: true, ..self }
     }
 
     /// The next event. Cancellation-safe.
@@ -195,7 +203,8 @@ impl Frames {
         let had = self.head_length;
         let count = input.len().min(LONGEST_HEADER - had);
         self.head[had..had + count].copy_from_slice(&input[..count]);
-        let parsed = FrameHeader::parse(&self.head[..had + count], self.deflate.is_some())?;
+        let parsed =
+            FrameHeader::parse(&self.head[..had + count], self.deflate.is_some(), !self.masks)?;
         let Some((header, size)) = parsed else {
             self.head_length = had + count;
             return Ok(count);
@@ -306,7 +315,16 @@ impl Frames {
         is_compressed: bool,
         payload: Bytes,
     ) {
-        let header = write_header(opcode, is_last, is_compressed, payload.len());
+        let key = if self.masks { mask_key() } else { None };
+        let header = write_header(opcode, is_last, is_compressed, payload.len(), key);
+        let payload = match key {
+            Some(key) => {
+                let mut masked = payload.to_vec();
+                mask(&mut masked, key, 0);
+                masked.into()
+            }
+            None => payload,
+        };
         self.outgoing = OutgoingFrame { header, sent: 0, payload };
     }
 
@@ -359,6 +377,14 @@ impl OutgoingFrame {
         self.sent += of_header;
         self.payload.advance(count - of_header);
     }
+}
+
+/// A mask that no one can predict. Without random bytes of the system, it is zeros: the mask protects caches
+/// in between, not the message.
+fn mask_key() -> Option<[u8; 4]> {
+    let mut key = [0; 4];
+    let _ = fill_random(&mut key);
+    Some(key)
 }
 
 /// Checks the payload of a close frame: empty, or a valid code and a text (RFC 6455 sections 5.5.1

@@ -19,8 +19,8 @@ use runnel_store::Port;
 use sha1::{Digest, Sha1};
 use std::rc::Rc;
 
-const VERSION: HeaderValue = HeaderValue::from_static("13");
-const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
+pub(crate) const VERSION: HeaderValue = HeaderValue::from_static("13");
+pub(crate) const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 /// The length of a key: 16 bytes in Base64.
 const KEY: usize = 24;
 /// The GUID that a server appends to a key before hashing it (RFC 6455 section 1.3).
@@ -46,7 +46,9 @@ impl RequestCycle {
         state.upgrade.replace(Some(Box::new(move |wire, early| {
             let socket = Socket::new(wire, ours.clone());
             let frames = Frames::new(socket, early, deflate, most);
-            Box::pin(session::run(frames, port, ours))
+            Box::pin(async move {
+                let _code = session::run(frames, port, ours).await;
+            })
         })));
         let body = ResponseBody::empty(&state);
         let mut response = self.respond(StatusCode::OK, None, ResponseFacts::default(), body);
@@ -112,7 +114,7 @@ fn accept(cycle: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
 }
 
 /// The value of `Sec-WebSocket-Accept`: a SHA-1 hash of 20 bytes in Base64.
-fn proof(key: &[u8]) -> Vec<u8> {
+pub(crate) fn proof(key: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let hash = Sha1::new().chain_update(key).chain_update(PROOF).finalize();
     let mut text: Vec<u8> = Vec::with_capacity(28);

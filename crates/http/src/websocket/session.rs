@@ -51,12 +51,24 @@ impl From<WebSocketFault> for SessionEnd {
     }
 }
 
-/// Runs until either side closes.
-pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, state: Rc<ConnectionState>) {
+/// The codes of RFC 6455 section 7.4.1 for a close without a code, and for an end without a close.
+const NO_CODE: u16 = 1005;
+const ABNORMAL: u16 = 1006;
+
+/// Runs until either side closes, and returns the close code.
+pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, state: Rc<ConnectionState>) -> u16 {
     let (sender, taker) = queue();
     let mut outgoing = port.open(Box::pin(taker));
     drop(port);
     let end = converse(&mut frames, &sender, &mut outgoing, &state).await;
+    let code = match &end {
+        SessionEnd::Client(payload) => match payload.as_ref() {
+            [high, low, ..] => u16::from_be_bytes([*high, *low]),
+            _ => NO_CODE,
+        },
+        SessionEnd::Gone => ABNORMAL,
+        SessionEnd::Ours(code, _) | SessionEnd::Broken(code, _) => *code,
+    };
     match end {
         SessionEnd::Client(payload) => {
             // Queued messages are still delivered.
@@ -87,6 +99,7 @@ pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, state: Rc<Connec
             let _ = timeout(PARTING, parting).await;
         }
     }
+    code
 }
 
 async fn close(frames: &mut Frames, code: u16, reason: &str) -> Result<(), WebSocketFault> {

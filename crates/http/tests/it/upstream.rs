@@ -255,7 +255,9 @@ fn what_may_be_repeated_is_sent_once_more_on_a_new_connection() {
             assert_eq!(put.is_ok(), answered);
             assert_eq!(requests.get(), sent);
             if let Err(error) = put {
-                assert_eq!((error.kind, error.temporary), (Kind::Unavailable, true));
+                let is_conditional = context.only_if.is_some();
+                let kind = if is_conditional { Kind::InDoubt } else { Kind::Unavailable };
+                assert_eq!((error.kind, error.temporary), (kind, !is_conditional));
             }
         }
         let (port, requests) = closing_at_first(1).await;
@@ -263,6 +265,79 @@ fn what_may_be_repeated_is_sent_once_more_on_a_new_connection() {
         assert_eq!(merged.err().unwrap().kind, Kind::InDoubt);
         assert_eq!(requests.get(), 1);
     });
+}
+
+/// A write that was sent and gets no answer in time was done once, and its client does not know.
+#[test]
+fn a_write_without_an_answer_in_time_is_in_doubt() {
+    run(async {
+        let conditional =
+            Context { only_if: Some(runnel_store::Condition::Absent), ..Context::default() };
+        let (plain, x) = (Context::default(), || Content::text("x"));
+        let (port, requests) = answering("").await;
+        for (number, (kind, context)) in [
+            (Kind::Timeout, &plain),
+            (Kind::InDoubt, &conditional),
+            (Kind::InDoubt, &plain),
+            (Kind::InDoubt, &plain),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let answer = match number {
+                0 | 1 => sending().put(&at(port), x(), context).await,
+                2 => sending().post(&at(port), x(), context).await,
+                _ => sending().merge(&at(port), x(), context).await,
+            };
+            let error = answer.err().unwrap();
+            assert_eq!((error.kind, error.temporary), (kind, kind == Kind::Timeout), "{error}");
+            // Sent once, not again.
+            assert_eq!(requests.get(), number + 1);
+        }
+        // The gateway has lost the answer of its server; a server that is overloaded has done nothing.
+        for (status, kind) in [
+            ("502 Bad Gateway", Kind::InDoubt),
+            ("504 Gateway Timeout", Kind::InDoubt),
+            ("503 Service Unavailable", Kind::Unavailable),
+        ] {
+            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");
+            let (port, _) = answering(answer).await;
+            let error = patient().post(&at(port), x(), &plain).await.err().unwrap();
+            assert_eq!(error.kind, kind, "{error}");
+        }
+        let half = "HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\nx";
+        let (port, _) = answering(half).await;
+        let error = sending().post(&at(port), x(), &plain).await.err().unwrap();
+        assert_eq!((error.kind, error.temporary), (Kind::InDoubt, false), "{error}");
+    });
+}
+
+/// Gives up only after there was time to send a request.
+fn sending() -> Rc<dyn Store> {
+    let time = Duration::from_secs(1);
+    client(ClientOptions { answer_time: time, body_idle: time, ..ClientOptions::default() })
+}
+
+/// Gives the same answer to each request. Counts them.
+async fn answering(answer: impl Into<String>) -> (u16, Rc<std::cell::Cell<usize>>) {
+    let (listener, answer) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), answer.into());
+    let port = listener.local_addr().unwrap().port();
+    let requests = Rc::new(std::cell::Cell::new(0));
+    let counted = requests.clone();
+    tokio::task::spawn_local(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (counted, answer) = (counted.clone(), answer.clone());
+            tokio::task::spawn_local(async move {
+                let mut request = [0; 1024];
+                while let Ok(1..) = stream.read(&mut request).await {
+                    counted.set(counted.get() + 1);
+                    let _ = stream.write_all(answer.as_bytes()).await;
+                }
+            });
+        }
+    });
+    (port, requests)
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! Opening connections: to the host of a URL or to a Unix socket, with TLS for `https`.
 
+use crate::client::connection::forward_proxy::ForwardProxy;
 use crate::client::connection::line::ClientConnection;
 use crate::client::failure::RoundTripFailure;
+use crate::network::client_tls::ClientTls;
 use crate::network::multicast_dns::resolve::lookup;
 use crate::network::wire::NetworkStream;
 use hyper::Uri;
 use runnel_store::Counters;
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -25,14 +27,27 @@ const HEAD_START: Duration = Duration::from_millis(250);
 pub(crate) struct Connector {
     /// The Unix socket for all connections.
     pub(crate) socket: Option<Arc<Path>>,
-    /// Connect timeout, without the DNS lookup.
+    /// Connect timeout, without the DNS lookup; the TLS handshake has it once more.
     pub(crate) time: Duration,
-    pub(crate) tls: Result<TlsConnector, rustls::Error>,
+    /// TLS, or why it cannot be used.
+    pub(crate) tls: Result<TlsConnector, String>,
+    /// The proxy for all connections.
+    pub(crate) proxy: Option<Arc<ForwardProxy>>,
 }
 
 impl Connector {
     pub(crate) fn new(socket: Option<&Path>, time: Duration) -> Self {
-        Connector { socket: socket.map(Into::into), time, tls: trusting() }
+        let tls = ClientTls::usual().map(|tls| tls.connector()).map_err(|error| error.to_string());
+        Connector { socket: socket.map(Into::into), time, tls, proxy: None }
+    }
+
+    /// Offers protocols by ALPN (RFC 7301).
+    pub(crate) fn offer(&mut self, protocols: &[&[u8]]) {
+        if let Ok(tls) = &self.tls {
+            let mut config = ClientConfig::clone(tls.config());
+            config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+            self.tls = Ok(TlsConnector::from(Arc::new(config)));
+        }
     }
 
     /// Opens a connection for requests to this URL.
@@ -41,29 +56,72 @@ impl Connector {
         target: &Uri,
         counters: &Arc<Counters>,
     ) -> Result<ClientConnection, RoundTripFailure> {
+        let stream = self.stream(target, false).await?;
+        let is_plain = matches!(stream, NetworkStream::Left(_));
+        let mut line = ClientConnection::new(stream, counters.clone());
+        line.proxy = self.proxy.clone().filter(|_| is_plain && self.socket.is_none());
+        Ok(line)
+    }
+
+    /// Opens a connection to the host of a URL, with TLS for `https`; `tunnels` asks a proxy for a tunnel also
+    /// without TLS.
+    pub(crate) async fn stream(
+        &self,
+        target: &Uri,
+        tunnels: bool,
+    ) -> Result<NetworkStream, RoundTripFailure> {
         let is_secure = target.scheme_str() == Some("https");
         // IPv6 addresses stand in brackets.
         let host = target.host().unwrap_or_default();
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        let stream = match &self.socket {
-            Some(path) => self.socket(path).await.map_err(RoundTripFailure::Connect)?,
-            None => {
-                let port = target.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+        let port = target.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+        let stream = match (&self.socket, &self.proxy) {
+            (Some(path), _) => self.socket(path).await.map_err(RoundTripFailure::Connect)?,
+            (None, Some(proxy)) => {
+                let tunnel =
+                    (is_secure || tunnels).then_some((target.host().unwrap_or_default(), port));
+                self.through(proxy, tunnel).await?
+            }
+            (None, None) => {
                 let found = lookup(host, port).await.map_err(RoundTripFailure::Name)?;
                 self.first_of(found).await.map_err(RoundTripFailure::Connect)?
             }
         };
         if !is_secure {
-            return Ok(ClientConnection::new(NetworkStream::Left(stream), counters.clone()));
+            return Ok(NetworkStream::Left(stream));
         }
         let name = ServerName::try_from(host.to_string()).map_err(|error| {
             RoundTripFailure::Name(io::Error::new(io::ErrorKind::InvalidInput, error))
         })?;
-        let broken =
-            |error: &rustls::Error| RoundTripFailure::Connect(io::Error::other(error.clone()));
+        let broken = |why: &String| RoundTripFailure::Connect(io::Error::other(why.clone()));
         let tls = self.tls.as_ref().map_err(broken)?;
-        let secure = tls.connect(name, stream).await.map_err(RoundTripFailure::Connect)?;
-        Ok(ClientConnection::new(NetworkStream::Right(Box::new(secure.into())), counters.clone()))
+        // A server that accepts and is silent.
+        let shaking = tokio::time::timeout(self.time, tls.connect(name, stream)).await;
+        let late = |_| RoundTripFailure::Connect(io::ErrorKind::TimedOut.into());
+        let secure = shaking.map_err(late)?.map_err(RoundTripFailure::Connect)?;
+        Ok(NetworkStream::Right(Box::new(secure.into())))
+    }
+
+    /// Connects to the proxy, and through it to a host and port.
+    async fn through(
+        &self,
+        proxy: &ForwardProxy,
+        tunnel: Option<(&str, u16)>,
+    ) -> Result<TcpStream, RoundTripFailure> {
+        let unreached = |error: io::Error| {
+            tracing::debug!(%error, "the proxy cannot be reached");
+            RoundTripFailure::Proxy("cannot be reached".to_string())
+        };
+        let found = lookup(&proxy.host, proxy.port).await.map_err(unreached)?;
+        let mut stream = self.first_of(found).await.map_err(unreached)?;
+        if let Some((host, port)) = tunnel {
+            let opening = proxy.tunnel(&mut stream, host, port);
+            let opened = tokio::time::timeout(self.time, opening).await;
+            opened.unwrap_or_else(|_| {
+                Err(RoundTripFailure::Proxy("took too long to connect".to_string()))
+            })?;
+        }
+        Ok(stream)
     }
 
     async fn socket(&self, path: &Path) -> io::Result<TcpStream> {
@@ -117,17 +175,6 @@ impl Connector {
         }
         Err(last)
     }
-}
-
-/// A TLS client that verifies certificates against Mozilla's root certificates.
-fn trusting() -> Result<TlsConnector, rustls::Error> {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(TlsConnector::from(Arc::new(config)))
 }
 
 #[cfg(test)]

@@ -39,11 +39,11 @@ impl IdleConnections {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection that looks usable. Its events wake the calling task from now on.
+    /// A connection that looks usable.
     pub(crate) fn take(&self, context: &mut Context<'_>) -> Option<ClientConnection> {
         let mut idle = self.idle();
         while let Some((_, mut line)) = idle.lines.pop_back() {
-            if line.poll_over(context).is_pending() {
+            if !line.is_over(context) {
                 return Some(line);
             }
         }

@@ -4,7 +4,7 @@ use crate::client::failure::RoundTripFailure;
 use crate::protocol::fields::{self, Copied};
 use crate::protocol::framing::{ChunkState, Framing};
 use bytes::Bytes;
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{StatusCode, Version};
 use std::mem::MaybeUninit;
 
@@ -26,27 +26,15 @@ impl ReceivedHead {
     /// # Errors
     /// The bytes are no head.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, RoundTripFailure> {
-        let mut fields = [const { MaybeUninit::uninit() }; HEADERS];
-        let mut head = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
-            &mut head,
-            bytes,
-            &mut fields,
-        );
-        let length = match parsed {
-            Ok(httparse::Status::Complete(length)) => length,
-            Ok(httparse::Status::Partial) => return Ok(None),
-            Err(httparse::Error::TooManyHeaders) => {
-                return Err(RoundTripFailure::Malformed("it has too many headers"));
-            }
-            Err(_) => return Err(RoundTripFailure::Malformed("it is not HTTP")),
-        };
-        let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
-        let status = status.ok_or(RoundTripFailure::Malformed("its status is malformed"))?;
-        let version = if head.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
-        let copied = Copied::new(&bytes[..length], Bytes::copy_from_slice(&bytes[..length]));
-        let mut headers = HeaderMap::with_capacity(head.headers.len());
-        for field in head.headers.iter() {
+        parse(bytes, Self::of)
+    }
+}
+
+impl ResponseHead for ReceivedHead {
+    fn of(head: &ParsedHead<'_>) -> Result<Self, RoundTripFailure> {
+        let copied = Copied::new(head.bytes, Bytes::copy_from_slice(head.bytes));
+        let mut headers = HeaderMap::with_capacity(head.fields.len());
+        for field in head.fields {
             let (Ok(name), Ok(value)) = (
                 HeaderName::from_bytes(field.name.as_bytes()),
                 HeaderValue::from_maybe_shared(copied.part(field.value)),
@@ -55,7 +43,72 @@ impl ReceivedHead {
             };
             headers.append(name, value);
         }
-        Ok(Some((ReceivedHead { status, version, headers }, length)))
+        Ok(ReceivedHead { status: head.status, version: head.version, headers })
+    }
+}
+
+/// What a caller keeps of a head.
+pub(crate) trait ResponseHead: Sized {
+    /// # Errors
+    /// The head is malformed.
+    fn of(head: &ParsedHead<'_>) -> Result<Self, RoundTripFailure>;
+}
+
+/// A head as it lies in the bytes that were read.
+pub(crate) struct ParsedHead<'a> {
+    pub(crate) status: StatusCode,
+    version: Version,
+    /// Its bytes, with the empty line.
+    pub(crate) bytes: &'a [u8],
+    pub(crate) fields: &'a [httparse::Header<'a>],
+}
+
+/// Parses the head at the beginning of `bytes`. Returns what `take` makes of it, and its length; `None`
+/// while it is incomplete.
+///
+/// # Errors
+/// The bytes are no head, and those of `take`.
+pub(crate) fn parse<T>(
+    bytes: &[u8],
+    take: impl FnOnce(&ParsedHead<'_>) -> Result<T, RoundTripFailure>,
+) -> Result<Option<(T, usize)>, RoundTripFailure> {
+    let mut fields = [const { MaybeUninit::uninit() }; HEADERS];
+    let mut head = httparse::Response::new(&mut []);
+    let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+        &mut head,
+        bytes,
+        &mut fields,
+    );
+    let length = match parsed {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => {
+            return Err(RoundTripFailure::Malformed("it has too many headers"));
+        }
+        Err(_) => return Err(RoundTripFailure::Malformed("it is not HTTP")),
+    };
+    let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
+    let status = status.ok_or(RoundTripFailure::Malformed("its status is malformed"))?;
+    let version = if head.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
+    let parsed = ParsedHead { status, version, bytes: &bytes[..length], fields: head.headers };
+    Ok(Some((take(&parsed)?, length)))
+}
+
+impl<'a> ParsedHead<'a> {
+    /// The values of a field.
+    pub(crate) fn values(&self, name: &'static str) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let of_name = move |field: &&httparse::Header<'_>| field.name.eq_ignore_ascii_case(name);
+        self.fields.iter().filter(of_name).map(|field| field.value)
+    }
+
+    /// The line of a field, where it is written as `Name: value`.
+    pub(crate) fn line(&self, field: &httparse::Header<'_>) -> Option<&'a [u8]> {
+        let offset = |text: &[u8]| text.as_ptr().addr().checked_sub(self.bytes.as_ptr().addr());
+        let (start, value) = (offset(field.name.as_bytes())?, offset(field.value)?);
+        let line = self.bytes.get(start..value.checked_add(field.value.len())?)?;
+        (value.checked_sub(start)? == field.name.len() + 2
+            && line.get(field.name.len() + 1) == Some(&b' '))
+        .then_some(line)
     }
 
     /// The framing of the content (RFC 9112 section 6.3), and whether the connection can be reused
@@ -64,20 +117,33 @@ impl ReceivedHead {
     /// # Errors
     /// The framing is invalid.
     pub(crate) fn framing(&self, answers_head: bool) -> Result<(Framing, bool), RoundTripFailure> {
-        let persists = match self.version {
-            Version::HTTP_10 => fields::list(&self.headers, header::CONNECTION, b"keep-alive"),
-            _ => !fields::list(&self.headers, header::CONNECTION, b"close"),
-        };
+        let (mut keeps, mut closes, mut has_length, mut coding) = (false, false, false, None);
+        // One pass: an iterator for each name costs more than the parser.
+        for field in self.fields {
+            let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+            match field.name.len() {
+                10 if is("connection") => {
+                    for word in fields::words(field.value) {
+                        keeps |= word.eq_ignore_ascii_case(b"keep-alive");
+                        closes |= word.eq_ignore_ascii_case(b"close");
+                    }
+                }
+                14 => has_length |= is("content-length"),
+                17 if is("transfer-encoding") => coding = Some(field.value),
+                _ => {}
+            }
+        }
+        let persists = if self.version == Version::HTTP_10 { keeps } else { !closes };
         let has_none = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         if has_none || answers_head {
             return Ok((Framing::Length(0), persists));
         }
-        let length = content_length(&self.headers)?;
-        if let Some(last) = self.headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
+        let length = if has_length { self.content_length()? } else { None };
+        if let Some(last) = coding {
             if self.version == Version::HTTP_10 {
                 return Err(RoundTripFailure::Malformed("HTTP/1.0 has no transfer encodings"));
             }
-            let last = fields::words(last.as_bytes()).next_back().unwrap_or_default();
+            let last = fields::words(last).next_back().unwrap_or_default();
             return Ok(match last.eq_ignore_ascii_case(b"chunked") {
                 // With a length as well, another recipient may have framed it differently: do not
                 // reuse.
@@ -87,13 +153,11 @@ impl ReceivedHead {
         }
         Ok(length.map_or((Framing::Close, false), |length| (Framing::Length(length), persists)))
     }
-}
 
-/// The one length that all headers agree on.
-fn content_length(headers: &HeaderMap) -> Result<Option<u64>, RoundTripFailure> {
-    let mut length = None;
-    for value in headers.get_all(header::CONTENT_LENGTH) {
-        for text in fields::words(value.as_bytes()) {
+    /// The one length that all fields agree on.
+    fn content_length(&self) -> Result<Option<u64>, RoundTripFailure> {
+        let mut length = None;
+        for text in self.values("content-length").flat_map(fields::words) {
             let said = fields::number(text)
                 .ok_or(RoundTripFailure::Malformed("its length is no number"))?;
             if length.is_some_and(|length| length != said) {
@@ -101,8 +165,8 @@ fn content_length(headers: &HeaderMap) -> Result<Option<u64>, RoundTripFailure> 
             }
             length = Some(said);
         }
+        Ok(length)
     }
-    Ok(length)
 }
 
 #[cfg(test)]
@@ -111,9 +175,10 @@ mod tests {
     use super::*;
 
     fn framed(text: &str, answers_head: bool) -> Result<(Framing, bool), RoundTripFailure> {
-        let (head, length) = ReceivedHead::parse(text.as_bytes())?.unwrap();
+        let framed = |head: &ParsedHead<'_>| head.framing(answers_head);
+        let (framed, length) = parse(text.as_bytes(), framed)?.unwrap();
         assert_eq!(length, text.len());
-        head.framing(answers_head)
+        Ok(framed)
     }
 
     #[test]

@@ -3,18 +3,20 @@
 
 use crate::client::connection::line::ClientConnection;
 use crate::client::connection::pool::IdleConnections;
-use crate::client::connection::request_head::RequestHead;
-use crate::client::connection::response_head::ReceivedHead;
+use crate::client::connection::request_head::OutgoingHead;
+use crate::client::connection::response_head::{self, ReceivedHead, ResponseHead};
 use crate::client::connection::sending::RequestSender;
 use crate::client::failure::{BoxedError, RoundTripFailure};
-use crate::protocol::framing::{Framing, FramingStep};
+use crate::protocol::fields;
+use crate::protocol::framing::{BAD_TRAILER, Framing, FramingStep, MANY_TRAILERS};
 use bytes::{Bytes, BytesMut};
-use hyper::Method;
-use hyper::body::Body;
+use hyper::body::{Body, Incoming};
+use hyper::{HeaderMap, Method, StatusCode};
 use runnel_store::Slot;
 use std::cell::RefCell;
 use std::future::Future;
-use std::pin::pin;
+use std::io;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
@@ -23,6 +25,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 const LONGEST_HEAD: usize = 256 * 1024;
 /// The most interim responses (1xx).
 const INTERIM: u8 = 32;
+/// The most trailer fields of a response that are kept.
+const TRAILERS: usize = 100;
 /// Size of reads before the head is known. Most responses are smaller.
 const FIRST: usize = 16 * 1024;
 
@@ -31,18 +35,72 @@ thread_local! {
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; FIRST].into());
 }
 
+const UNREQUESTED: RoundTripFailure =
+    RoundTripFailure::Malformed("it switches to an unrequested protocol");
+
+/// What follows a head.
+enum AfterHead {
+    /// Another protocol (101).
+    Switched,
+    /// Another head.
+    Interim,
+    /// Content with this framing; whether the connection persists, and whether the status refuses the
+    /// rest of the request.
+    Content(Framing, bool, bool),
+}
+
+/// The body of a response over HTTP/2.
+pub(crate) struct StreamBody {
+    body: Incoming,
+    /// Says that the connection is in use.
+    _active: Arc<()>,
+}
+
+impl StreamBody {
+    pub(crate) fn new(body: Incoming, active: Arc<()>) -> Self {
+        StreamBody { body, _active: active }
+    }
+
+    /// The next piece. Trailers are passed over.
+    fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, RoundTripFailure>>> {
+        loop {
+            let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+            match frame.map(|frame| frame.map(|frame| frame.into_data())) {
+                None => return Poll::Ready(None),
+                Some(Ok(Ok(piece))) if !piece.is_empty() => return Poll::Ready(Some(Ok(piece))),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => {
+                    let error = RoundTripFailure::Broken(io::Error::other(error));
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+}
+
 /// An active request. Dropping it closes the connection unless the response is complete.
-pub(crate) struct RoundTrip<B> {
+pub(crate) struct RoundTrip<B, H = ReceivedHead> {
     /// The connection, until the response is complete.
     line: Option<ClientConnection>,
     /// The pool that then takes the connection.
-    pool: Arc<IdleConnections>,
+    pool: Option<Arc<IdleConnections>>,
+    /// The response over HTTP/2, in place of a connection of its own.
+    stream: Option<StreamBody>,
     /// The slot among the host's connections.
     slot: Option<Slot>,
     /// The unsent rest of the request.
     sending: Option<RequestSender<B>>,
     answers_head: bool,
     interim: u8,
+    /// The interim responses that the caller has not taken, where a caller takes them.
+    kept: Option<Vec<H>>,
+    /// Whether the request asks for another protocol (101).
+    may_switch: bool,
+    /// The trailer fields of the response, where the caller wants them.
+    trailers: Option<HeaderMap>,
     /// Unparsed input.
     input: BytesMut,
     framing: Framing,
@@ -54,24 +112,29 @@ pub(crate) struct RoundTrip<B> {
     unsent: Option<RoundTripFailure>,
 }
 
-impl<B> RoundTrip<B>
+impl<B, H> RoundTrip<B, H>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<BoxedError>,
+    H: ResponseHead,
 {
     pub(crate) fn new(
         mut line: ClientConnection,
         pool: Arc<IdleConnections>,
-        head: &RequestHead<'_>,
+        head: &impl OutgoingHead,
         body: B,
     ) -> Self {
         RoundTrip {
             sending: Some(RequestSender::new(head, body, &mut line)),
             line: Some(line),
-            pool,
+            pool: Some(pool),
+            stream: None,
             slot: None,
-            answers_head: *head.method == Method::HEAD,
+            answers_head: *head.method() == Method::HEAD,
             interim: 0,
+            kept: None,
+            may_switch: false,
+            trailers: None,
             input: BytesMut::new(),
             framing: Framing::Close,
             persists: false,
@@ -80,10 +143,61 @@ where
         }
     }
 
+    /// A response over HTTP/2 whose head has arrived.
+    pub(crate) fn of_stream(stream: StreamBody) -> Self {
+        RoundTrip {
+            sending: None,
+            line: None,
+            pool: None,
+            stream: (!stream.body.is_end_stream()).then_some(stream),
+            slot: None,
+            answers_head: false,
+            interim: 0,
+            kept: None,
+            may_switch: false,
+            trailers: None,
+            input: BytesMut::new(),
+            framing: Framing::Length(0),
+            persists: false,
+            is_refused: false,
+            unsent: None,
+        }
+    }
+
     /// Holds a slot of the host while the connection is in use.
     pub(crate) fn hold(&mut self, slot: Slot) {
-        if self.line.is_some() {
+        if self.line.is_some() || self.stream.is_some() {
             self.slot = Some(slot);
+        }
+    }
+
+    /// Keeps interim responses and trailer fields for the caller, and a connection that changes its
+    /// protocol, where the request asks for that: what a proxy passes on.
+    pub(crate) fn keep_all(&mut self, may_switch: bool) {
+        self.kept = Some(Vec::new());
+        self.trailers = Some(HeaderMap::new());
+        self.may_switch = may_switch;
+    }
+
+    /// The interim responses since the last call.
+    pub(crate) fn take_interim(&mut self) -> Vec<H> {
+        self.kept.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The trailer fields of the response, after its end.
+    pub(crate) fn take_trailers(&mut self) -> HeaderMap {
+        self.trailers.take().unwrap_or_default()
+    }
+
+    /// The connection after 101, with the input beyond the head.
+    pub(crate) fn into_switched(mut self) -> Option<(ClientConnection, Bytes)> {
+        Some((self.line.take()?, std::mem::take(&mut self.input).freeze()))
+    }
+
+    /// Sends no more of the request, since its response has arrived. The connection is not used again.
+    pub(crate) fn end_request(&mut self) {
+        if self.sending.take().is_some() {
+            self.persists = false;
         }
     }
 
@@ -91,7 +205,7 @@ where
     pub(crate) fn poll_head(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Result<ReceivedHead, RoundTripFailure>> {
+    ) -> Poll<Result<H, RoundTripFailure>> {
         self.send(context)?;
         loop {
             let taken = SCRATCH.with_borrow_mut(|scratch| {
@@ -115,7 +229,7 @@ where
     }
 
     /// Parses the head in the input, and starts the content after it.
-    fn take_head(&mut self, bytes: &[u8]) -> Result<Option<ReceivedHead>, RoundTripFailure> {
+    fn take_head(&mut self, bytes: &[u8]) -> Result<Option<H>, RoundTripFailure> {
         let earlier = std::mem::take(&mut self.input);
         let joined;
         let mut rest = bytes;
@@ -127,30 +241,47 @@ where
             rest = &joined;
         }
         loop {
-            let Some((head, length)) = ReceivedHead::parse(rest)? else {
+            let (answers_head, may_switch) = (self.answers_head, self.may_switch);
+            let parsed = response_head::parse(rest, |head| {
+                let next = match head.status {
+                    StatusCode::SWITCHING_PROTOCOLS if may_switch => AfterHead::Switched,
+                    StatusCode::SWITCHING_PROTOCOLS => return Err(UNREQUESTED),
+                    status if status.is_informational() => AfterHead::Interim,
+                    status => {
+                        let (framing, persists) = head.framing(answers_head)?;
+                        AfterHead::Content(framing, persists, status.as_u16() >= 400)
+                    }
+                };
+                Ok((H::of(head)?, next))
+            });
+            let Some(((head, next), length)) = parsed? else {
                 return self.keep_for_later(rest.into());
             };
             rest = &rest[length..];
-            if head.status == hyper::StatusCode::SWITCHING_PROTOCOLS {
-                return Err(RoundTripFailure::Malformed("it switches to an unrequested protocol"));
-            }
-            if !head.status.is_informational() {
-                (self.framing, self.persists) = head.framing(self.answers_head)?;
-                self.is_refused = head.status.as_u16() >= 400;
-                self.begin_content(rest);
-                return Ok(Some(head));
+            match next {
+                AfterHead::Switched => {
+                    self.input = BytesMut::from(rest);
+                    return Ok(Some(head));
+                }
+                AfterHead::Content(framing, persists, is_refused) => {
+                    (self.framing, self.persists) = (framing, persists);
+                    self.is_refused = is_refused;
+                    self.begin_content(rest);
+                    return Ok(Some(head));
+                }
+                AfterHead::Interim => {}
             }
             self.interim += 1;
             if self.interim > INTERIM {
                 return Err(RoundTripFailure::Malformed("it has too many interim responses"));
             }
+            if let Some(kept) = &mut self.kept {
+                kept.push(head);
+            }
         }
     }
 
-    fn keep_for_later(
-        &mut self,
-        input: BytesMut,
-    ) -> Result<Option<ReceivedHead>, RoundTripFailure> {
+    fn keep_for_later(&mut self, input: BytesMut) -> Result<Option<H>, RoundTripFailure> {
         self.input = input;
         match self.input.len() > LONGEST_HEAD {
             true => Err(RoundTripFailure::Malformed("its head is too long")),
@@ -176,6 +307,13 @@ where
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, RoundTripFailure>>> {
+        if let Some(stream) = &mut self.stream {
+            let polled = ready!(stream.poll_piece(context));
+            if !matches!(polled, Some(Ok(_))) || stream.body.is_end_stream() {
+                (self.stream, self.slot) = (None, None);
+            }
+            return Poll::Ready(polled);
+        }
         let polled = self.poll_content(context);
         if let Poll::Ready(Some(Err(_))) = &polled {
             self.give_up();
@@ -201,8 +339,10 @@ where
                     // An early response, and the server still reads the rest of the request.
                     return if self.line.is_some() { Poll::Pending } else { Poll::Ready(None) };
                 }
-                // No caller wants the trailers of a response.
-                FramingStep::Trailer(_) => continue,
+                FramingStep::Trailer(line) => {
+                    self.add_trailer(&line)?;
+                    continue;
+                }
                 FramingStep::More => {}
             }
             let Some(line) = &mut self.line else { return Poll::Ready(None) };
@@ -220,15 +360,42 @@ where
         }
     }
 
+    fn add_trailer(&mut self, line: &[u8]) -> Result<(), RoundTripFailure> {
+        let Some(trailers) = &mut self.trailers else { return Ok(()) };
+        let (name, value) = fields::parse(line).ok_or(BAD_TRAILER)?;
+        if trailers.len() >= TRAILERS {
+            return Err(MANY_TRAILERS.into());
+        }
+        trailers.append(name, value);
+        Ok(())
+    }
+
     /// Whether both the response and the request are complete.
     pub(crate) fn is_over(&self) -> bool {
-        self.line.is_none() && self.framing == Framing::Length(0)
+        self.line.is_none() && self.stream.is_none() && self.framing == Framing::Length(0)
+    }
+
+    /// Whether all of the response is here: its next piece is its only one.
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.line.is_none() && self.stream.is_none()
+    }
+
+    /// All of the content, where it arrived with the head.
+    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+        match self.framing {
+            Framing::Length(length) if self.has_arrived() && length == self.input.len() as u64 => {
+                self.framing = Framing::Length(0);
+                Some(std::mem::take(&mut self.input).freeze())
+            }
+            _ => None,
+        }
     }
 
     /// Closes the connection; there are no more pieces.
     pub(crate) fn give_up(&mut self) {
         self.framing = Framing::Length(0);
         self.persists = false;
+        self.stream = None;
         self.finish(false);
     }
 
@@ -256,9 +423,17 @@ where
         if self.sending.is_some() && self.persists && !self.is_refused {
             return;
         }
-        let Some(line) = self.line.take() else { return };
-        if is_clean && self.persists && self.sending.is_none() && self.unsent.is_none() {
-            self.pool.put(line);
+        let Some(line) = self.line.take() else {
+            self.slot = None;
+            return;
+        };
+        if is_clean
+            && self.persists
+            && self.sending.is_none()
+            && self.unsent.is_none()
+            && let Some(pool) = &self.pool
+        {
+            pool.put(line);
         }
         // The next holder of the slot finds the connection in the pool.
         self.slot = None;

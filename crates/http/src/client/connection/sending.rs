@@ -1,9 +1,11 @@
 //! An outgoing request: its head, then its content at the pace of the connection.
 
 use crate::client::connection::line::ClientConnection;
-use crate::client::connection::request_head::{Length, RequestHead};
+use crate::client::connection::request_head::{Length, OutgoingHead};
 use crate::client::failure::{BoxedError, RoundTripFailure};
+use crate::protocol::fields;
 use bytes::{Buf, Bytes};
+use hyper::HeaderMap;
 use hyper::body::Body;
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -23,6 +25,8 @@ pub(crate) struct RequestSender<B> {
     tail: &'static [u8],
     body: Option<Pin<Box<B>>>,
     length: Length,
+    /// The trailer fields, which only follow chunks.
+    trailers: Option<HeaderMap>,
 }
 
 impl<B> RequestSender<B>
@@ -31,16 +35,16 @@ where
     B::Error: Into<BoxedError>,
 {
     /// Starts with the head.
-    pub(crate) fn new(head: &RequestHead<'_>, body: B, line: &mut ClientConnection) -> Self {
+    pub(crate) fn new(head: &impl OutgoingHead, body: B, line: &mut ClientConnection) -> Self {
         let length = match (body.is_end_stream(), body.size_hint().exact()) {
             (true, _) | (_, Some(0)) => Length::Nothing,
             (_, Some(length)) => Length::Known(length),
             (_, None) => Length::Chunked,
         };
         line.output.clear();
-        head.write(length, &mut line.output);
+        head.write(length, line.proxy.as_deref(), &mut line.output);
         let body = (length != Length::Nothing).then(|| Box::pin(body));
-        RequestSender { written: 0, piece: Bytes::new(), tail: b"", body, length }
+        RequestSender { written: 0, piece: Bytes::new(), tail: b"", body, length, trailers: None }
     }
 
     /// Ready when the request is sent.
@@ -72,16 +76,20 @@ where
                 Poll::Ready(Some(Err(error))) => {
                     return Err(RoundTripFailure::Content(error.into()));
                 }
-                Poll::Ready(Some(Ok(frame))) => {
-                    // There are no trailers.
-                    if let Ok(piece) = frame.into_data() {
-                        self.push(piece, output)?;
-                    }
-                }
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(piece) => self.push(piece, output)?,
+                    Err(frame) => self.trailers = frame.into_trailers().ok(),
+                },
                 Poll::Ready(None) => {
                     self.body = None;
                     match self.length {
-                        Length::Chunked => output.extend_from_slice(b"0\r\n\r\n"),
+                        Length::Chunked => {
+                            output.extend_from_slice(b"0\r\n");
+                            for (name, value) in self.trailers.take().iter().flatten() {
+                                fields::write(name.as_str(), value.as_bytes(), output);
+                            }
+                            output.extend_from_slice(b"\r\n");
+                        }
                         Length::Known(1..) => return Err(wrong_length("shorter")),
                         Length::Known(0) | Length::Nothing => {}
                     }

@@ -7,8 +7,9 @@
 use super::body_channel::{BodyError, BodySender, body_channel};
 use super::output::ResponseOutput;
 use super::request_head::{HeadRefusal, RequestHead};
-use super::response_head::{BodyExtent, ResponseHead};
+use super::response_head::{BodyExtent, ResponseHead, write_early_hints};
 use super::shared_buffers::SharedBuffers;
+use crate::protocol::fields::FieldLines;
 use crate::protocol::framing::{Framing, FramingStep, HUGE_CHUNK, Malformed};
 use crate::server::observer::RefusedHead;
 use crate::server::request::body::RequestBody;
@@ -162,7 +163,11 @@ impl Http1Connection {
                 Http1State::Answering(reply) => match Pin::new(reply).poll(context) {
                     Poll::Ready(Ok(response)) => self.start_response(response),
                     Poll::Ready(Err(never)) => match never {},
-                    Poll::Pending => ready!(self.poll_content(context))?,
+                    Poll::Pending => {
+                        self.write_early_hints();
+                        self.take_interim();
+                        ready!(self.poll_content(context))?;
+                    }
                 },
                 Http1State::Sending(..) => ready!(self.poll_send(context))?,
                 Http1State::Unread(_) => ready!(self.poll_unread(context))?,
@@ -290,6 +295,7 @@ impl Http1Connection {
 
     /// Starts a response.
     fn start_response(&mut self, response: Response<ResponseBody>) {
+        self.take_interim();
         let (parts, mut body) = response.into_parts();
         let status = parts.status;
         let extent = match body.length() {
@@ -305,7 +311,9 @@ impl Http1Connection {
         let leaves = self.is_last || self.requests.state.leaving.get();
         let ends = leaves || self.expects || extent == BodyExtent::Close;
         self.persists &= !ends;
-        self.write_head(status, &parts.headers, extent);
+        self.requests.state.head_is_sent();
+        let relayed = body.take_relayed();
+        self.write_head(status, &parts.headers, (extent, relayed.as_deref()));
         self.buffers.give_headers(parts.headers);
         if status == StatusCode::SWITCHING_PROTOCOLS {
             drop(body);
@@ -323,11 +331,35 @@ impl Http1Connection {
         }
     }
 
-    fn write_head(&mut self, status: StatusCode, headers: &HeaderMap, extent: BodyExtent) {
+    /// Writes the links that the program has named meanwhile (RFC 8297).
+    fn write_early_hints(&mut self) {
+        let links = self.requests.state.take_early_links();
+        if !links.is_empty() {
+            write_early_hints(&links, &mut self.output.buffer);
+        }
+    }
+
+    /// Writes the interim responses of an upstream, which HTTP/1.0 does not have.
+    fn take_interim(&mut self) {
+        if self.requests.state.has_interim() {
+            let interim = self.requests.state.take_interim();
+            if self.version == Version::HTTP_11 {
+                self.output.buffer.extend_from_slice(&interim);
+            }
+        }
+    }
+
+    fn write_head(
+        &mut self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        (extent, relayed): (BodyExtent, Option<&FieldLines>),
+    ) {
         let (version, persists) = (self.version, self.persists);
         let output = &mut self.output.buffer;
         let says_close = self.buffers.with_date(self.requests.state.now(), |date| {
-            ResponseHead { version, status, headers, extent, persists, date }.write(output)
+            let head = ResponseHead { version, status, headers, extent, persists, relayed, date };
+            head.write(output)
         });
         self.persists &= !says_close;
     }
@@ -349,7 +381,8 @@ impl Http1Connection {
         let mut headers = self.buffers.take_headers();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         (self.version, self.persists) = (Version::HTTP_11, false);
-        self.write_head(status, &headers, BodyExtent::Length(text.len() as u64));
+        let extent = BodyExtent::Length(text.len() as u64);
+        self.write_head(status, &headers, (extent, None));
         if !asks_head {
             self.output.buffer.extend_from_slice(text.as_bytes());
         }
@@ -474,7 +507,10 @@ impl Http1Connection {
                             self.break_off("its content is shorter than announced");
                             continue;
                         }
-                        BodyExtent::Chunked => self.output.push_last_chunk(),
+                        BodyExtent::Chunked => {
+                            let trailers = body.take_trailers();
+                            self.output.push_last_chunk(trailers);
+                        }
                         BodyExtent::Nothing | BodyExtent::Close => {}
                     }
                     self.finish();

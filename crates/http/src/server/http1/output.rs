@@ -1,9 +1,11 @@
 //! The output of a connection: a buffer of small pieces, a large piece without a copy, or a file by
 //! sendfile(2).
 
+use crate::protocol::fields;
 use crate::server::response::file_body::BodyPiece;
 use crate::server::socket::Socket;
 use bytes::{Buf, Bytes};
+use hyper::header::HeaderMap;
 use runnel_store::FilePart;
 use std::io::{self, IoSlice, Write};
 use std::task::{Context, Poll, ready};
@@ -75,13 +77,31 @@ impl ResponseOutput {
         }
     }
 
-    /// Adds the last chunk.
-    pub(crate) fn push_last_chunk(&mut self) {
-        if self.tail.is_empty() {
+    /// Adds the last chunk, with trailer fields.
+    pub(crate) fn push_last_chunk(&mut self, trailers: Option<HeaderMap>) {
+        if let Some(trailers) = trailers {
+            self.push_trailers(&trailers);
+        } else if self.tail.is_empty() {
             self.buffer.extend_from_slice(b"0\r\n\r\n");
         } else {
             self.tail = b"\r\n0\r\n\r\n";
         }
+    }
+
+    /// Adds the last chunk before a trailer section (RFC 9112 section 7.1.2).
+    fn push_trailers(&mut self, trailers: &HeaderMap) {
+        let mut section = b"0\r\n".to_vec();
+        for (name, value) in trailers {
+            fields::write(name.as_str(), value.as_bytes(), &mut section);
+        }
+        section.extend_from_slice(b"\r\n");
+        if !self.is_full() {
+            return self.buffer.extend_from_slice(&section);
+        }
+        // The rare case: they follow a piece that is not written yet.
+        let piece = std::mem::take(&mut self.piece);
+        let tail = std::mem::take(&mut self.tail);
+        self.piece = [&piece[..], tail, &section].concat().into();
     }
 
     /// Writes all output. Pending when the client accepts no more, or to yield to others.

@@ -1,7 +1,7 @@
 //! The serializer of HTTP/1.1 response heads (RFC 9112 sections 4 to 6).
 
-use crate::protocol::fields;
-use hyper::header::{self, HeaderMap};
+use crate::protocol::fields::{self, FieldLines};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{StatusCode, Version};
 use std::io::Write;
 
@@ -29,6 +29,8 @@ pub(crate) struct ResponseHead<'a> {
     pub(crate) extent: BodyExtent,
     /// Whether the connection persists.
     pub(crate) persists: bool,
+    /// The other fields of a response of an upstream, to which nothing is added.
+    pub(crate) relayed: Option<&'a FieldLines>,
     /// The `Date` field, with its line end.
     pub(crate) date: &'a [u8],
 }
@@ -52,6 +54,10 @@ impl ResponseHead<'_> {
             says_options |= *name == header::X_CONTENT_TYPE_OPTIONS;
             fields::write(name.as_str(), value.as_bytes(), output);
         }
+        if let Some(lines) = self.relayed {
+            says_date |= lines.has_date();
+            output.extend_from_slice(lines.as_bytes());
+        }
         match self.extent {
             BodyExtent::Nothing | BodyExtent::Close => {}
             BodyExtent::Length(length) => {
@@ -67,7 +73,7 @@ impl ResponseHead<'_> {
             }
             _ => {}
         }
-        if !says_options {
+        if !says_options && self.relayed.is_none() {
             output.extend_from_slice(NOT_GUESSED);
         }
         if !says_date {
@@ -89,16 +95,34 @@ impl ResponseHead<'_> {
     }
 }
 
+/// Appends an interim response with links (RFC 8297).
+pub(crate) fn write_early_hints(links: &[HeaderValue], output: &mut Vec<u8>) {
+    output.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\n");
+    for link in links {
+        fields::write("link", link.as_bytes(), output);
+    }
+    output.extend_from_slice(b"\r\n");
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use hyper::header::HeaderValue;
 
     fn written(head: &ResponseHead<'_>) -> String {
         let mut output = Vec::new();
         head.write(&mut output);
         String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn early_hints_are_an_interim_response() {
+        let mut output = Vec::new();
+        let links = ["</a.css>; rel=preload", "</b.js>; rel=preload"];
+        write_early_hints(&links.map(HeaderValue::from_static), &mut output);
+        let expected = "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\
+             link: </b.js>; rel=preload\r\n\r\n";
+        assert_eq!(String::from_utf8(output).unwrap(), expected);
     }
 
     #[test]
@@ -112,6 +136,7 @@ mod tests {
             status: StatusCode::OK,
             headers: &headers,
             extent: BodyExtent::Length(5),
+            relayed: None,
             persists: true,
             date: b"date: D\r\n",
         };
@@ -124,13 +149,25 @@ mod tests {
             status: StatusCode::from_u16(499).unwrap(),
             headers: &none,
             extent: BodyExtent::Close,
+            relayed: None,
             persists: false,
             ..head
         };
         let expected = "HTTP/1.0 499 Status\r\nconnection: close\r\n\
                         x-content-type-options: nosniff\r\ndate: D\r\n\r\n";
         assert_eq!(written(&old), expected);
-        let kept = ResponseHead { extent: BodyExtent::Nothing, persists: true, ..old };
+        let mut lines = FieldLines::default();
+        lines.push("Date", b"of the upstream");
+        let relayed = ResponseHead {
+            extent: BodyExtent::Length(5),
+            relayed: Some(&lines),
+            persists: true,
+            ..head
+        };
+        let expected = "HTTP/1.1 200 OK\r\nx-a: 1\r\nx-a: 2\r\ndate: of the upstream\r\ncontent-length: 5\r\n\r\n";
+        assert_eq!(written(&relayed), expected);
+        let kept =
+            ResponseHead { extent: BodyExtent::Nothing, relayed: None, persists: true, ..old };
         assert!(written(&kept).contains("connection: keep-alive\r\n"));
     }
 }

@@ -5,8 +5,10 @@ use crate::network::unix_socket::UNIX_PEER;
 use crate::protocol::multipart::{self, FormPart};
 use crate::protocol::{form, live, negotiation};
 use crate::server::observer::{self, ObservedRequest};
+use crate::server::request::early_hints::EarlyHints;
 use crate::server::request::forwarded::DisplayedPeer;
 use crate::server::request::parts::ArrivingParts;
+use crate::server::request::relay::Relay;
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
@@ -14,6 +16,7 @@ use runnel_store::{
     Allowance, ByteStream, Calling, ChosenFormat, Error, Exchange, FieldProblem, Kind,
     LiveTransport, PartEvents, Result, Text, Value, json,
 };
+use std::any::Any;
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
@@ -30,6 +33,8 @@ pub(crate) struct HttpExchange {
     pub(crate) peer: SocketAddr,
     /// Whether the client's connection is encrypted, up to a trusted proxy at least.
     pub(crate) is_secure: bool,
+    /// The verified certificate of the client, where it sent one.
+    pub(crate) client_certificate: Option<Rc<Value>>,
     /// The body, if small enough to be collected.
     pub(crate) body: Option<Bytes>,
     /// The memory that this request holds of the budget of all requests.
@@ -39,8 +44,11 @@ pub(crate) struct HttpExchange {
     /// The fields of the form, parsed on first use.
     form: OnceCell<Result<Vec<FormPart>>>,
     pub(crate) overrides: ResponseOverrides,
+    pub(crate) hints: EarlyHints,
     /// The observed request, if there is an observer.
     pub(crate) observed: Option<Rc<ObservedRequest>>,
+    /// The request itself and its response, where it is relayed to an upstream.
+    pub(crate) relay: Option<Box<Relay>>,
 }
 
 /// Why a body is a stream.
@@ -155,12 +163,15 @@ impl HttpExchange {
             headers,
             peer,
             is_secure: false,
+            client_certificate: None,
             body: None,
             allowance: Allowance::default(),
             streamed: None,
             form: OnceCell::new(),
             overrides: ResponseOverrides::default(),
+            hints: EarlyHints::default(),
             observed: None,
+            relay: None,
         }
     }
 
@@ -247,6 +258,10 @@ impl Exchange for HttpExchange {
 
     fn is_secure(&self) -> bool {
         self.is_secure
+    }
+
+    fn client_certificate(&self) -> Option<Value> {
+        self.client_certificate.as_deref().cloned()
     }
 
     fn nonce(&self) -> Option<String> {
@@ -369,6 +384,14 @@ impl Exchange for HttpExchange {
         self.overrides.status.set(Some(status));
     }
 
+    fn add_early_hint(&self, link: &str) -> Result<()> {
+        self.hints.add(link)
+    }
+
+    fn clear_early_hints(&self) {
+        self.hints.clear();
+    }
+
     fn overrides(&self) -> Vec<(String, String)> {
         let status = self.overrides.status.get();
         let status = status.map(|status| ("status".to_string(), status.to_string()));
@@ -384,6 +407,13 @@ impl Exchange for HttpExchange {
             return self.overrides.status.set(None);
         }
         self.overrides.headers.borrow_mut().retain(|(known, _)| known.as_str() != name);
+        if let Some(relay) = &self.relay {
+            relay.remove_header(name);
+        }
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 
     fn set_header(&self, name: &str, value: &str) -> Result<()> {

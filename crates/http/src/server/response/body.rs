@@ -1,5 +1,7 @@
 //! Response bodies: bytes, or a stream that is polled only when the client accepts more.
 
+use crate::protocol::encoding::ContentEncoding;
+use crate::protocol::fields::FieldLines;
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::RequestWatch;
 use crate::server::response::file_body::{BodyPiece, FileBody};
@@ -7,7 +9,9 @@ use crate::server::response::panics::poll_stream;
 use bytes::Bytes;
 use hyper::Response;
 use hyper::body::{Body, Frame, SizeHint};
-use runnel_store::{ByteStream, Error, Held, gzip, gzip_stream};
+use hyper::header::HeaderMap;
+use runnel_store::{ByteStream, Error, Held};
+use std::cell::RefCell;
 use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -23,6 +27,10 @@ pub(crate) struct ResponseBody {
     state: Rc<ConnectionState>,
     /// The observer's handle of the request.
     watch: Option<RequestWatch>,
+    /// Where the response is that of an upstream: the fields that its head has beside its headers.
+    relayed: Option<Box<FieldLines>>,
+    /// The trailer fields of an upstream, complete after the end of the content.
+    trailers: Option<Rc<RefCell<HeaderMap>>>,
 }
 
 /// Smaller bodies are not charged to the memory of requests.
@@ -57,7 +65,7 @@ enum BodySource {
 impl ResponseBody {
     /// A body in memory.
     pub(crate) fn whole(bytes: Bytes, state: &Rc<ConnectionState>) -> Self {
-        ResponseBody { source: BodySource::Whole(bytes), state: state.clone(), watch: None }
+        ResponseBody::of(BodySource::Whole(bytes), state)
     }
 
     /// A stream; chunked without a known length.
@@ -70,7 +78,37 @@ impl ResponseBody {
             Ok(file) => BodySource::File(Box::new(file)),
             Err(stream) => BodySource::Stream(stream, length),
         };
-        ResponseBody { source, state: state.clone(), watch: None }
+        ResponseBody::of(source, state)
+    }
+
+    fn of(source: BodySource, state: &Rc<ConnectionState>) -> Self {
+        ResponseBody { source, state: state.clone(), watch: None, relayed: None, trailers: None }
+    }
+
+    /// Adds trailer fields, which a stream fills before its end.
+    pub(crate) fn with_trailers(mut self, trailers: Rc<RefCell<HeaderMap>>) -> Self {
+        self.trailers = Some(trailers);
+        self
+    }
+
+    /// Marks the body of a relayed response, to which the server adds nothing. Only HTTP/1.1 writes
+    /// the lines.
+    pub(crate) fn relay(&mut self, lines: FieldLines, with_trailers: bool) {
+        self.relayed = Some(Box::new(lines));
+        if !with_trailers {
+            self.trailers = None;
+        }
+    }
+
+    /// The lines of a relayed response.
+    pub(crate) fn take_relayed(&mut self) -> Option<Box<FieldLines>> {
+        self.relayed.take()
+    }
+
+    /// The trailer fields, after the end of the content.
+    pub(crate) fn take_trailers(&mut self) -> Option<HeaderMap> {
+        let trailers = self.trailers.take()?.take();
+        (!trailers.is_empty()).then_some(trailers)
     }
 
     /// Charges a large body in memory to this response, until the client has it.
@@ -106,34 +144,38 @@ impl ResponseBody {
         response
     }
 
-    /// Compresses the body with gzip: at once when small, as a stream otherwise. Returns whether it
-    /// did.
-    pub(crate) fn compress(&mut self) -> bool {
-        self.source = match std::mem::replace(&mut self.source, BodySource::Done) {
-            BodySource::Whole(bytes) if bytes.len() <= COMPRESSED_AT_ONCE => match gzip(&bytes) {
-                Ok(packed) => BodySource::Whole(packed),
-                Err(_) => {
-                    self.source = BodySource::Whole(bytes);
-                    return false;
-                }
-            },
+    /// Compresses the body: at once when small, as a stream otherwise. Returns whether it did.
+    pub(crate) fn compress(&mut self, encoding: ContentEncoding) -> bool {
+        let (stream, length) = match std::mem::replace(&mut self.source, BodySource::Done) {
+            BodySource::Whole(bytes) if bytes.len() <= COMPRESSED_AT_ONCE => {
+                let compressed = encoding.compress(&bytes);
+                let succeeds = compressed.is_ok();
+                self.source = BodySource::Whole(compressed.unwrap_or(bytes));
+                return succeeds;
+            }
             BodySource::Whole(bytes) => {
-                let whole = futures_util::stream::iter([Ok(bytes)]);
-                BodySource::Stream(gzip_stream(Box::pin(whole), false), None)
+                let length = bytes.len() as u64;
+                let whole: ByteStream = Box::pin(futures_util::stream::iter([Ok(bytes)]));
+                (whole, Some(length))
             }
-            BodySource::Stream(stream, length) => {
-                // A stream of unknown length flushes each piece.
-                BodySource::Stream(gzip_stream(stream, length.is_none()), None)
-            }
+            BodySource::Stream(stream, length) => (stream, length),
             BodySource::File(file) => {
-                BodySource::Stream(gzip_stream(file.into_stream(), false), None)
+                let length = file.left();
+                (file.into_stream(), Some(length))
             }
             other => {
                 self.source = other;
                 return false;
             }
         };
-        true
+        // A stream of unknown length flushes each piece.
+        let compressed = encoding.compress_stream(stream, length.is_none());
+        let succeeds = compressed.is_ok();
+        self.source = match compressed {
+            Ok(compressed) => BodySource::Stream(compressed, None),
+            Err(plain) => BodySource::Stream(plain, length),
+        };
+        succeeds
     }
 
     /// Leaves only the length, which the response to HEAD announces.
@@ -146,7 +188,7 @@ impl ResponseBody {
 
     /// The body of a response to HEAD with this length.
     pub(crate) fn announced(length: u64, state: &Rc<ConnectionState>) -> Self {
-        ResponseBody { source: BodySource::Announced(length), state: state.clone(), watch: None }
+        ResponseBody::of(BodySource::Announced(length), state)
     }
 
     /// An empty body.
@@ -256,7 +298,13 @@ impl Body for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        self.poll_piece(context).map(|next| {
+        let polled = self.poll_piece(context);
+        if matches!(polled, Poll::Ready(None))
+            && let Some(trailers) = self.take_trailers()
+        {
+            return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+        }
+        polled.map(|next| {
             next.map(|piece| match piece? {
                 BodyPiece::Bytes(bytes) => Ok(Frame::data(bytes)),
                 // An HTTP/2 connection never sends files: see `FileBody::new`.

@@ -1,20 +1,21 @@
-//! Compression of responses for clients that accept gzip (RFC 9110 section 8.4).
+//! Compression of responses for clients that accept an encoding (RFC 9110 section 8.4).
 
-use crate::protocol::conditions::{self, GZIP_SUFFIX};
+use crate::protocol::conditions;
+use crate::protocol::encoding::ContentEncoding;
 use crate::protocol::fields;
+use crate::server::options::Limits;
 use crate::server::response::body::ResponseBody;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use runnel_store::{EntityTag, coding_quality};
 
 /// Whether a response can be compressed, known before its headers are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
     /// Never, for any client.
     Never,
-    /// For a client that accepts gzip.
+    /// For a client that accepts an encoding.
     Possible,
-    /// For this client.
-    Wanted,
+    /// For this client, in this encoding.
+    Wanted(ContentEncoding),
 }
 
 /// Whether a media type is compressible. Events are read one by one, and media are compressed
@@ -42,14 +43,15 @@ fn is_compressible(kind: &HeaderValue) -> bool {
 }
 
 /// Whether a response of a type and a length (`None` if unknown) is compressed for a client.
-/// `least` is the smallest compressed length.
 pub(crate) fn packing(
     asked: &HeaderMap,
     kind: Option<&HeaderValue>,
     length: Option<u64>,
-    least: u64,
+    limits: &Limits,
 ) -> Compression {
-    if least == u64::MAX || length.is_some_and(|length| length < least) {
+    let least = limits.min_compress_size;
+    let is_off = least == u64::MAX || limits.encodings.is_empty();
+    if is_off || length.is_some_and(|length| length < least) {
         return Compression::Never;
     }
     if !kind.is_some_and(is_compressible) {
@@ -61,10 +63,9 @@ pub(crate) fn packing(
     if asked.contains_key(header::RANGE) || says_no_transform(asked) {
         return Compression::Possible;
     }
-    let gzip = coding_quality(&accepted, "gzip");
-    match gzip > 0 && gzip >= coding_quality(&accepted, "identity") {
-        true => Compression::Wanted,
-        false => Compression::Possible,
+    match ContentEncoding::choose(&limits.encodings, &accepted) {
+        Some(encoding) => Compression::Wanted(encoding),
+        None => Compression::Possible,
     }
 }
 
@@ -83,22 +84,25 @@ pub(crate) fn apply(packing: Compression, headers: &mut HeaderMap, body: &mut Re
         return;
     }
     add_vary(headers);
-    if packing == Compression::Wanted && body.length() != Some(0) && body.compress() {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    if let Compression::Wanted(encoding) = packing
+        && body.length() != Some(0)
+        && body.compress(encoding)
+    {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding.name()));
         headers.remove(header::ACCEPT_RANGES);
-        if let Some(tag) = headers.get(header::ETAG).and_then(packed_tag) {
+        if let Some(tag) = headers.get(header::ETAG).and_then(|tag| packed_tag(tag, encoding)) {
             headers.insert(header::ETAG, tag);
         }
     }
 }
 
 /// The tag of compressed content. A weak one stays: the same content in other bytes.
-fn packed_tag(tag: &HeaderValue) -> Option<HeaderValue> {
+fn packed_tag(tag: &HeaderValue, encoding: ContentEncoding) -> Option<HeaderValue> {
     let tag = conditions::parse_tag(tag.to_str().ok()?)?;
     if tag.weak {
         return None;
     }
-    conditions::tag_header(&EntityTag::strong(format!("{}{GZIP_SUFFIX}", &*tag.text)))
+    conditions::tag_header(&conditions::encoded_tag(&tag, encoding))
 }
 
 /// Adds `Accept-Encoding` to `Vary`.
@@ -170,12 +174,14 @@ mod tests {
             for (name, value) in fields {
                 headers.append(*name, HeaderValue::from_static(value));
             }
-            packing(&headers, Some(&kind), length, 1024)
+            packing(&headers, Some(&kind), length, &Limits::default())
         };
         let gzip = ("accept-encoding", "gzip");
-        assert!(of(&[gzip], Some(1024)) == Compression::Wanted);
-        assert!(of(&[gzip], None) == Compression::Wanted);
-        assert!(of(&[("accept-encoding", "br"), gzip], None) == Compression::Wanted);
+        let wanted = Compression::Wanted(ContentEncoding::Gzip);
+        assert!(of(&[gzip], Some(1024)) == wanted);
+        assert!(of(&[gzip], None) == wanted);
+        let both = of(&[("accept-encoding", "br"), gzip], None);
+        assert!(both == Compression::Wanted(ContentEncoding::Brotli));
         assert!(of(&[gzip], Some(1023)) == Compression::Never);
         assert!(of(&[], Some(5000)) == Compression::Possible);
         assert!(of(&[("accept-encoding", "gzip;q=0")], None) == Compression::Possible);

@@ -1,7 +1,8 @@
 //! The pending response of a request: ready at once, or later within the request timeout.
 
-use crate::server::connection_state::ConnectionState;
+use crate::server::connection_state::{ConnectionState, RequestTimeout};
 use crate::server::observer::RequestWatch;
+use crate::server::request::timer::RequestTimer;
 use crate::server::request::upload::UploadProgress;
 use crate::server::response::body::ResponseBody;
 use crate::server::response::problem::{Problem, log_permit};
@@ -13,7 +14,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::time::Sleep;
+
+/// What a handler whose deadline has passed gets for its `ensure:` blocks and its own response, which names its path.
+/// The deadline and the request timeout end at the same moment.
+const GRACE: Duration = Duration::from_millis(250);
 
 /// A response, now or later. A ready one costs no allocation.
 pub(crate) enum PendingResponse {
@@ -134,10 +138,10 @@ impl ResponseTimeLimit {
 pub(crate) struct TimedResponse {
     answer: Pin<Box<dyn Future<Output = Response<ResponseBody>>>>,
     patience: ResponseTimeLimit,
-    state: Rc<ConnectionState>,
+    timer: RequestTimer,
     until: Option<Instant>,
-    /// A timer of its own, for HTTP/2 streams.
-    sleep: Option<Pin<Box<Sleep>>>,
+    /// The timeout has expired, and the handler is in its last moments.
+    is_ending: bool,
 }
 
 impl TimedResponse {
@@ -146,21 +150,9 @@ impl TimedResponse {
         state: Rc<ConnectionState>,
         answer: impl Future<Output = Response<ResponseBody>> + 'static,
     ) -> TimedResponse {
-        let until = Instant::now().checked_add(patience.limit);
-        TimedResponse { answer: Box::pin(answer), patience, state, until, sleep: None }
-    }
-
-    /// Sets the wake-up for the timeout. Returns whether it has expired.
-    fn is_late(&mut self, until: Instant, context: &mut Context<'_>) -> bool {
-        if self.state.wake_at(Some(until)) {
-            return until <= self.state.now();
-        }
-        let sleep =
-            self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until.into())));
-        if sleep.deadline() != until.into() {
-            sleep.as_mut().reset(until.into());
-        }
-        sleep.as_mut().poll(context).is_ready()
+        let until = state.clock().checked_add(patience.limit);
+        let timer = RequestTimer::new(state, RequestTimeout::Answer);
+        TimedResponse { answer: Box::pin(answer), patience, timer, until, is_ending: false }
     }
 
     fn too_late(&mut self) -> Response<ResponseBody> {
@@ -171,7 +163,7 @@ impl TimedResponse {
         let unread = self.patience.upload.take().is_some_and(|upload| !upload.is_over());
         let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT);
         let problem = if unread { problem.closing() } else { problem };
-        problem.respond(HeaderMap::new(), &self.state)
+        problem.respond(HeaderMap::new(), &self.timer.state)
     }
 }
 
@@ -181,23 +173,27 @@ impl Future for TimedResponse {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if let Poll::Ready(response) = this.answer.as_mut().poll(context) {
-            return Poll::Ready(response);
+            // What is only ready after the timeout is too late, unless it says so itself.
+            let is_late = this.is_ending && response.status() != StatusCode::GATEWAY_TIMEOUT;
+            return Poll::Ready(if is_late { this.too_late() } else { response });
         }
         while let Some(until) = this.until {
-            if !this.is_late(until, context) {
+            if this.timer.poll(until, context).is_pending() {
                 break;
             }
-            this.until = this.patience.extended();
-            if this.until.is_none_or(|until| until <= Instant::now()) {
-                return Poll::Ready(this.too_late());
+            let now = Instant::now();
+            match this.patience.extended().filter(|until| *until > now) {
+                Some(until) => {
+                    this.until = Some(until);
+                    this.is_ending = false;
+                }
+                None if this.is_ending => return Poll::Ready(this.too_late()),
+                None => {
+                    this.until = now.checked_add(GRACE);
+                    this.is_ending = true;
+                }
             }
         }
         Poll::Pending
-    }
-}
-
-impl Drop for TimedResponse {
-    fn drop(&mut self) {
-        self.state.wake_at(None);
     }
 }

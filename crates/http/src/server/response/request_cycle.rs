@@ -105,7 +105,7 @@ impl RequestCycle {
         }
     }
 
-    fn get_result(self, result: Result<Option<Content>>) -> PendingResponse {
+    pub(crate) fn get_result(self, result: Result<Option<Content>>) -> PendingResponse {
         match result {
             Ok(Some(content)) => self.respond_with(content, StatusCode::OK, None),
             Ok(None) => self.list_missing(),
@@ -384,7 +384,7 @@ impl RequestCycle {
         kind: HeaderValue,
         facts: ResponseFacts,
     ) -> Response<ResponseBody> {
-        let are_events = events::are(&kind);
+        let are_events = events::are(kind.as_bytes());
         let stream = if are_events { events::beating(stream, &self.state) } else { stream };
         let body = ResponseBody::stream(stream, None, &self.state);
         let mut response = self.respond(status, Some(kind), facts, body);
@@ -423,15 +423,14 @@ impl RequestCycle {
 
     fn not_modified(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
         let headers = &self.exchange.headers;
-        if let Some(tag) =
-            facts.validators.tag.as_mut().filter(|tag| conditions::has_compressed(headers, tag))
+        if let Some(tag) = &mut facts.validators.tag
+            && let Some(form) = conditions::compressed_form(headers, tag)
         {
-            *tag = EntityTag::strong(format!("{}{}", &*tag.text, conditions::GZIP_SUFFIX));
+            *tag = form;
         }
         // A 304 carries the same `Vary` as the full response.
         let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
-        let packing =
-            compression::packing(headers, kind.as_ref(), None, self.limits.min_compress_size);
+        let packing = compression::packing(headers, kind.as_ref(), None, &self.limits);
         let body = ResponseBody::empty(&self.state);
         let mut response = self.respond(StatusCode::NOT_MODIFIED, None, facts, body);
         if packing != Compression::Never {
@@ -460,14 +459,12 @@ impl RequestCycle {
         let length = body.length();
         let packing = match status.as_u16() {
             204..=206 | 304 => Compression::Never,
-            _ => compression::packing(
-                &self.exchange.headers,
-                kind.as_ref(),
-                length,
-                self.limits.min_compress_size,
-            ),
+            _ => {
+                let asked = &self.exchange.headers;
+                compression::packing(asked, kind.as_ref(), length, &self.limits)
+            }
         };
-        let wished = self.exchange.overrides.take_headers();
+        let (wished, links) = (self.exchange.overrides.take_headers(), self.exchange.hints.take());
         let mut headers = self.spare_headers();
         let bare = matches!(status.as_u16(), 204 | 205 | 304);
         if let (Some(kind), false) = (kind, bare) {
@@ -496,6 +493,9 @@ impl RequestCycle {
             headers.insert(header::VARY, HeaderValue::from_static("accept"));
         }
         add_wished(wished, status, &mut headers);
+        for link in links {
+            headers.append(header::LINK, link);
+        }
         add_challenge(status, &mut headers);
         compression::apply(packing, &mut headers, &mut body);
         let mut response = Response::new(body);

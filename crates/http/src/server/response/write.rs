@@ -213,7 +213,11 @@ impl RequestCycle {
     /// created, with `Location` if that is another reference; otherwise 200 with the content that
     /// the store answers, or 204 without; 404 for a delete of nothing. The program's status
     /// overrides all of these.
-    fn write_result(self, verb: Verb, result: runnel_store::Result<Outcome>) -> PendingResponse {
+    pub(crate) fn write_result(
+        self,
+        verb: Verb,
+        result: runnel_store::Result<Outcome>,
+    ) -> PendingResponse {
         let outcome = match result {
             Ok(outcome) => outcome,
             Err(error) => return self.error_response(error).into(),

@@ -66,7 +66,11 @@ fn unwritten(error: io::Error, path: &Path) -> Error {
     Error::from_io(error, Verb::Put, &Reference::from_path(path.to_string_lossy().into_owned()))
 }
 
-fn private_folder(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only its owner can enter, where it is missing.
+///
+/// # Errors
+/// Those of the file system.
+pub fn private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
