@@ -1,6 +1,6 @@
 //! What the compiler takes and gives: the names that exist already, and the compiled program.
 
-use runnel_syntax::Diagnostic;
+use runnel_syntax::{Definition, Diagnostic, Span};
 
 /// What exists before the program is compiled: built-in classes, predefined names, schemes, and
 /// at the prompt the variables of the session.
@@ -23,6 +23,14 @@ pub trait Known {
     fn default_replaced(&self) -> bool {
         false
     }
+    /// Whether the source is a file that a program loads: its variables are its own.
+    fn is_loaded_file(&self) -> bool {
+        false
+    }
+    /// Whether the files that the source loads may define a class of that name.
+    fn may_be_loaded(&self, _name: &str) -> bool {
+        true
+    }
 }
 
 /// A compiled program.
@@ -31,6 +39,10 @@ pub struct Chunk {
     /// Lua source: a function body whose parameter is the kernel, and which answers the value of
     /// the last statement.
     pub lua: String,
+    /// The place in the source of each line of `lua`; the first has none.
+    pub places: Vec<Span>,
+    /// What the source names, for the frames of traces.
+    pub definitions: Vec<Definition>,
     /// What is suspicious but runs.
     pub warnings: Vec<Diagnostic>,
     /// Whether the last statement is an assignment or a definition: the prompt does not echo it.

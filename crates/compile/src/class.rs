@@ -8,10 +8,10 @@ use crate::code::{ClassFacts, MethodContext, Tail};
 use crate::generator::Generator;
 use crate::lua::names::{self, quoted};
 use crate::scope::Scope;
-use crate::walk::parameters;
 use runnel_syntax::ast::{
     Block, Class, ClassKeyword, MemberKind, Method, Selector, VariableDeclaration,
 };
+use runnel_syntax::walk::parameters;
 
 impl Generator<'_> {
     pub(crate) fn collect_class(&mut self, class: &Class) {
@@ -35,16 +35,6 @@ impl Generator<'_> {
     }
 
     pub(crate) fn class(&mut self, class: &Class) {
-        let keyword = match class.keyword {
-            ClassKeyword::Class => "class",
-            ClassKeyword::Extension => "extension",
-            ClassKeyword::Scheme => "scheme",
-            ClassKeyword::Filter => "filter",
-            ClassKeyword::System => "system",
-            ClassKeyword::Protocol => "protocol",
-            ClassKeyword::Connector => "connector",
-            ClassKeyword::Notification => "notification",
-        };
         let superclass = match &class.superclass {
             Some(word) => self.class_value(word),
             None => "nil".into(),
@@ -53,7 +43,7 @@ impl Generator<'_> {
         let mark = self.mark(class.name.span);
         self.code.push_str(&format!(
             "do {mark}local C,S,SM=K.define({},{},{superclass}) ",
-            quoted(keyword),
+            quoted(class.keyword.word()),
             quoted(&class.name.text)
         ));
         self.count_locals(3);
@@ -171,6 +161,7 @@ impl Generator<'_> {
             .collect();
         let outer = self.method.replace(MethodContext { home: function, client, ..context });
         let outer_brackets = self.brackets.take();
+        let outer_loops = std::mem::take(&mut self.loops);
         let text = self.function_body(&declared, |this| {
             this.declare_hubs(&declared);
             this.scoped(scope, |this| {
@@ -179,6 +170,7 @@ impl Generator<'_> {
             });
         });
         self.brackets = outer_brackets;
+        self.loops = outer_loops;
         let unwinds = self.method.as_ref().is_some_and(|method| method.unwinds);
         self.method = outer;
         let list = if list.is_empty() { String::new() } else { format!(",{}", list.join(",")) };

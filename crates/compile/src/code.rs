@@ -2,6 +2,7 @@
 
 use crate::elements::html::MarkupContext;
 use crate::scope::Variable;
+use runnel_syntax::Span;
 use std::collections::BTreeSet;
 
 /// A Lua expression.
@@ -97,6 +98,22 @@ pub(crate) struct ClassFacts {
     /// Those that have a type.
     pub(crate) typed: BTreeSet<String>,
     pub(crate) superclass: Option<String>,
+}
+
+/// A loop around the code being compiled: what `break` and `continue` leave.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loop {
+    pub(crate) label: usize,
+    /// Where the blocks stand that are repeated.
+    pub(crate) bodies: Vec<Span>,
+    /// A loop of Lua, in the same function as its body.
+    pub(crate) inlined: bool,
+    /// The function that the loop stands in, and that of its body.
+    pub(crate) outer: usize,
+    pub(crate) body: Option<usize>,
+    /// Whether `break` unwinds to the loop, and `continue` to its body.
+    pub(crate) breaks: bool,
+    pub(crate) unwinds: bool,
 }
 
 /// The method around the code being compiled.

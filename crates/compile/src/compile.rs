@@ -1,14 +1,17 @@
 //! Compiling a whole program.
 
+pub(crate) mod beside;
+
 use crate::chunk::{Chunk, Known};
+use crate::expressions::append::Appended;
 use crate::generator::Generator;
 use crate::lua::{lines, names, nesting};
-use crate::references::path;
+use crate::references::{loads, path};
 use crate::review;
 use crate::scope::{Scope, Variable, assigned, observable, referenced};
-use crate::walk::parameters;
 use runnel_syntax::ast::{ExpressionKind, Program, Statement, StatementKind};
-use runnel_syntax::{Diagnostic, Severity, Span};
+use runnel_syntax::walk::parameters;
+use runnel_syntax::{Diagnostic, Severity, Span, definitions};
 use std::collections::BTreeSet;
 
 /// Statements of the script that share one Lua function.
@@ -42,13 +45,12 @@ pub fn compile(
         if generator.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(generator.diagnostics);
         }
-        let lua = lines::place(&generator.code);
+        let (lua, places) = lines::place(&generator.code);
         if let Some(line) = nesting::too_deep(&lua) {
-            let lines = source.split_inclusive('\n').take(line as usize - 1);
-            let start = lines.map(str::len).sum::<usize>() as u32;
+            let place = places.get(line as usize - 1).copied().unwrap_or_default();
             generator.error(
                 Diagnostic::error(
-                    Span::new(start, start),
+                    Span::new(place.start, place.start),
                     "this is nested too deeply",
                     "too many blocks and expressions in each other",
                 )
@@ -57,7 +59,9 @@ pub fn compile(
             return Err(generator.diagnostics);
         }
         let variables = assigned(&program.statements).into_iter().collect();
-        return Ok(Chunk { lua, warnings: generator.diagnostics, silent, variables });
+        let definitions = definitions(program);
+        let warnings = generator.diagnostics;
+        return Ok(Chunk { lua, places, definitions, warnings, silent, variables });
     }
 }
 
@@ -66,6 +70,7 @@ impl Generator<'_> {
     fn program(&mut self, program: &Program) -> bool {
         self.collect(&program.statements);
         observable(&program.statements, &mut self.observable);
+        self.appended = Appended::of(&program.statements);
         self.collect_element_classes(&program.statements);
         let mut names = assigned(&program.statements);
         if let Some(signature) = &program.signature {
@@ -82,7 +87,7 @@ impl Generator<'_> {
         }
         let table = self.top_table;
         let mut top = Scope { top: true, ..Scope::default() };
-        for name in names {
+        for name in names.into_iter().filter(|_| !self.known.is_loaded_file()) {
             let code = format!("{table}[{}]", names::quoted(&name));
             top.names.push((name, Variable { code, owner: None, hub: None }));
         }
@@ -90,10 +95,21 @@ impl Generator<'_> {
         self.code
             .push_str("local K=... local V,D,G,P,O,_=K.variables,K.default,K.classes,K.predefined,K.observedFields ");
         self.code.push_str(HELPERS);
-        let groups: Vec<&[Statement]> = program.statements.chunks(GROUP).collect();
+        // The variables of a loaded file are locals of one function.
+        let together = if self.known.is_loaded_file() { usize::MAX } else { GROUP };
+        let groups: Vec<&[Statement]> = program.statements.chunks(together).collect();
         for (number, group) in groups.iter().enumerate() {
             let last = number + 1 == groups.len();
-            let body = self.function_body(&[], |this| this.body(group, last));
+            let body = self.function_body(&[], |this| {
+                if this.known.is_loaded_file() {
+                    this.scoped(Scope::default(), |this| {
+                        this.declare(group);
+                        this.body(group, last);
+                    });
+                } else {
+                    this.body(group, last);
+                }
+            });
             let call = if last { "return " } else { "_=" };
             self.code.push_str(&format!("{call}(function(){body} end)() "));
         }
@@ -117,6 +133,6 @@ impl Generator<'_> {
             }
         }
         path::installed_schemes(statements, &mut self.schemes);
-        self.loads |= path::loads_others(statements);
+        self.loads |= !loads::loads(statements).is_empty();
     }
 }

@@ -5,11 +5,12 @@
 //! (its frame): which ones do is found by compiling, counting, and compiling again.
 
 use crate::chunk::Known;
-use crate::code::{BracketContext, ClassFacts, MethodContext};
+use crate::code::{BracketContext, ClassFacts, Loop, MethodContext};
 use crate::lua::lines;
 use crate::scope::{Scope, Variable, assigned};
 use runnel_syntax::ast::Statement;
 use runnel_syntax::{Diagnostic, LineIndex, Span};
+use runnel_text::distance;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Locals of one function before its variables move to a frame (LuaJIT: 200, parameters and
@@ -41,6 +42,8 @@ pub(crate) struct Function {
     most_locals: usize,
     pub(crate) temporaries: usize,
     spills: bool,
+    /// The block of a loop message: its value is not used.
+    pub(crate) is_repeated: bool,
 }
 
 pub(crate) struct Generator<'a> {
@@ -69,6 +72,16 @@ pub(crate) struct Generator<'a> {
     pub(crate) level: usize,
     /// Top-level names already assigned, in textual order.
     pub(crate) top_table: &'static str,
+    /// The loops around the code being compiled, innermost last.
+    pub(crate) loops: Vec<Loop>,
+    /// Loops compiled so far: their labels.
+    pub(crate) labels: usize,
+    /// Whether the source has the word `break` or `continue`.
+    pub(crate) has_jumps: bool,
+    /// Variables that append to themselves: what reads them joins the pieces first.
+    pub(crate) appended: BTreeSet<String>,
+    /// Where blocks begin that a loop message repeats: their values are not used.
+    pub(crate) repeated: BTreeSet<u32>,
     frames: BTreeSet<usize>,
     /// Functions whose variables need a frame: those found by this compilation.
     pub(crate) crowded: BTreeSet<usize>,
@@ -99,6 +112,11 @@ impl<'a> Generator<'a> {
             loads: false,
             level: 0,
             top_table: "V",
+            loops: Vec::new(),
+            labels: 0,
+            has_jumps: source.contains("break") || source.contains("continue"),
+            appended: BTreeSet::new(),
+            repeated: BTreeSet::new(),
             frames,
             crowded: BTreeSet::new(),
             next_function: 0,
@@ -368,6 +386,15 @@ impl<'a> Generator<'a> {
         names
     }
 
+    /// The name that is meant by a misspelt one, of the same kind: a class for a name with a
+    /// capital, anything else for another name, unless only the case differs.
+    pub(crate) fn meant(&self, name: &str) -> Option<String> {
+        let known = self.visible_names();
+        let known = || known.iter().map(String::as_str);
+        let same = known().find(|one| *one != name && one.eq_ignore_ascii_case(name));
+        same.or_else(|| distance::meant(name, known())).map(str::to_owned)
+    }
+
     // Temporaries ------------------------------------------------------------------------------
 
     /// A fresh temporary of the current statement.
@@ -398,9 +425,9 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// The line mark of a place.
+    /// The mark of a place.
     pub(crate) fn mark(&self, span: Span) -> String {
-        lines::mark(self.index.line(span.start))
+        lines::mark(span)
     }
 
     pub(crate) fn error(&mut self, diagnostic: Diagnostic) {

@@ -3,6 +3,7 @@
 mod computed;
 mod constraint;
 mod element;
+pub(crate) mod loads;
 pub(crate) mod path;
 pub(crate) mod query;
 mod related;

@@ -7,18 +7,19 @@
 
 mod answers;
 mod brackets;
+mod commented;
 mod first;
 mod markup;
 mod names;
 mod secret;
 mod segments;
 
-use crate::walk::walk;
 use names::Names;
 use runnel_syntax::ast::{
     Block, Class, Expression, ExpressionKind, MemberKind, PathMemberKind, Program, PropertyPath,
     Statement, StatementKind,
 };
+use runnel_syntax::walk::walk;
 use runnel_syntax::{Diagnostic, Severity};
 
 /// What is suspicious in a program that compiles, in the order of its text.
@@ -41,6 +42,7 @@ fn reviewed(program: &Program, source: &str) -> Vec<Diagnostic> {
     let mut review = Review { source, answers_html, classes, found: Vec::new() };
     review.statements(&program.statements, &Names::default());
     let mut found = review.found;
+    found.extend(commented::warnings(program, source));
     found.sort_by_key(|one| (one.label.span.start, one.label.span.end));
     found.dedup();
     found

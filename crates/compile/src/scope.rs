@@ -2,10 +2,10 @@
 //! around it that assigns or declares it anywhere; a name that no scope around assigns is new in
 //! the scope that assigns it. Methods do not see the variables of the script.
 
-use crate::walk::{walk, walk_deep, walk_statements};
 use runnel_syntax::ast::{
     AssignOperator, Block, Expression, ExpressionKind, Statement, StatementKind,
 };
+use runnel_syntax::walk::{walk, walk_deep, walk_statements};
 use std::collections::BTreeSet;
 
 /// Where a variable is kept.
@@ -63,16 +63,19 @@ fn assigned_here(expression: &Expression, names: &mut BTreeSet<String>) {
     if *operator == AssignOperator::Post {
         return;
     }
+    assigned_target(target, names);
+}
+
+fn assigned_target(target: &Expression, names: &mut BTreeSet<String>) {
     match &target.kind {
         ExpressionKind::Name(name) => {
             names.insert(name.clone());
         }
         ExpressionKind::Array { class: None, elements } => {
-            for element in elements {
-                if let ExpressionKind::Name(name) = &element.kind {
-                    names.insert(name.clone());
-                }
-            }
+            elements.iter().for_each(|element| assigned_target(element, names));
+        }
+        ExpressionKind::Dictionary(pairs) => {
+            pairs.iter().for_each(|pair| assigned_target(&pair.value, names));
         }
         ExpressionKind::Reference(path) => {
             let scheme = path.scheme.as_ref().map(|word| word.text.as_str());
@@ -125,7 +128,9 @@ pub(crate) fn observable(statements: &[Statement], names: &mut BTreeSet<String>)
         match &statement.kind {
             StatementKind::Test { body, .. } => observable(&body.statements, names),
             StatementKind::Class(class) => {
-                crate::walk::bodies(class, &mut |block| observable(&block.statements, names));
+                runnel_syntax::walk::bodies(class, &mut |block| {
+                    observable(&block.statements, names)
+                });
             }
             _ => {}
         }

@@ -2,8 +2,8 @@
 //! in a method of an object with the variable `count`. It would answer nil for ever.
 
 use crate::generator::Generator;
-use crate::walk::walk;
 use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Statement, StatementKind};
+use runnel_syntax::walk::walk;
 use runnel_syntax::{Diagnostic, Span};
 
 impl Generator<'_> {

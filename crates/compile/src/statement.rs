@@ -172,13 +172,16 @@ impl Generator<'_> {
             .map(|(_, variable)| variable.code.rsplit('.').next().unwrap_or(""))
             .collect();
         let list = list.join(",");
+        self.begin_loop_body(block.span, function);
         let body = self.function_body(&parameters, |this| {
+            this.note_repeated(block.span);
             this.declare_hubs(&parameters);
             this.scoped(scope, |this| {
                 this.declare(&block.statements);
                 this.statements(&block.statements, &Tail::Return);
             });
         });
+        let body = self.loop_body(block.span, function, body);
         Code { text: format!("function({list}){body} end"), ..Code::constant("") }
     }
 

@@ -1,5 +1,6 @@
 //! The tree: plain data, close to the text, so that the formatter can give the text back.
 
+pub(crate) mod definitions;
 mod property_path;
 
 use crate::Span;
@@ -59,6 +60,18 @@ pub enum Selector {
     Keyword(Vec<(Word, Parameter)>),
 }
 
+impl Selector {
+    /// The selector, such as `name`, `+` or `at:put:`.
+    pub fn text(&self) -> String {
+        match self {
+            Selector::Unary(word) | Selector::Binary(word, _) => word.text.clone(),
+            Selector::Keyword(parts) => {
+                parts.iter().map(|(word, _)| format!("{}:", word.text)).collect()
+            }
+        }
+    }
+}
+
 /// `<type>name`; the type may be missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
@@ -66,6 +79,8 @@ pub struct Parameter {
     pub kind: Option<Word>,
     /// The name.
     pub name: Word,
+    /// The value where none is given, as written: in the signature of a program.
+    pub default: Option<Word>,
 }
 
 /// One statement.
@@ -203,6 +218,22 @@ pub enum ClassKeyword {
     Connector,
     /// `notification`
     Notification,
+}
+
+impl ClassKeyword {
+    /// The word of the source text.
+    pub fn word(self) -> &'static str {
+        match self {
+            ClassKeyword::Class => "class",
+            ClassKeyword::Extension => "extension",
+            ClassKeyword::Scheme => "scheme",
+            ClassKeyword::Filter => "filter",
+            ClassKeyword::System => "system",
+            ClassKeyword::Protocol => "protocol",
+            ClassKeyword::Connector => "connector",
+            ClassKeyword::Notification => "notification",
+        }
+    }
 }
 
 /// A definition with a body in braces.

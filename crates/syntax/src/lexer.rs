@@ -68,7 +68,7 @@ fn skip_blank(source: &str, from: usize, comments: &mut Vec<Comment>) -> (usize,
             newline |= c == '\n';
             at += c.len_utf8();
         } else if source[at..].starts_with("//")
-            || (c == '#' && at_line_start(source, at) && is_hash_comment(&source[at..]))
+            || (c == '#' && at_line_start(source, at) && begins_comment(source, at))
         {
             let end = at + source[at..line_end(source, at)].trim_end().len();
             let own_line = begins_line(source, at);
@@ -108,6 +108,45 @@ fn is_hash_comment(text: &str) -> bool {
         Some('-') => after.next().is_none_or(|c| c == '-' || is_space(c)),
         Some(c) => is_space(c),
     }
+}
+
+fn begins_comment(source: &str, at: usize) -> bool {
+    is_hash_comment(&source[at..]) || is_commented_statement(source, at)
+}
+
+/// How far back a commented-out statement searches the assignment of its name, in bytes.
+const LOOK_BACK: usize = 65_536;
+
+/// Whether the `#` before a name would comment out a statement if it stood in the first column, as
+/// programs of the original use it: `#name := …`, and `#name message` where the text before assigns
+/// the name. Elsewhere it begins a symbol.
+pub(crate) fn is_commented_statement(source: &str, at: usize) -> bool {
+    let Some(text) = source[at..].strip_prefix('#') else { return false };
+    let name = &text[..name_length(text)];
+    let after = &text[name.len()..];
+    let next = after.trim_start_matches([' ', '\t']);
+    if name.is_empty() || next.is_empty() {
+        return false;
+    }
+    if is_assigned(next) {
+        return true;
+    }
+    let mut from = at.saturating_sub(LOOK_BACK);
+    while !source.is_char_boundary(from) {
+        from += 1;
+    }
+    let before = &source[from..at];
+    next.len() < after.len()
+        && next.starts_with(begins_name)
+        && before.match_indices(name).any(|(found, _)| {
+            !before[..found].ends_with(continues_name)
+                && is_assigned(before[found + name.len()..].trim_start_matches(is_space))
+        })
+}
+
+/// Whether a text begins with the mark of an assignment to a variable.
+fn is_assigned(text: &str) -> bool {
+    [":=", "←", "<-", "⇦"].iter().any(|mark| text.starts_with(mark))
 }
 
 /// The token at the start of the text and its length in bytes.

@@ -7,6 +7,7 @@ pub mod ast;
 mod characters;
 mod declared;
 mod diagnostic;
+mod faults;
 mod format;
 mod lexer;
 pub mod limits;
@@ -15,10 +16,15 @@ mod parse;
 mod parser;
 mod span;
 mod token;
+pub mod walk;
 
-pub use diagnostic::{Diagnostic, Label, Severity};
+pub use ast::definitions::{Definition, definition_at, definitions};
+pub use diagnostic::{Diagnostic, Edit, Label, Severity, corrected};
+pub use faults::foreign_name_hint;
 pub use format::format;
 pub use outline::outline;
-pub use parse::{Parsed, is_incomplete, parse, tokens};
+pub use parse::{
+    PROGRAM_ENDINGS, Parsed, is_incomplete, is_program, parse, parse_with_tokens, tokens,
+};
 pub use span::{LineIndex, Span};
 pub use token::{Token, TokenKind};

@@ -1,8 +1,8 @@
 //! A tree as one line of text without places, to compare trees and to look at them.
 
 use crate::ast::{
-    Block, Class, ClassKeyword, DeclaredType, Expression, ExpressionKind, Member, MemberKind, Pair,
-    Parameter, Path, PathClause, PathHandler, PathMemberKind, PathPart, Program, PropertyPath,
+    Block, Class, DeclaredType, Expression, ExpressionKind, Member, MemberKind, Pair, Parameter,
+    Path, PathClause, PathHandler, PathMemberKind, PathPart, Program, PropertyPath,
     RequestParameter, Segment, Selector, SentMessage, Signature, Statement, StatementKind,
     TextPart, VariableDeclaration, Word,
 };
@@ -125,16 +125,8 @@ impl Outline {
     }
 
     fn class(&mut self, class: &Class) {
-        self.text(match class.keyword {
-            ClassKeyword::Class => "class ",
-            ClassKeyword::Extension => "extension ",
-            ClassKeyword::Scheme => "scheme ",
-            ClassKeyword::Filter => "filter ",
-            ClassKeyword::System => "system ",
-            ClassKeyword::Protocol => "protocol ",
-            ClassKeyword::Connector => "connector ",
-            ClassKeyword::Notification => "notification ",
-        });
+        self.text(class.keyword.word());
+        self.text(" ");
         self.text(&class.name.text);
         if let Some(superclass) = &class.superclass {
             self.text(" : ");

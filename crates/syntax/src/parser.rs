@@ -18,6 +18,8 @@ mod signature;
 mod statement;
 mod text;
 
+pub(crate) use text::quoted_length;
+
 use crate::ast::{Comment, Program, Word};
 use crate::lexer::{Lexeme, Lexer};
 use crate::limits::{MAX_DIAGNOSTICS, MAX_HEIGHT, MAX_NESTING};
@@ -71,34 +73,39 @@ pub(crate) struct Parser<'s> {
 }
 
 /// What reading a text gave.
+#[derive(Default)]
 pub(crate) struct Reading {
     pub(crate) program: Program,
     pub(crate) tokens: Vec<Token>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) incomplete: bool,
+    /// The parts of the text that have faults.
+    pub(crate) broken: Vec<Span>,
 }
 
 /// Reads a whole text.
 pub(crate) fn read(source: &str) -> Reading {
-    let mut parser = Parser::new(source);
+    let mut parser = Parser::new(source, 0);
     parser.check_characters();
     let program = parser.program();
-    Reading {
-        program,
-        tokens: parser.tokens,
-        diagnostics: parser.diagnostics,
-        incomplete: parser.incomplete,
-    }
+    parser.finish(program)
+}
+
+/// Reads a part of a text that begins at the start of a line, as if nothing stood around it.
+pub(crate) fn read_part(source: &str, part: Span) -> Reading {
+    let mut parser = Parser::new(&source[..part.end as usize], part.start);
+    let program = parser.program();
+    parser.finish(program)
 }
 
 impl<'s> Parser<'s> {
-    fn new(source: &'s str) -> Self {
+    fn new(source: &'s str, start: u32) -> Self {
         let lexer = Lexer::new(source);
         let mut pending = Vec::new();
-        let next = lexer.next(0, &mut pending);
+        let next = lexer.next(start, &mut pending);
         Parser {
             lexer,
-            at: 0,
+            at: start,
             next,
             pending,
             comments: Vec::new(),
@@ -114,6 +121,16 @@ impl<'s> Parser<'s> {
             no_quote_until: 0,
             statement_start: 0,
             in_class: false,
+        }
+    }
+
+    fn finish(self, program: Program) -> Reading {
+        Reading {
+            program,
+            tokens: self.tokens,
+            diagnostics: self.diagnostics,
+            incomplete: self.incomplete,
+            broken: Vec::new(),
         }
     }
 

@@ -186,7 +186,7 @@ impl Generator<'_> {
         let text = name.text.as_str();
         let plain = PLAIN.contains(&text.to_ascii_lowercase().as_str());
         let said = matches!(text, "id" | "object" | "array" | "dictionary");
-        if plain || said || self.loads || self.is_class(text) {
+        if plain || said || self.may_be_loaded(text) || self.is_class(text) {
             return;
         }
         let classes: Vec<String> = self.visible_names();

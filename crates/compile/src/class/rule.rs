@@ -3,11 +3,11 @@
 use crate::code::{MethodContext, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use crate::walk::{walk, walk_deep};
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{
     Block, Class, Expression, ExpressionKind, Rule, Statement, StatementKind,
 };
+use runnel_syntax::walk::{walk, walk_deep};
 use std::collections::BTreeSet;
 
 impl Generator<'_> {

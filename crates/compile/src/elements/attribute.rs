@@ -2,11 +2,12 @@
 //! kernel (`pages/attribute.lua`), by the same rules.
 
 use crate::code::MarkupTarget;
-use crate::elements::element::{bare, constant};
+use crate::elements::element::constant;
 use crate::elements::html::{self, Attribute, MarkupContext};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::ast::{ExpressionKind, Pair, TextPart};
+use runnel_syntax::walk::bare;
 use runnel_syntax::{Diagnostic, Span};
 
 impl Generator<'_> {

@@ -95,6 +95,6 @@ fn collect_in<'a>(expression: &'a Expression, assigned: &mut Assigned<'a>) {
             }
             _ => {}
         }
-        crate::walk::children(expression, &mut pending);
+        runnel_syntax::walk::children(expression, &mut pending);
     }
 }

@@ -11,10 +11,10 @@ use crate::elements::html::MarkupContext;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::scope::{Scope, Variable, implicit_parameters};
-use crate::walk::walk;
 use runnel_syntax::ast::{
     Block, Expression, ExpressionKind, Pair, SentMessage, StatementKind, TextPart, Word,
 };
+use runnel_syntax::walk::{bare, walk};
 use runnel_syntax::{Diagnostic, Span};
 
 /// Bytes of a block's source up to which it stands where it is run as well as in a function.
@@ -25,13 +25,6 @@ pub(crate) struct ElementLiteral<'a> {
     pub(crate) tag: &'a Word,
     pub(crate) pairs: &'a [Pair],
     pub(crate) children: &'a [Expression],
-}
-
-pub(crate) fn bare(expression: &Expression) -> &Expression {
-    match &expression.kind {
-        ExpressionKind::Parenthesized(inner) => bare(inner),
-        _ => expression,
-    }
 }
 
 /// The text of a constant.
@@ -476,7 +469,7 @@ impl Generator<'_> {
     /// Whether a block may stand twice in the code: it is short, and none of its children is a loop.
     fn is_leaf(&self, block: &Block) -> bool {
         let mut nested = false;
-        crate::walk::walk_statements(&block.statements, &mut |inner| {
+        runnel_syntax::walk::walk_statements(&block.statements, &mut |inner| {
             nested |= collected(inner).is_some();
         });
         !nested && block.span.end - block.span.start <= SHORT

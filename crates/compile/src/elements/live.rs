@@ -2,12 +2,12 @@
 //! write what they show. The kernel's room `live/` follows them.
 
 use crate::code::MarkupTarget;
-use crate::elements::element::{ElementLiteral, bare, constant};
+use crate::elements::element::{ElementLiteral, constant};
 use crate::elements::html;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use crate::walk::walk_deep;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, Pair};
+use runnel_syntax::walk::{bare, walk_deep};
 use std::collections::BTreeSet;
 
 /// Schemes whose references say nothing that changes while a page is shown.

@@ -15,7 +15,13 @@ enum Control {
     Count,
 }
 
-fn block(expression: &Expression) -> Option<&Block> {
+impl Control {
+    fn is_loop(self) -> bool {
+        matches!(self, Control::While | Control::Count)
+    }
+}
+
+pub(super) fn block(expression: &Expression) -> Option<&Block> {
     match &expression.kind {
         ExpressionKind::Block(block) => Some(block),
         ExpressionKind::Parenthesized(inner) => block(inner),
@@ -36,14 +42,14 @@ fn plain(expression: &Expression, parameters: usize) -> bool {
     })
 }
 
-fn selector(parts: &[(runnel_syntax::ast::Word, Expression)]) -> String {
+pub(super) fn selector(parts: &[(runnel_syntax::ast::Word, Expression)]) -> String {
     parts.iter().map(|(word, _)| format!("{}:", word.text)).collect()
 }
 
 /// Receiver, message words and arguments of a keyword message.
 type Parts<'a> = (&'a Expression, &'a [(runnel_syntax::ast::Word, Expression)]);
 
-fn keyword(expression: &Expression) -> Option<Parts<'_>> {
+pub(super) fn keyword(expression: &Expression) -> Option<Parts<'_>> {
     match &expression.kind {
         ExpressionKind::Send { receiver, message: SentMessage::Keyword(parts) }
         | ExpressionKind::Pipe { left: receiver, message: SentMessage::Keyword(parts) } => {
@@ -73,15 +79,27 @@ fn kind(expression: &Expression) -> Option<Control> {
     }
 }
 
+/// Whether the blocks of a message that is no loop stand in place.
+pub(super) fn is_branch(expression: &Expression) -> bool {
+    kind(expression).is_some_and(|kind| !kind.is_loop())
+}
+
 impl Generator<'_> {
     /// Whether an expression becomes a control structure.
     pub(crate) fn is_control(&self, expression: &Expression) -> bool {
-        kind(expression).is_some()
+        self.control_kind(expression).is_some()
+    }
+
+    /// A loop that a block inside its body leaves is a message: Lua's own loops cannot be unwound to.
+    fn control_kind(&self, expression: &Expression) -> Option<Control> {
+        kind(expression).filter(|kind| !kind.is_loop() || !self.is_left_from_within(expression))
     }
 
     /// Emits a control structure whose value goes to the tail; `false` when it is none.
     pub(crate) fn control(&mut self, expression: &Expression, tail: &Tail) -> bool {
-        let (Some(kind), Some((receiver, parts))) = (kind(expression), keyword(expression)) else {
+        let (Some(kind), Some((receiver, parts))) =
+            (self.control_kind(expression), keyword(expression))
+        else {
             return false;
         };
         let selector = selector(parts);
@@ -181,8 +199,8 @@ impl Generator<'_> {
         let asked = self.temporary();
         self.inlined(condition, None, &Tail::Keep(asked.clone()));
         self.code.push_str(&format!("if truth({asked})~={wanted} then break end "));
-        self.inlined(body, None, &Tail::Discard);
-        self.code.push_str("end ");
+        self.inlined_loop_body(body, |this| this.inlined(body, None, &Tail::Discard));
+
         if *tail != Tail::Discard {
             self.finish(Code::constant("nil"), tail);
         }
@@ -214,8 +232,9 @@ impl Generator<'_> {
         self.code.push_str(&format!("{mark}for i={range} do "));
         let name = body.parameters.first().map(|parameter| parameter.name.text.clone());
         let parameter = name.as_deref().map(|name| (name, "i"));
-        self.in_loop(body.span, |this| this.inlined(body, parameter, &Tail::Discard));
-        self.code.push_str("end ");
+        self.in_loop(body.span, |this| {
+            this.inlined_loop_body(body, |this| this.inlined(body, parameter, &Tail::Discard));
+        });
         if *tail != Tail::Discard {
             self.finish(Code::constant("nil"), tail);
         }

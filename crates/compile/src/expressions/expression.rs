@@ -7,8 +7,7 @@ use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, SentMessage, TextPart, Word};
-use runnel_syntax::{Diagnostic, Span};
-use runnel_text::distance::nearest;
+use runnel_syntax::{Diagnostic, Span, foreign_name_hint};
 
 /// Levels of nested calls in one Lua expression before the inner value goes to a temporary. A call
 /// with many arguments counts as several: each that waits takes one of the function's 250 slots.
@@ -26,12 +25,16 @@ impl Generator<'_> {
         if self.page(expression, tail) {
             return;
         }
-        if self.control(expression, tail) {
+        if self.control(expression, tail) || self.jump(expression, tail) {
             return;
         }
         if let ExpressionKind::Assign { target, operator, value, .. } = &expression.kind {
-            let value = self.assign(target, *operator, value, *tail != Tail::Discard);
-            if *tail != Tail::Discard {
+            let unused = *tail == Tail::Return && self.is_unused_append(target, *operator, value);
+            let wanted = *tail != Tail::Discard && !unused;
+            let value = self.assign(target, *operator, value, wanted);
+            if unused {
+                self.finish(Code::constant("nil"), tail);
+            } else if wanted {
                 self.finish(value, tail);
             }
             return;
@@ -47,6 +50,9 @@ impl Generator<'_> {
             let kept = self.temporary();
             self.control(expression, &Tail::Keep(kept.clone()));
             return Code::temporary(kept);
+        }
+        if let Some(code) = self.left_loop(expression) {
+            return code;
         }
         let code = match &expression.kind {
             ExpressionKind::Integer(digits) => self.integer(digits),
@@ -120,12 +126,13 @@ impl Generator<'_> {
     pub(crate) fn needs_statements(&self, expression: &Expression) -> bool {
         let mut needs = false;
         let mut size = 0;
-        crate::walk::walk(expression, &mut |inner| {
+        runnel_syntax::walk::walk(expression, &mut |inner| {
             size += 1;
             needs |= matches!(
                 inner.kind,
                 ExpressionKind::Assign { .. } | ExpressionKind::Cascade { .. }
             ) || self.is_control(inner)
+                || self.is_left_loop(inner)
                 || self.is_element(inner);
         });
         // A large expression may be cut into temporaries for its depth: each of its nodes adds at
@@ -203,7 +210,7 @@ impl Generator<'_> {
             _ => {}
         }
         if let Some(variable) = self.find(name) {
-            let code = self.variable_code(&variable);
+            let code = self.read_variable(name, &variable);
             if variable.owner.is_none() && self.classes.contains_key(name) {
                 // `todo ← todo store`: until it has a value, the name is that of the class.
                 self.helper("G");
@@ -235,7 +242,9 @@ impl Generator<'_> {
 
     /// Whether a source that is loaded while the program runs may define a class of that name.
     pub(crate) fn may_be_loaded(&self, name: &str) -> bool {
-        self.loads && name.starts_with(|first: char| first.is_uppercase())
+        self.loads
+            && name.starts_with(|first: char| first.is_uppercase())
+            && self.known.may_be_loaded(name)
     }
 
     /// Whether a class or template of that name exists or is defined by this program.
@@ -272,7 +281,9 @@ impl Generator<'_> {
                 "methods do not see the variables of the script: hand `{name}` over as a parameter \
                  or an instance variable"
             ));
-        } else if let Some(meant) = nearest(name, known.iter().map(String::as_str)) {
+        } else if let Some(hint) = foreign_name_hint(self.source, span) {
+            diagnostic = diagnostic.hint(hint);
+        } else if let Some(meant) = self.meant(name) {
             diagnostic = diagnostic.hint(format!("did you mean `{meant}`?"));
         } else {
             diagnostic = diagnostic
@@ -360,6 +371,9 @@ impl Generator<'_> {
                     );
                     return Code::constant("nil");
                 };
+                if let Some(code) = self.append(name, &variable, value) {
+                    return code;
+                }
                 let code = self.variable_code(&variable);
                 self.expression_to(value, &Tail::Keep(code.clone()));
                 self.written(&variable);
@@ -376,28 +390,10 @@ impl Generator<'_> {
                 self.finish(Code::call(call), &Tail::Discard);
                 stored
             }
-            ExpressionKind::Array { class: None, elements } => {
+            ExpressionKind::Array { class: None, .. } | ExpressionKind::Dictionary(_) => {
                 let whole = self.expression(value);
                 let whole = self.keep(whole);
-                self.helper("at");
-                for (number, element) in elements.iter().enumerate() {
-                    if let ExpressionKind::Name(name) = &element.kind
-                        && let Some(variable) = self.find(name)
-                    {
-                        let code = self.variable_code(&variable);
-                        self.code.push_str(&format!("{code}=at({},{number}) ", whole.text));
-                        self.written(&variable);
-                    } else {
-                        self.error(
-                            Diagnostic::error(
-                                element.span,
-                                "only names can stand here",
-                                "not a name",
-                            )
-                            .hint("write `[ a, b ] ← …`"),
-                        );
-                    }
-                }
+                self.take_apart(target, &whole.text);
                 whole
             }
             _ => {

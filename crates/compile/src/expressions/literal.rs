@@ -5,11 +5,29 @@ use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Expression, ExpressionKind, Pair, Word};
-use runnel_text::distance::nearest;
 
 /// Elements of one Lua table constructor; longer literals are put together from parts, because a
 /// function holds at most 65,536 constants.
 const PART: usize = 5_000;
+
+/// Values of an object literal that are arguments of one call.
+const VALUES: usize = 16;
+
+/// The keys of an object literal, each with a comma behind it, where they are few different names.
+fn names_of(pairs: &[Pair]) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for pair in pairs {
+        let (ExpressionKind::Text(name) | ExpressionKind::Symbol(name)) = &pair.key.kind else {
+            return None;
+        };
+        let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !is_name || name.is_empty() || names.contains(&name.as_str()) || names.len() >= VALUES {
+            return None;
+        }
+        names.push(name);
+    }
+    Some(names.iter().map(|name| format!("{name},")).collect())
+}
 
 impl Generator<'_> {
     pub(crate) fn array(&mut self, class: Option<&Word>, elements: &[Expression]) -> Code {
@@ -95,13 +113,12 @@ impl Generator<'_> {
                 self.helper("K");
                 return format!("K.classNamed({})", quoted(&class.text));
             }
-            let known = self.visible_names();
             let mut diagnostic = Diagnostic::error(
                 class.span,
                 format!("there is no class `{}`", class.text),
                 "not known",
             );
-            diagnostic = match nearest(&class.text, known.iter().map(String::as_str)) {
+            diagnostic = match self.meant(&class.text) {
                 Some(meant) => diagnostic.hint(format!("did you mean `{meant}`?")),
                 None => diagnostic.hint(format!("define it: `class {} {{ … }}`", class.text)),
             };
@@ -120,6 +137,14 @@ impl Generator<'_> {
         let target = self.class_value(class);
         let pairs = pairs.unwrap_or_default();
         let count = pairs.len();
+        if let (None, Some(names)) = (children, names_of(pairs)) {
+            let values: Vec<&Expression> = pairs.iter().map(|pair| &pair.value).collect();
+            let (values, codes) = self.elements(&values);
+            self.helper("K");
+            let mark = self.mark(class.span);
+            let call = format!("{mark}K.make({target},{})({values})", quoted(&names));
+            return Code::call(call).with_arguments(&codes);
+        }
         self.helper("K");
         let mark = self.mark(class.span);
         let (keys, values, codes) = if children

@@ -1,10 +1,12 @@
 //! Messages: operators become calls of kernel functions, everything else a Lua method call.
 
 use crate::code::Code;
+use crate::expressions::control::selector;
 use crate::expressions::expression::DEPTH;
+use crate::expressions::matching::is_match;
 use crate::generator::Generator;
 use crate::lua::names;
-use runnel_syntax::ast::{Expression, ExpressionKind, SentMessage};
+use runnel_syntax::ast::{Expression, ExpressionKind, SentMessage, Word};
 
 /// Operators that the kernel answers without a message for the common types.
 fn operator(name: &str) -> Option<&'static str> {
@@ -50,7 +52,7 @@ impl Generator<'_> {
         while let ExpressionKind::Send { receiver: inner, message }
         | ExpressionKind::Pipe { left: inner, message } = &receiver.kind
         {
-            if !messages.is_empty() && self.is_control(receiver) {
+            if !messages.is_empty() && (self.is_control(receiver) || self.is_left_loop(receiver)) {
                 break;
             }
             messages.push((message, &**inner));
@@ -105,37 +107,46 @@ impl Generator<'_> {
                 };
                 Code::call(text).deeper_than(&[receiver, argument])
             }
-            SentMessage::Keyword(parts) => {
-                let list: Vec<&Expression> = parts.iter().map(|(_, argument)| argument).collect();
-                self.check_count(list.len(), "arguments", source.span);
-                let receiver = self.kept_before(receiver, &list);
-                let data = self.query_data_of(parts);
-                let strict = self.lenient;
-                self.lenient |= matches!(data, Some((_, true)));
-                let arguments = self.expressions(&list);
-                self.lenient = strict;
-                let name = names::keyword(parts.iter().map(|(word, _)| word.text.as_str()));
-                let mut texts: Vec<String> =
-                    arguments.iter().map(|code| code.text.clone()).collect();
-                texts.extend(data.map(|(data, _)| data));
-                let list = texts.join(",");
-                if let Some(call) = self.super_call(source, &name, &list) {
-                    return call;
-                }
-                let mark = parts.first().map_or(String::new(), |(word, _)| self.mark(word.span));
-                let first = parts.first().map_or("", |(word, _)| word.text.as_str());
-                let text = if self.lenient && COMPARISONS.contains(&first) {
-                    self.helper("K");
-                    let name = names::quoted(&name);
-                    format!("{mark}K.queryCompare({},{name},{list})", receiver.text)
-                } else {
-                    format!("{}{mark}:{name}({list})", receiver.receiver())
-                };
-                let mut inner = arguments;
-                inner.push(receiver);
-                Code::call(text).with_arguments(&inner)
-            }
+            SentMessage::Keyword(parts) if is_match(parts) => self.match_cases(receiver, parts),
+            SentMessage::Keyword(parts) => self.send_keywords(receiver, source, parts),
         }
+    }
+
+    /// A keyword message, with the data of a query where it is one.
+    fn send_keywords(
+        &mut self,
+        receiver: Code,
+        source: &Expression,
+        parts: &[(Word, Expression)],
+    ) -> Code {
+        let list: Vec<&Expression> = parts.iter().map(|(_, argument)| argument).collect();
+        self.check_count(list.len(), "arguments", source.span);
+        self.note_loop(&selector(parts), parts);
+        let receiver = self.kept_before(receiver, &list);
+        let data = self.query_data_of(parts);
+        let strict = self.lenient;
+        self.lenient |= matches!(data, Some((_, true)));
+        let arguments = self.expressions(&list);
+        self.lenient = strict;
+        let name = names::keyword(parts.iter().map(|(word, _)| word.text.as_str()));
+        let mut texts: Vec<String> = arguments.iter().map(|code| code.text.clone()).collect();
+        texts.extend(data.map(|(data, _)| data));
+        let list = texts.join(",");
+        if let Some(call) = self.super_call(source, &name, &list) {
+            return call;
+        }
+        let mark = parts.first().map_or(String::new(), |(word, _)| self.mark(word.span));
+        let first = parts.first().map_or("", |(word, _)| word.text.as_str());
+        let text = if self.lenient && COMPARISONS.contains(&first) {
+            self.helper("K");
+            let name = names::quoted(&name);
+            format!("{mark}K.queryCompare({},{name},{list})", receiver.text)
+        } else {
+            format!("{}{mark}:{name}({list})", receiver.receiver())
+        };
+        let mut inner = arguments;
+        inner.push(receiver);
+        Code::call(text).with_arguments(&inner)
     }
 
     /// `env:TOKEN required`: the value, or an error that names what was written.
@@ -153,7 +164,7 @@ impl Generator<'_> {
             .deeper_than(&[value])
     }
 
-    fn kept_before(&mut self, receiver: Code, arguments: &[&Expression]) -> Code {
+    pub(super) fn kept_before(&mut self, receiver: Code, arguments: &[&Expression]) -> Code {
         if !receiver.simple && arguments.iter().any(|argument| self.needs_statements(argument)) {
             return self.keep(receiver);
         }

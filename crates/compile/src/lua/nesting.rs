@@ -14,7 +14,7 @@ struct OpenConstruct {
     outside: usize,
 }
 
-/// The line of the generated code, which is that of the source, where it is nested too deeply.
+/// The line of the generated code where it is nested too deeply.
 pub(crate) fn too_deep(lua: &str) -> Option<u32> {
     let bytes = lua.as_bytes();
     let mut open: Vec<OpenConstruct> = Vec::new();

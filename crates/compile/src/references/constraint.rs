@@ -3,9 +3,9 @@
 use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use crate::walk::{walk, walk_deep};
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Expression, ExpressionKind, Path, SentMessage};
+use runnel_syntax::walk::{walk, walk_deep};
 use std::collections::BTreeSet;
 
 /// Schemes whose references never change, or belong to one request.

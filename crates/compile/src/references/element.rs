@@ -1,7 +1,7 @@
 //! The element of a query block, and the messages to it that are no fields.
 
-use crate::walk::walk_deep;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, StatementKind};
+use runnel_syntax::walk::walk_deep;
 use std::collections::BTreeSet;
 
 /// How a query block names its element.

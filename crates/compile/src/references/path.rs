@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 /// The schemes that a program installs by `scheme:name ← store`.
 pub(crate) fn installed_schemes(statements: &[Statement], schemes: &mut BTreeSet<String>) {
-    crate::walk::walk_statements(statements, &mut |expression| {
+    runnel_syntax::walk::walk_statements(statements, &mut |expression| {
         let inside = match &expression.kind {
             ExpressionKind::Block(block) => Some(&block.statements),
             ExpressionKind::Assign { target, .. } => {
@@ -35,23 +35,12 @@ pub(crate) fn installed_schemes(statements: &[Statement], schemes: &mut BTreeSet
     for statement in statements {
         match &statement.kind {
             StatementKind::Test { body, .. } => installed_schemes(&body.statements, schemes),
-            StatementKind::Class(class) => crate::walk::bodies(class, &mut |block| {
+            StatementKind::Class(class) => runnel_syntax::walk::bodies(class, &mut |block| {
                 installed_schemes(&block.statements, schemes);
             }),
             _ => {}
         }
     }
-}
-
-/// Whether a program loads others by `ref:… load`: what those define is not known when compiling.
-pub(crate) fn loads_others(statements: &[Statement]) -> bool {
-    let mut loads = false;
-    crate::walk::walk_statements(statements, &mut |expression| {
-        if let ExpressionKind::Send { message: SentMessage::Unary(word), .. } = &expression.kind {
-            loads |= word.text == "load";
-        }
-    });
-    loads
 }
 
 impl Generator<'_> {
@@ -377,7 +366,8 @@ impl Generator<'_> {
         }
         let locals =
             if entries.is_empty() { "nil".into() } else { format!("{{{}}}", entries.join(",")) };
-        let script = if self.method.is_some() { "nil" } else { self.top_table };
+        let is_apart = self.method.is_some() || self.known.is_loaded_file();
+        let script = if is_apart { "nil" } else { self.top_table };
         if script != "nil" {
             self.helper(self.top_table);
         }

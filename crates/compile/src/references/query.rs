@@ -9,8 +9,8 @@ use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::references::element::{QueryElement, is_function, parameter, single};
 use crate::scope::Scope;
-use crate::walk::walk;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage, Word};
+use runnel_syntax::walk::walk;
 use runnel_syntax::{Diagnostic, Span};
 use std::collections::BTreeSet;
 

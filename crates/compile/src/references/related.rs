@@ -6,9 +6,9 @@
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::references::element::{QueryElement, parameter, parameters_within, single};
-use crate::walk::walk_deep;
 use runnel_syntax::Span;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, Word};
+use runnel_syntax::walk::walk_deep;
 
 impl Generator<'_> {
     /// `books anySatisfy: { … }` and its like; nothing where it is something else.

@@ -2,12 +2,12 @@
 //!
 //! Only what is certain is found: literals as the last statement or behind `^`, and their fields and elements.
 
-use crate::walk::walk_deep;
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{
     Class, DeclaredKind, DeclaredType, Expression, ExpressionKind, MemberKind, Pair, PathHandler,
     Program, SentMessage, Statement, StatementKind,
 };
+use runnel_syntax::walk::walk_deep;
 use std::collections::BTreeMap;
 
 /// Status codes that the server answers by itself; a document has them without a declaration.

@@ -2,9 +2,9 @@
 //! variable around it.
 
 use super::names::Names;
-use crate::walk::walk_statements;
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage};
+use runnel_syntax::walk::walk_statements;
 
 const COMPARISONS: [&str; 8] = ["=", "==", "!=", "~=", "<", ">", "<=", ">="];
 

@@ -31,7 +31,7 @@ pub(super) fn warning(path: &PropertyPath, body: &Block) -> Option<Diagnostic> {
 /// Whether a program has all its texts sent as HTML.
 pub(super) fn is_chosen(program: &Program) -> bool {
     let mut chosen = false;
-    crate::walk::walk_deep(&program.statements, &mut |expression| {
+    runnel_syntax::walk::walk_deep(&program.statements, &mut |expression| {
         if let ExpressionKind::Object { class, pairs: Some(pairs), .. } = &expression.kind {
             chosen |= class.text == "HTTPServer"
                 && pairs.iter().any(
@@ -45,7 +45,7 @@ pub(super) fn is_chosen(program: &Program) -> bool {
 /// Whether a handler writes the header `Content-Type`.
 pub(super) fn sets_type(body: &Block) -> bool {
     let mut sets = false;
-    crate::walk::walk_deep(&body.statements, &mut |expression| {
+    runnel_syntax::walk::walk_deep(&body.statements, &mut |expression| {
         if let ExpressionKind::Assign { target, .. } = &expression.kind
             && let ExpressionKind::Reference(path) = &target.kind
         {

@@ -1,83 +1,104 @@
 //! What the names around an expression hold.
 
-use crate::walk::{walk, walk_deep};
 use runnel_syntax::ast::{
     AssignOperator, Block, Expression, ExpressionKind, Method, PropertyPath, Segment, Statement,
     TextPart,
 };
-use std::collections::BTreeSet;
+use runnel_syntax::walk::{walk, walk_deep};
+use std::collections::BTreeMap;
 
 /// The schemes that read a request.
 const REQUEST: [&str; 5] = ["query", "form", "header", "cookie", "body"];
 
-/// The names that can be seen at a place, by what is known of them.
-#[derive(Clone, Default)]
-pub(super) struct Names {
-    /// Parts of a request: parameters of a path, `newValue`, `theRef`.
-    request: BTreeSet<String>,
-    /// Parameters such as `*:rest`.
-    rests: BTreeSet<String>,
-    /// Variables that were assigned from a request.
-    tainted: BTreeSet<String>,
-    /// Variables that were assigned a text with a slash in it.
-    slashes: BTreeSet<String>,
-    /// All variables and parameters.
-    all: BTreeSet<String>,
+/// What is known of a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct NameFacts {
+    /// A part of a request: a parameter of a path, `newValue`, `theRef`.
+    request: bool,
+    /// A parameter such as `*:rest`.
+    rest: bool,
+    /// A variable that was assigned from a request.
+    tainted: bool,
+    /// A variable that was assigned a text with a slash in it.
+    slash: bool,
 }
 
-impl Names {
+/// The names that can be seen at a place. Those of the places around it are not copied: a script may have
+/// thousands of variables.
+#[derive(Default)]
+pub(super) struct Names<'a> {
+    around: Option<&'a Names<'a>>,
+    /// Names of this place, and names around it of which more is known here.
+    own: BTreeMap<String, NameFacts>,
+}
+
+impl<'a> Names<'a> {
     /// What each handler sees.
     pub(super) fn of_request() -> Self {
-        let request: BTreeSet<String> =
-            ["newValue".to_owned(), "theRef".to_owned()].into_iter().collect();
-        Names { all: request.clone(), request, ..Names::default() }
+        let mut names = Names::default();
+        names.add_request("newValue");
+        names.add_request("theRef");
+        names
+    }
+
+    fn inside(around: &'a Names<'a>) -> Self {
+        Names { around: Some(around), own: BTreeMap::new() }
+    }
+
+    fn facts(&self, name: &str) -> Option<NameFacts> {
+        let mut names = self;
+        loop {
+            if let Some(facts) = names.own.get(name) {
+                return Some(*facts);
+            }
+            names = names.around?;
+        }
+    }
+
+    fn add_request(&mut self, name: &str) {
+        let facts = NameFacts { request: true, ..self.facts(name).unwrap_or_default() };
+        self.own.insert(name.to_owned(), facts);
     }
 
     /// These names below a path.
-    pub(super) fn with_path(&self, path: &PropertyPath) -> Self {
-        let mut names = self.clone();
+    pub(super) fn with_path(&'a self, path: &PropertyPath) -> Names<'a> {
+        let mut names = Names::inside(self);
         for segment in &path.segments {
             match segment {
-                Segment::Parameter(parameter) => {
-                    names.request.insert(parameter.name.text.clone());
-                }
+                Segment::Parameter(parameter) => names.add_request(&parameter.name.text),
                 Segment::Rest(Some(word)) => {
-                    names.request.insert(word.text.clone());
-                    names.rests.insert(word.text.clone());
+                    names.add_request(&word.text);
+                    if let Some(facts) = names.own.get_mut(&word.text) {
+                        facts.rest = true;
+                    }
                 }
                 Segment::Literal(_) | Segment::Rest(None) => {}
             }
         }
-        let parameters = path.parameters.iter().chain(path.declared_parameters());
-        names.request.extend(parameters.map(|parameter| parameter.name.text.clone()));
-        names.all.extend(names.request.iter().cloned());
+        for parameter in path.parameters.iter().chain(path.declared_parameters()) {
+            names.add_request(&parameter.name.text);
+        }
         names
     }
 
     pub(super) fn of_method(method: &Method) -> Self {
-        let parameters = crate::walk::parameters(&method.selector);
-        let all = parameters.map(|parameter| parameter.name.text.clone()).collect();
-        Names { all, ..Names::default() }
+        let parameters = runnel_syntax::walk::parameters(&method.selector);
+        let own = parameters.map(|one| (one.name.text.clone(), NameFacts::default())).collect();
+        Names { around: None, own }
     }
 
     /// These names inside a block: its parameters hold something else.
-    pub(super) fn with_parameters(&self, block: &Block) -> Self {
-        let mut names = self.clone();
+    pub(super) fn with_parameters(&'a self, block: &Block) -> Names<'a> {
+        let mut names = Names::inside(self);
         for parameter in &block.parameters {
-            let name = &parameter.name.text;
-            for set in
-                [&mut names.request, &mut names.rests, &mut names.tainted, &mut names.slashes]
-            {
-                set.remove(name);
-            }
-            names.all.insert(name.clone());
+            names.own.insert(parameter.name.text.clone(), NameFacts::default());
         }
         names
     }
 
     /// These names and those that statements assign, blocks inside them included.
-    pub(super) fn with_assigned(&self, statements: &[Statement]) -> Self {
-        let mut names = self.clone();
+    pub(super) fn with_assigned(&'a self, statements: &[Statement]) -> Names<'a> {
+        let mut names = Names::inside(self);
         // What is assigned from a variable that was assigned further down is found the second time.
         for _ in 0..2 {
             walk_deep(statements, &mut |expression| {
@@ -87,13 +108,13 @@ impl Names {
                     return;
                 };
                 let ExpressionKind::Name(name) = &target.kind else { return };
-                if names.is_request(value) || names.is_tainted(value) {
-                    names.tainted.insert(name.clone());
+                let known = names.facts(name);
+                let mut facts = known.unwrap_or_default();
+                facts.tainted |= names.is_request(value) || names.is_tainted(value);
+                facts.slash |= has_slash(value);
+                if known != Some(facts) {
+                    names.own.insert(name.clone(), facts);
                 }
-                if has_slash(value) {
-                    names.slashes.insert(name.clone());
-                }
-                names.all.insert(name.clone());
             });
         }
         names
@@ -102,7 +123,7 @@ impl Names {
     /// Whether an expression reads a request.
     pub(super) fn is_request(&self, expression: &Expression) -> bool {
         any(expression, &|inner| match &inner.kind {
-            ExpressionKind::Name(name) => self.request.contains(name),
+            ExpressionKind::Name(name) => self.is(name, |facts| facts.request),
             ExpressionKind::Reference(path) => {
                 path.scheme.as_ref().is_some_and(|word| REQUEST.contains(&word.text.as_str()))
             }
@@ -114,23 +135,27 @@ impl Names {
     pub(super) fn is_tainted(&self, expression: &Expression) -> bool {
         any(
             expression,
-            &|inner| matches!(&inner.kind, ExpressionKind::Name(name) if self.tainted.contains(name)),
+            &|inner| matches!(&inner.kind, ExpressionKind::Name(name) if self.is(name, |facts| facts.tainted)),
         )
     }
 
     /// Whether an expression is a parameter such as `*:rest`.
     pub(super) fn is_rest(&self, expression: &Expression) -> bool {
-        matches!(&expression.kind, ExpressionKind::Name(name) if self.rests.contains(name))
+        matches!(&expression.kind, ExpressionKind::Name(name) if self.is(name, |facts| facts.rest))
     }
 
     /// Whether the text of an expression has a slash in it.
     pub(super) fn has_slash(&self, expression: &Expression) -> bool {
         has_slash(expression)
-            || matches!(&expression.kind, ExpressionKind::Name(name) if self.slashes.contains(name))
+            || matches!(&expression.kind, ExpressionKind::Name(name) if self.is(name, |facts| facts.slash))
     }
 
     pub(super) fn is_variable(&self, name: &str) -> bool {
-        self.all.contains(name)
+        self.facts(name).is_some()
+    }
+
+    fn is(&self, name: &str, has: impl Fn(NameFacts) -> bool) -> bool {
+        self.facts(name).is_some_and(has)
     }
 }
 

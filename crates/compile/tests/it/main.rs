@@ -1,4 +1,5 @@
 //! Integration tests of the compiler, in one binary.
 
 mod declared_answers;
+mod names;
 mod properties;

@@ -130,7 +130,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn compiling_is_total_and_keeps_lines(source in text()) {
+    fn compiling_is_total_and_keeps_places(source in text()) {
         let parsed = parse(&source);
         if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Ok(());
@@ -139,8 +139,12 @@ proptest! {
             Ok(chunk) => {
                 let again = compile(&parsed.program, &source, &Few).unwrap();
                 prop_assert_eq!(&again.lua, &chunk.lua);
-                let lines = source.lines().count().max(1);
-                prop_assert!(chunk.lua.lines().count() <= lines, "{}\n{}", source, chunk.lua);
+                prop_assert_eq!(&again.places, &chunk.places);
+                prop_assert_eq!(chunk.lua.matches('\n').count() + 1, chunk.places.len());
+                for place in &chunk.places {
+                    let range = place.start as usize..place.end as usize;
+                    prop_assert!(source.get(range).is_some(), "{:?} of {}", place, source);
+                }
             }
             Err(diagnostics) => {
                 prop_assert!(diagnostics.iter().any(|one| one.level == Severity::Error));

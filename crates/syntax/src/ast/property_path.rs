@@ -142,6 +142,17 @@ pub struct PathHandler {
 }
 
 impl PathHandler {
+    /// The HTTP method that it answers.
+    pub fn http_method(&self) -> String {
+        match self.word.text.as_str() {
+            "|=" => "GET".to_owned(),
+            "=|" => "PUT".to_owned(),
+            "+=" => "POST".to_owned(),
+            "merge" => "PATCH".to_owned(),
+            word => word.to_ascii_uppercase(),
+        }
+    }
+
     /// Whether it answers a page for clients that prefer one: `get html { … }`.
     pub fn is_page(&self) -> bool {
         self.marks.iter().any(|mark| mark.text == "html")

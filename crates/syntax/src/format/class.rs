@@ -4,7 +4,7 @@ use super::builder::Builder;
 use super::document::Doc;
 use super::expression::Bracketed;
 use super::list::ListLayout;
-use crate::ast::{Class, ClassKeyword, Member, MemberKind, Method, Rule, Selector, Signature};
+use crate::ast::{Class, Member, MemberKind, Method, Rule, Selector, Signature};
 
 impl Builder<'_> {
     pub(super) fn signature(&mut self, signature: &Signature) -> Doc {
@@ -14,7 +14,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn class(&mut self, class: &Class) -> Doc {
-        let mut head = format!("{} {} ", keyword(class.keyword), class.name.text);
+        let mut head = format!("{} {} ", class.keyword.word(), class.name.text);
         if let Some(superclass) = &class.superclass {
             head.push_str(&format!(": {} ", superclass.text));
         }
@@ -123,22 +123,11 @@ fn selector(selector: &Selector) -> String {
         Selector::Keyword(parts) => {
             let parts = parts.iter().map(|(word, parameter)| {
                 let space = if parameter.kind.is_some() { "" } else { " " };
-                format!("{}:{space}{}", word.text, Builder::parameter(parameter))
+                let default = parameter.default.as_ref().map(|value| format!("={}", value.text));
+                let default = default.unwrap_or_default();
+                format!("{}:{space}{}{default}", word.text, Builder::parameter(parameter))
             });
             parts.collect::<Vec<_>>().join(" ")
         }
-    }
-}
-
-fn keyword(keyword: ClassKeyword) -> &'static str {
-    match keyword {
-        ClassKeyword::Class => "class",
-        ClassKeyword::Extension => "extension",
-        ClassKeyword::Scheme => "scheme",
-        ClassKeyword::Filter => "filter",
-        ClassKeyword::System => "system",
-        ClassKeyword::Protocol => "protocol",
-        ClassKeyword::Connector => "connector",
-        ClassKeyword::Notification => "notification",
     }
 }

@@ -70,8 +70,10 @@ impl Builder<'_> {
     /// `true` when there are some, for then the line must end.
     pub(super) fn line_before(&mut self, start: u32, parts: &mut Vec<Doc>) -> bool {
         let forced = self.comment_before(start).is_some();
+        let mut below = false;
         while let Some(comment) = self.comment_before(start) {
-            if comment.own_line {
+            below |= comment.own_line;
+            if below {
                 self.take_comment(start);
                 parts.push(self.docs.hard_line());
                 parts.push(self.own_line_comment(comment));

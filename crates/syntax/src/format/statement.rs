@@ -9,6 +9,7 @@ use crate::ast::{
     VariableDeclaration,
 };
 use crate::declared::in_brackets;
+use crate::lexer::is_commented_statement;
 
 impl Builder<'_> {
     /// A whole program: one statement below the other.
@@ -39,7 +40,12 @@ impl Builder<'_> {
         for (at, statement) in all.iter().enumerate() {
             list.comments(self, statement.span.start);
             let next = all.get(at + 1).map(|next| next.span.start);
-            let mut parts = vec![self.statement(statement)];
+            let mut parts = Vec::new();
+            // In the first column the statement would become a comment.
+            if is_commented_statement(self.source, statement.span.start as usize) {
+                parts.push(self.text("    "));
+            }
+            parts.push(self.statement(statement));
             parts.extend(self.gap(statement.span.end));
             let doc = self.concat(parts);
             let mut parts = vec![self.docs.group(doc)];

@@ -48,7 +48,7 @@ impl Parser<'_> {
             // In `:a:b` the lexer takes `a:` for a keyword.
             if self.at(TokenKind::Keyword) {
                 let name = self.take_until(self.next.span.end - 1, TokenKind::Name);
-                parameters.push(Parameter { kind: None, name: self.word_at(name) });
+                parameters.push(Parameter { kind: None, name: self.word_at(name), default: None });
             } else if let Some(parameter) = self.parameter() {
                 parameters.push(parameter);
             }
@@ -82,7 +82,7 @@ impl Parser<'_> {
         }
         self.check_name();
         let name = self.bump();
-        Some(Parameter { kind, name: self.word_at(name) })
+        Some(Parameter { kind, name: self.word_at(name), default: None })
     }
 
     /// `<type>` when one stands here.

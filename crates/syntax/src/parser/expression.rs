@@ -7,6 +7,9 @@ use crate::ast::{AssignOperator, Expression, ExpressionKind, SentMessage, Word};
 use crate::lexer::Lexeme;
 use crate::{Diagnostic, Span, TokenKind};
 
+/// Tokens before an assignment among which another one is searched.
+const LOOK_BACK: usize = 64;
+
 impl Parser<'_> {
     /// A whole expression.
     pub(super) fn expression(&mut self) -> Expression {
@@ -58,6 +61,10 @@ impl Parser<'_> {
         if is_target(target, operator) {
             return;
         }
+        if let Some(error) = self.missing_period(target) {
+            self.error(error);
+            return;
+        }
         let mut hint = "a name, a reference such as `file:x`, or a subscript can be assigned to";
         if matches!(&target.kind, ExpressionKind::Send { message: SentMessage::Unary(_), .. }) {
             hint = "to set a property send a message, such as `task setTitle: 'x'`";
@@ -71,6 +78,28 @@ impl Parser<'_> {
             .also(target.span, "this is not a place")
             .hint(hint),
         );
+    }
+
+    /// `a := 3 b := 4`: the name before the second mark is no message, a period is missing. After a
+    /// name alone, `task title := 'x'`, a property may be meant.
+    fn missing_period(&self, target: &Expression) -> Option<Diagnostic> {
+        let ExpressionKind::Send { receiver, message: SentMessage::Unary(word) } = &target.kind
+        else {
+            return None;
+        };
+        let assigned = self.tokens.iter().rev().take_while(|token| {
+            token.span.start >= self.statement_start && token.span.end <= self.at
+        });
+        let is_value = assigned.take(LOOK_BACK).any(|token| token.kind == TokenKind::Assign);
+        if !is_value && matches!(receiver.kind, ExpressionKind::Name(_)) {
+            return None;
+        }
+        let title = format!("a period is missing before `{}`", word.text);
+        let mark = self.word();
+        Some(
+            Diagnostic::error(word.span, title, "a statement begins here")
+                .hint(format!("end the statement before it: `. {} {mark} …`", word.text)),
+        )
     }
 
     /// A keyword message and what follows it: cascades and pipes.
@@ -363,6 +392,11 @@ fn is_target(target: &Expression, operator: AssignOperator) -> bool {
             operator == AssignOperator::Put
                 && !elements.is_empty()
                 && elements.iter().all(|element| is_target(element, operator))
+        }
+        ExpressionKind::Dictionary(pairs) => {
+            operator == AssignOperator::Put
+                && !pairs.is_empty()
+                && pairs.iter().all(|pair| is_target(&pair.value, operator))
         }
         _ => false,
     }

@@ -5,6 +5,13 @@ use crate::ast::{Expression, ExpressionKind};
 use crate::characters::{begins_name, continues_name};
 use crate::{Diagnostic, Span, TokenKind};
 
+/// The commas of one list.
+#[derive(Default)]
+pub(super) struct Commas {
+    /// One was missing, and it was reported: the others are the same mistake.
+    are_missing: bool,
+}
+
 impl Parser<'_> {
     /// An operand. Where none stands, nothing is taken.
     pub(super) fn operand(&mut self) -> Expression {
@@ -26,7 +33,7 @@ impl Parser<'_> {
             TokenKind::Quote => self.nested(Self::interpolated_text),
             TokenKind::Hash => self.hash(),
             TokenKind::OpenParen => self.nested(Self::parenthesized),
-            TokenKind::OpenBracket => self.nested(Self::array),
+            TokenKind::OpenBracket => self.nested(|parser| parser.array(false)),
             TokenKind::OpenBrace => self.nested(|parser| {
                 let block = parser.block();
                 Expression { span: block.span, kind: ExpressionKind::Block(block) }
@@ -65,9 +72,10 @@ impl Parser<'_> {
         Expression { kind: ExpressionKind::Parenthesized(Box::new(inner)), span }
     }
 
-    fn array(&mut self) -> Expression {
+    /// The elements in brackets; `literals` without commas are the array literal of Smalltalk.
+    fn array(&mut self, literals: bool) -> Expression {
         let start = self.next.span.start;
-        let elements = self.elements();
+        let elements = self.list(literals);
         let span = Span::new(start, self.at);
         Expression { kind: ExpressionKind::Array { class: None, elements }, span }
     }
@@ -76,9 +84,9 @@ impl Parser<'_> {
     fn hash(&mut self) -> Expression {
         let start = self.next.span.start;
         match self.rest(self.next.span.end).chars().next() {
-            Some('(' | '[') => {
+            Some(bracket @ ('(' | '[')) => {
                 self.bump();
-                let mut array = self.nested(Self::array);
+                let mut array = self.nested(|parser| parser.array(bracket == '('));
                 array.span.start = start;
                 array
             }
@@ -127,12 +135,18 @@ impl Parser<'_> {
 
     /// Elements in brackets, separated by commas.
     pub(super) fn elements(&mut self) -> Vec<Expression> {
+        self.list(false)
+    }
+
+    fn list(&mut self, literals: bool) -> Vec<Expression> {
         let mut elements = Vec::new();
+        let mut commas = Commas::default();
         self.open();
         self.within(Mode::ELEMENTS, |parser| {
             while !parser.at_list_end() {
                 elements.push(parser.expression());
-                if !parser.separator("elements") {
+                let adjacent = literals && parser.is_beside_literal(elements.last());
+                if !adjacent && !parser.separator("elements", &mut commas) {
                     break;
                 }
             }
@@ -141,12 +155,24 @@ impl Parser<'_> {
         elements
     }
 
+    /// Whether a number or a text follows another one: `#( 1 'two' 3 )`.
+    fn is_beside_literal(&self, before: Option<&Expression>) -> bool {
+        let is_literal = before.is_some_and(|element| {
+            matches!(
+                element.kind,
+                ExpressionKind::Integer(_) | ExpressionKind::Float(_) | ExpressionKind::Text(_)
+            )
+        });
+        let follows = matches!(self.kind(), TokenKind::Number | TokenKind::Text);
+        is_literal && follows && !self.recovering
+    }
+
     pub(super) fn at_list_end(&self) -> bool {
         self.at(TokenKind::End) || self.kind().closes() || self.begins_anew(&self.next)
     }
 
     /// The comma after an element; `false` when no further element can follow.
-    pub(super) fn separator(&mut self, of_what: &str) -> bool {
+    pub(super) fn separator(&mut self, of_what: &str, commas: &mut Commas) -> bool {
         if self.recovering {
             self.skip();
             // Reading is in step again at a comma; otherwise the list ends with the fault.
@@ -158,14 +184,16 @@ impl Parser<'_> {
         if self.recovering || self.at_list_end() || self.at(TokenKind::Period) {
             return false;
         }
-        self.error(
-            Diagnostic::error(
-                self.next.span,
-                format!("a comma is missing between the {of_what}"),
-                "expected `,` before this",
-            )
-            .hint("write a comma"),
-        );
+        if commas.are_missing {
+            self.recovering = true;
+        } else {
+            let title = format!("a comma is missing between the {of_what}");
+            self.error(
+                Diagnostic::error(self.next.span, title, "expected `,` before this")
+                    .hint(format!("write a comma between all {of_what}")),
+            );
+        }
+        commas.are_missing = true;
         let begins = matches!(
             self.kind(),
             TokenKind::Number
@@ -179,7 +207,7 @@ impl Parser<'_> {
                 | TokenKind::OpenBrace
         );
         self.recovering = !begins;
-        begins || self.separator(of_what)
+        begins || self.separator(of_what, commas)
     }
 
     /// Reports a name with letters beyond ASCII, except those that are one such letter.

@@ -1,5 +1,6 @@
 //! Literals with a class or a tag, and the pairs in their braces.
 
+use super::literal::Commas;
 use super::{Mode, Parser};
 use crate::ast::{Expression, ExpressionKind, Pair};
 use crate::characters::begins_name;
@@ -28,7 +29,7 @@ impl Parser<'_> {
             let kind = if plain_array {
                 ExpressionKind::Array { class: Some(class), elements: parser.elements() }
             } else {
-                let pairs = braced.then(|| parser.pairs());
+                let pairs = braced.then(|| parser.list_of_pairs(true));
                 let has_children =
                     parser.at(TokenKind::OpenBracket) && parser.touches() && !parser.recovering;
                 let children = has_children.then(|| parser.elements());
@@ -40,20 +41,48 @@ impl Parser<'_> {
 
     /// `{ key: value, … }`
     pub(super) fn pairs(&mut self) -> Vec<Pair> {
+        self.list_of_pairs(false)
+    }
+
+    /// Pairs in braces; with `periods` a period may stand for the comma, as programs of the original
+    /// write `#Class{ key: value. }`.
+    fn list_of_pairs(&mut self, periods: bool) -> Vec<Pair> {
         let mut pairs = Vec::new();
+        let mut commas = Commas::default();
         self.open();
         self.within(Mode::ELEMENTS, |parser| {
             while !parser.at_list_end() {
                 if let Some(pair) = parser.pair() {
                     pairs.push(pair);
                 }
-                if !parser.separator("pairs") {
+                let ended = periods && parser.takes_period();
+                if !ended && !parser.separator("pairs", &mut commas) {
                     break;
                 }
             }
         });
         self.close();
         pairs
+    }
+
+    /// Takes the period that ends a pair: the closing brace or the next key follows it.
+    fn takes_period(&mut self) -> bool {
+        if self.recovering || !self.at(TokenKind::Period) {
+            return false;
+        }
+        let after = self.peek(self.next.span.end);
+        let is_key = match after.kind {
+            // A keyword that a path touches begins a statement: the brace was forgotten.
+            TokenKind::Keyword => !self.path_follows(after.span.end),
+            TokenKind::Hash => {
+                let name = self.rest(after.span.end);
+                let length = crate::lexer::name_length(name);
+                length > 0 && name[length..].starts_with(':')
+            }
+            _ => false,
+        };
+        let ends = is_key || after.kind == TokenKind::CloseBrace;
+        ends && self.eat(TokenKind::Period)
     }
 
     fn pair(&mut self) -> Option<Pair> {

@@ -33,7 +33,8 @@ impl Parser<'_> {
 /// it.
 fn pattern_length(line: &str) -> Option<usize> {
     let inner = line.strip_prefix('/')?;
-    if inner.starts_with('/') || inner.starts_with(is_space) {
+    // Nothing repeats before a star: `/*` begins a comment of another language.
+    if inner.starts_with(['/', '*']) || inner.starts_with(is_space) {
         return None;
     }
     let (mut in_class, mut escaped) = (false, false);

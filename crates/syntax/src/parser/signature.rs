@@ -42,6 +42,24 @@ impl Parser<'_> {
         self.recovering = false;
     }
 
+    /// `=8080`, `='two words'`: the value of a parameter that is not given.
+    fn default(&mut self) -> Option<Word> {
+        let from = self.next.span.start as usize;
+        if self.next.newline || !self.source()[from..].starts_with('=') {
+            return None;
+        }
+        let rest = &self.source()[from..line_end(self.source(), from)];
+        let value = rest[1..].trim_start();
+        let length = match value.strip_prefix('\'') {
+            Some(text) => text.find('\'').map_or(value.len(), |end| end + 2),
+            None => value.find(char::is_whitespace).unwrap_or(value.len()),
+        };
+        let start = from + rest.len() - value.len();
+        let span = Span::new(start as u32, (start + length) as u32);
+        self.take_until(span.end, TokenKind::Unknown);
+        Some(self.word_at(span))
+    }
+
     fn skip_line(&mut self, start: u32) {
         let end = line_end(self.source(), start as usize) as u32;
         if end > self.next.span.start {
@@ -65,7 +83,11 @@ impl Parser<'_> {
                 while self.at(TokenKind::Keyword) && (parts.is_empty() || !self.next.newline) {
                     let word = self.bump();
                     let word = self.word_at(Span::new(word.start, word.end - 1));
-                    parts.push((word, self.parameter()?));
+                    let mut parameter = self.parameter()?;
+                    if of_what == "signature" {
+                        parameter.default = self.default();
+                    }
+                    parts.push((word, parameter));
                 }
                 Some(Selector::Keyword(parts))
             }

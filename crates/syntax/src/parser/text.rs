@@ -223,6 +223,11 @@ impl Parser<'_> {
     }
 }
 
+/// The length of a text in double quotes, over lines too.
+pub(crate) fn quoted_length(text: &str) -> Option<usize> {
+    simple_length(text, true)
+}
+
 /// The length of a text in double quotes, found without reading the expressions in it. Unless it
 /// may go over lines, it ends on its line or not at all.
 fn simple_length(text: &str, over_lines: bool) -> Option<usize> {

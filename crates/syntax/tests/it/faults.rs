@@ -67,7 +67,7 @@ fn reading_goes_on_behind_a_fault() {
 #[test]
 fn texts_without_end() {
     check("a := 'foo.\nb := 3.", &[("1:6", "this text never ends")]);
-    check("a := 'foo.\nb := 'bar'.", &[("1:6", "this text runs over the end of a line")]);
+    check("a := 'foo.\nb := 'bar'.", &[("1:6", "this text never ends")]);
     check("a := \"foo.\nb := 3.", &[("1:6", "this text never ends")]);
     check(r"a := 'x\qy'", &[("1:8", "`\\q` is no escape")]);
 }

@@ -106,6 +106,19 @@ fn long_chains_break_at_their_operators() {
 }
 
 #[test]
+fn comments_between_messages_keep_their_lines() {
+    check(
+        "10 to: 1\n// own line\n| // behind\ncollect: 1 | count.",
+        "10 to: 1
+    // own line
+    // behind
+    | collect: 1
+    | count.
+",
+    );
+}
+
+#[test]
 fn long_lists_have_one_element_a_line_or_fill_lines() {
     let numbers = ["1000000"; 20].join(",");
     let line = ["1000000"; 10].join(", ");
@@ -189,4 +202,25 @@ fn texts_are_left_alone() {
 #[test]
 fn a_text_with_faults_has_diagnostics() {
     assert_eq!(format("a := (").unwrap_err().len(), 1);
+}
+
+#[test]
+fn forms_of_the_original_become_ours() {
+    check("#Slide{ title: 'a'. #lines: [ 1 ]. }", "#Slide{ title: 'a', lines: [ 1 ] }.\n");
+    check("#( 1 'two' 3.5 )", "#( 1, 'two', 3.5 ).\n");
+    check(
+        "class A { +(void)setUp { 1 } -(int)size { 2 } }",
+        "class A {\n    +<void>setUp { 1. }\n    -<int>size { 2. }\n}\n",
+    );
+}
+
+#[test]
+fn a_statement_that_a_hash_comments_out_stays_one() {
+    check(
+        "server := 3\n#server := 4\n#server start: 5.\n",
+        "server := 3.\n#server := 4\n#server start: 5.\n",
+    );
+    // A symbol stays one where nothing of its name was assigned before, or not in the first column.
+    check("#server start:5\n", "#server start: 5.\n");
+    check("a:=1. server:=2\n #server start:5\n", "a := 1.\nserver := 2.\n    #server start: 5.\n");
 }

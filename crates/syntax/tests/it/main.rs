@@ -4,6 +4,8 @@ mod bounds;
 mod common;
 mod faults;
 mod formatting;
+mod habits;
 mod language_cases;
+mod mutations;
 mod outlines;
 mod properties;

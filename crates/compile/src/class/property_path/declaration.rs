@@ -5,10 +5,10 @@ use super::page_sizes;
 use crate::class::declared::comment_above;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use crate::walk::walk_deep;
 use runnel_syntax::ast::{
     ClauseKind, DeclaredAnswer, ExpressionKind, ParameterPlace, PathHandler, RequestParameter,
 };
+use runnel_syntax::walk::walk_deep;
 
 impl Generator<'_> {
     /// `local Q=K.requestParameters{…}` where there are any.

@@ -1,12 +1,12 @@
 //! Walks over the syntax tree.
 
-use runnel_syntax::ast::{
+use crate::ast::{
     Block, Class, Expression, ExpressionKind, MemberKind, Parameter, PathMemberKind, PathPart,
     PropertyPath, Selector, SentMessage, Statement, StatementKind, TextPart,
 };
 
 /// Visits the expressions of statements, not those in blocks inside.
-pub(crate) fn walk_statements(statements: &[Statement], visit: &mut dyn FnMut(&Expression)) {
+pub fn walk_statements<'a>(statements: &'a [Statement], visit: &mut dyn FnMut(&'a Expression)) {
     for statement in statements {
         if let StatementKind::Expression(value) | StatementKind::Return(value) = &statement.kind {
             walk(value, visit);
@@ -16,7 +16,7 @@ pub(crate) fn walk_statements(statements: &[Statement], visit: &mut dyn FnMut(&E
 
 /// Visits an expression and what it is made of, not what stands in blocks. Long chains of
 /// messages do not use the stack.
-pub(crate) fn walk(expression: &Expression, visit: &mut dyn FnMut(&Expression)) {
+pub fn walk<'a>(expression: &'a Expression, visit: &mut dyn FnMut(&'a Expression)) {
     let mut pending = vec![expression];
     while let Some(expression) = pending.pop() {
         visit(expression);
@@ -25,12 +25,12 @@ pub(crate) fn walk(expression: &Expression, visit: &mut dyn FnMut(&Expression)) 
 }
 
 /// Visits the expressions of statements and of all blocks inside them.
-pub(crate) fn walk_deep(statements: &[Statement], visit: &mut dyn FnMut(&Expression)) {
-    let mut blocks: Vec<Block> = Vec::new();
+pub fn walk_deep<'a>(statements: &'a [Statement], visit: &mut dyn FnMut(&'a Expression)) {
+    let mut blocks: Vec<&Block> = Vec::new();
     walk_statements(statements, &mut |expression| {
         visit(expression);
         if let ExpressionKind::Block(block) = &expression.kind {
-            blocks.push(block.clone());
+            blocks.push(block);
         }
     });
     for block in blocks {
@@ -39,7 +39,7 @@ pub(crate) fn walk_deep(statements: &[Statement], visit: &mut dyn FnMut(&Express
 }
 
 /// The parameters of a selector.
-pub(crate) fn parameters(selector: &Selector) -> impl Iterator<Item = &Parameter> {
+pub fn parameters(selector: &Selector) -> impl Iterator<Item = &Parameter> {
     let list: Vec<&Parameter> = match selector {
         Selector::Unary(_) => Vec::new(),
         Selector::Binary(_, parameter) => vec![parameter],
@@ -49,7 +49,7 @@ pub(crate) fn parameters(selector: &Selector) -> impl Iterator<Item = &Parameter
 }
 
 /// Visits the blocks of a class: method bodies, verbs of paths, filter bodies.
-pub(crate) fn bodies(class: &Class, visit: &mut dyn FnMut(&Block)) {
+pub fn bodies<'a>(class: &'a Class, visit: &mut dyn FnMut(&'a Block)) {
     for member in &class.members {
         match &member.kind {
             MemberKind::Method(method) => {
@@ -66,7 +66,7 @@ pub(crate) fn bodies(class: &Class, visit: &mut dyn FnMut(&Block)) {
     }
 }
 
-fn path_bodies(path: &PropertyPath, visit: &mut dyn FnMut(&Block)) {
+fn path_bodies<'a>(path: &'a PropertyPath, visit: &mut dyn FnMut(&'a Block)) {
     for member in &path.members {
         match &member.kind {
             PathMemberKind::Handler(handler) => {
@@ -88,7 +88,48 @@ fn arguments<'a>(message: &'a SentMessage, pending: &mut Vec<&'a Expression>) {
     }
 }
 
-pub(crate) fn children<'a>(expression: &'a Expression, pending: &mut Vec<&'a Expression>) {
+/// An expression without the parentheses around it.
+pub fn bare(mut expression: &Expression) -> &Expression {
+    while let ExpressionKind::Parenthesized(inner) = &expression.kind {
+        expression = inner;
+    }
+    expression
+}
+
+/// One send of a chain, or a cascade of several to the same receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct ChainLink<'a> {
+    /// The send with its receiver.
+    pub whole: &'a Expression,
+    /// What gets the messages.
+    pub receiver: &'a Expression,
+    /// One message, or those of a cascade.
+    pub messages: &'a [SentMessage],
+}
+
+/// The sends of a chain of messages, from the innermost receiver outwards; none for another expression. Long
+/// chains do not use the stack.
+pub fn chain(expression: &Expression) -> Vec<ChainLink<'_>> {
+    let mut links = Vec::new();
+    let mut whole = expression;
+    loop {
+        let (receiver, messages) = match &whole.kind {
+            ExpressionKind::Send { receiver, message }
+            | ExpressionKind::Pipe { left: receiver, message } => {
+                (&**receiver, std::slice::from_ref(message))
+            }
+            ExpressionKind::Cascade { receiver, messages } => (&**receiver, &messages[..]),
+            _ => break,
+        };
+        links.push(ChainLink { whole, receiver, messages });
+        whole = receiver;
+    }
+    links.reverse();
+    links
+}
+
+/// The expressions that an expression is made of, not what stands in blocks.
+pub fn children<'a>(expression: &'a Expression, pending: &mut Vec<&'a Expression>) {
     match &expression.kind {
         ExpressionKind::Interpolated(parts) => {
             pending.extend(parts.iter().filter_map(|part| match part {

@@ -1,0 +1,9 @@
+//! The findings: one file for each kind.
+
+pub(crate) mod answers;
+mod arguments;
+mod doubled;
+mod effects;
+mod messages;
+mod names;
+mod properties;

@@ -1,0 +1,207 @@
+//! What the thing under the cursor is.
+
+use super::markdown;
+use crate::analysis::index::{NameIndex, NameInfo, NameKind, SentPlace};
+use crate::documents::View;
+use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
+use runnel_catalogue::Message;
+use runnel_syntax::{Span, TokenKind};
+
+/// Definitions that are shown for a message whose receiver is not known.
+const MOST_SHOWN: usize = 3;
+
+/// The hover at a byte; none where nothing is known.
+pub(crate) fn hover(view: &View<'_>, offset: u32) -> Option<Hover> {
+    let (text, span) = described(view, offset)?;
+    let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value: text });
+    Some(Hover { contents, range: Some(view.range(span)) })
+}
+
+fn described(view: &View<'_>, offset: u32) -> Option<(String, Span)> {
+    let index = &view.analysis.index;
+    if let Some((option, span)) = option(view, offset) {
+        return Some((option, span));
+    }
+    if let Some((place, name)) = index.name_at(offset) {
+        let text = match name.kind {
+            NameKind::Message => message(view, sent_at(index, place.span), &name.name),
+            NameKind::Property => {
+                let class = name.class.as_deref().unwrap_or_default();
+                index.property(class, &name.name).map(markdown::property)
+            }
+            NameKind::Class => class(view, &name.name),
+            NameKind::Scheme => Some(scheme(view, name)),
+            NameKind::Variable | NameKind::Parameter | NameKind::Predefined => {
+                Some(variable(view, name))
+            }
+        };
+        return text.map(|text| (text, place.span));
+    }
+    let token = view.analysis.token_at(offset)?;
+    let word = token.span.text(view.text());
+    match token.kind {
+        TokenKind::Definition => {
+            let (_, help) = KEYWORDS.iter().find(|(name, _)| *name == word)?;
+            Some((format!("{}\n\n{help}", markdown::code(word)), token.span))
+        }
+        TokenKind::Scheme => {
+            let scheme = view.knowledge.schemes.get(word.trim_end_matches(':'))?;
+            Some((markdown::scheme(scheme), token.span))
+        }
+        _ => None,
+    }
+}
+
+/// Words that begin definitions, and what they mean.
+pub(crate) const KEYWORDS: [(&str, &str); 23] = [
+    ("class", "A class: `class Task { var <string> title. -line { ^this:title } }`"),
+    ("extension", "Adds methods to a class that exists: `extension String { -shout { … } }`"),
+    ("scheme", "A store made of property paths: `scheme Site { /hello { get { 'Hello' } } }`"),
+    (
+        "filter",
+        "A stream that does something with each object: `filter Upper |{ ^object uppercase }`",
+    ),
+    ("system", "Objects and their connections."),
+    ("protocol", "Messages that objects understand, without bodies."),
+    ("connector", "How two ports are joined."),
+    ("notification", "A protocol whose messages are sent to all who follow."),
+    ("object", "A template: an object literal under a name: `object Panel : #Window{ … }`"),
+    ("var", "An instance variable with its type: `var <string 1..80> title.`"),
+    ("test", "A test, run by `runnel test`: `test 'adds' { 3 + 4 should: 7 }`"),
+    ("get", "Answers `GET`: `get { … }`"),
+    ("put", "Answers `PUT`; the content is `newValue`."),
+    ("post", "Answers `POST`; the content is `newValue`."),
+    ("merge", "Answers `PATCH`; the content is `newValue`."),
+    ("delete", "Answers `DELETE`."),
+    ("list", "Answers the names below the path."),
+    ("guard", "Refuses requests: 401 where it answers nil, 403 where it answers false."),
+    ("with", "Gives the handlers behind it a value."),
+    ("find", "Gives the handlers behind it a value; 404 where it is nil."),
+    ("before", "Runs before handlers."),
+    ("after", "Runs behind handlers."),
+    ("rescue", "Answers what clients did wrong."),
+];
+
+/// The key of a literal under the cursor.
+fn option(view: &View<'_>, offset: u32) -> Option<(String, Span)> {
+    let index = &view.analysis.index;
+    let holds = |span: &Span| span.start <= offset && offset <= span.end;
+    for literal in index.literals.iter().filter(|literal| holds(&literal.span)) {
+        let Some((span, key)) = literal.keys.iter().find(|(span, _)| holds(span)) else { continue };
+        if let Some(property) = index.property(&literal.class, key) {
+            return Some((markdown::property(property), *span));
+        }
+        let options = view.knowledge.options(index.kernel_class(&literal.class));
+        let option = options.iter().find(|option| option.name == *key)?;
+        return Some((markdown::option(&literal.class, option), *span));
+    }
+    None
+}
+
+/// The message whose word is at a place.
+pub(crate) fn sent_at(index: &NameIndex, word: Span) -> Option<&SentPlace> {
+    let end = index.sends.partition_point(|sent| sent.span.start <= word.start);
+    index.sends[..end].iter().rev().find(|sent| sent.words.contains(&word))
+}
+
+/// What a message does: that of the receiver's class, or of the first classes that define it.
+fn message(view: &View<'_>, sent: Option<&SentPlace>, selector: &str) -> Option<String> {
+    let index = &view.analysis.index;
+    let receiver = sent.and_then(|sent| sent.receiver.class.as_deref());
+    if let (Some(sent), Some(class)) = (sent, receiver) {
+        if let Some(method) = index.method(class, selector, sent.receiver.is_class) {
+            return Some(markdown::method(
+                class,
+                method,
+                comment_above(view, method.span).as_deref(),
+            ));
+        }
+        let kernel = index.kernel_class(class);
+        let catalogue = view.knowledge.catalogue;
+        let found = catalogue.message(kernel, selector, sent.receiver.is_class);
+        let found = found.or_else(|| catalogue.message("Object", selector, false));
+        if let Some(found) = found {
+            return Some(markdown::message(found));
+        }
+    }
+    let own = index.classes.values().flat_map(|class| {
+        let own = class.methods.iter().filter(|method| method.selector == selector);
+        own.map(|method| {
+            markdown::method(&class.name, method, comment_above(view, method.span).as_deref())
+        })
+    });
+    let own: Vec<String> = own.collect();
+    if !own.is_empty() {
+        return Some(own.join("\n\n---\n\n"));
+    }
+    let all = definitions(view, selector);
+    let mut texts: Vec<String> =
+        all.iter().take(MOST_SHOWN).map(|one| markdown::message(one)).collect();
+    if all.len() > MOST_SHOWN {
+        let others: Vec<String> =
+            all[MOST_SHOWN..].iter().map(|one| format!("`{}`", one.class)).collect();
+        texts.push(format!("Also of {}", others.join(", ")));
+    }
+    (!texts.is_empty()).then(|| texts.join("\n\n---\n\n"))
+}
+
+/// The definitions of a selector; those of general classes first.
+pub(crate) fn definitions<'a>(view: &View<'a>, selector: &str) -> Vec<&'a Message> {
+    let mut all: Vec<&Message> = view.knowledge.catalogue.definitions(selector).collect();
+    all.sort_by_key(|one| (view.knowledge.catalogue.lineage(&one.class).count(), &one.class));
+    all.dedup_by(|one, other| one.text == other.text && one.answer == other.answer);
+    all
+}
+
+fn class(view: &View<'_>, name: &str) -> Option<String> {
+    if let Some(class) = view.analysis.index.classes.get(name) {
+        return Some(markdown::own_class(class, comment_above(view, class.span).as_deref()));
+    }
+    view.knowledge.catalogue.class(name).map(|class| markdown::class(class, view.knowledge))
+}
+
+fn scheme(view: &View<'_>, name: &NameInfo) -> String {
+    if let Some((_, definition)) = name.definition {
+        let line = view.analysis.lines.line(definition.start);
+        let source = view.analysis.lines.span(view.text(), line).text(view.text()).trim();
+        return format!("{}\n\nA store of this program.", markdown::code(source));
+    }
+    match view.knowledge.schemes.get(&name.name) {
+        Some(scheme) => markdown::scheme(scheme),
+        None => markdown::code(&format!("{}:", name.name)),
+    }
+}
+
+fn variable(view: &View<'_>, name: &NameInfo) -> String {
+    let kind = match name.kind {
+        NameKind::Parameter => "parameter",
+        NameKind::Predefined => "predefined",
+        _ => "variable",
+    };
+    let value = if name.value.is_known() { format!("<{}> ", name.value) } else { String::new() };
+    let mut text = markdown::code(&format!("{value}{}", name.name));
+    text.push_str(&format!("\n\n{kind}"));
+    if let (NameKind::Predefined, Some(class)) = (name.kind, &name.value.class)
+        && let Some(class) = view.knowledge.catalogue.class(class)
+        && !class.text.is_empty()
+    {
+        text.push_str(&format!(": {}", class.text));
+    }
+    text
+}
+
+/// The comment lines directly above a definition.
+pub(crate) fn comment_above(view: &View<'_>, definition: Span) -> Option<String> {
+    const MOST_LINES: u32 = 30;
+    let (lines, text) = (&view.analysis.lines, view.text());
+    let first = lines.line(definition.start);
+    let mut found = Vec::new();
+    for line in (first.saturating_sub(MOST_LINES)..first).rev() {
+        match lines.span(text, line).text(text).trim().strip_prefix("//") {
+            Some(comment) => found.push(comment.trim().to_owned()),
+            None => break,
+        }
+    }
+    found.reverse();
+    (!found.is_empty()).then(|| found.join("\n"))
+}

@@ -1,0 +1,5 @@
+((comment) @injection.content
+  (#set! injection.language "comment"))
+
+((pattern) @injection.content
+  (#set! injection.language "regex"))

@@ -1,0 +1,1 @@
+../../../tree-sitter-runnel/queries/highlights.scm
