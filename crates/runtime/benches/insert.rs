@@ -60,6 +60,7 @@ impl Tables for Sink {
         define,
         key_value_store,
         snapshot,
+        back_up,
         vacuum,
         begin
     );

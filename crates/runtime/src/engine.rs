@@ -5,6 +5,8 @@
 
 pub(crate) mod collector;
 pub(crate) mod memory;
+pub(crate) mod profile;
+pub(crate) mod source_map;
 pub(crate) mod stack;
 pub(crate) mod thread;
 pub(crate) mod watchdog;

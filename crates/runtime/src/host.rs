@@ -129,8 +129,14 @@ pub trait Host {
         Vec::new()
     }
     /// Serves a store over HTTP with a record of options. Its field `s3`, if it has one, is the
-    /// record of the options of S3: then requests are of that protocol.
-    fn serve(&self, _: Rc<dyn Store>, _options: &Value) -> Answer<Rc<dyn RunningServer>> {
+    /// record of the options of S3: then requests are of that protocol. The third is the value of
+    /// the option `certificates`.
+    fn serve(
+        &self,
+        _: Rc<dyn Store>,
+        _options: &Value,
+        _certificates: Option<Rc<dyn Store>>,
+    ) -> Answer<Rc<dyn RunningServer>> {
         Error::new(Kind::Unsupported, "there are no servers here").into()
     }
     /// Adds a page about jobs to the admin port of each server of the program, present and later.
@@ -139,6 +145,10 @@ pub trait Host {
     /// There are too many.
     fn add_jobs_page(&self, _title: &str, _store: Rc<dyn Store>) -> Result<(), Error> {
         Ok(())
+    }
+    /// Whether continuous backups run: not in a program that only shows what it is made of.
+    fn makes_backups(&self) -> bool {
+        true
     }
     /// Opens a native window of a tree of widgets, in JSON.
     ///
@@ -151,6 +161,17 @@ pub trait Host {
     /// program is developed.
     fn checks_answers(&self) -> bool {
         false
+    }
+    /// Writes a line of the log of the program: `debug`, `info`, `warn` or `error`, a message, and a
+    /// record of fields or nil.
+    fn log(&self, _level: &str, _message: &str, _fields: &Value) {}
+    /// Records a value of a metric of the program: a `counter`, `gauge` or `histogram`. The labels are
+    /// a record or nil.
+    ///
+    /// # Errors
+    /// A name or a value that is none of a metric.
+    fn metric(&self, _: &str, _name: &str, _labels: &Value, _value: f64) -> Result<(), Error> {
+        Ok(())
     }
     /// Writes output; it may be buffered until `flush`.
     fn write(&self, _: Output, _bytes: &[u8]) {}

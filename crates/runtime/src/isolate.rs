@@ -3,6 +3,7 @@
 
 use crate::engine::collector::Collector;
 use crate::engine::memory::Accounts;
+use crate::engine::source_map::SourceMaps;
 use crate::engine::stack::{Slot, Stack};
 use crate::engine::thread::EngineThread;
 use crate::engine::watchdog::{self, Watchdog};
@@ -12,6 +13,7 @@ use crate::host::Host;
 use crate::values::plans::{InstancePlans, Plans};
 use mlua::Lua;
 use mlua::ffi::lua_State;
+use runnel_compile::Chunk;
 use runnel_store::{Content, Context as Call, Transaction};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -101,6 +103,8 @@ pub(crate) struct IsolateState {
     instance_plans: InstancePlans,
     slots: KernelSlots,
     sources: RefCell<HashMap<String, Rc<str>>>,
+    source_maps: SourceMaps,
+    folder: RefCell<Option<String>>,
     host: Rc<dyn Host>,
     /// Whether a compiled loop can be interrupted; measured before the first server starts.
     interruptible: OnceCell<bool>,
@@ -136,6 +140,8 @@ impl Isolate {
             instance_plans: InstancePlans::default(),
             slots: engine.slots,
             sources: RefCell::default(),
+            source_maps: SourceMaps::default(),
+            folder: RefCell::default(),
             host,
             interruptible: OnceCell::new(),
             _engine: (engine.accounts, engine.lua),
@@ -297,9 +303,26 @@ impl Isolate {
         self.0.host.flush();
     }
 
-    /// Remembers a source text, for traces.
-    pub(crate) fn remember(&self, name: &str, source: &str) {
-        self.0.sources.borrow_mut().insert(name.to_string(), source.into());
+    /// Sets the folder of a program whose name has none: the files that it loads lie below it.
+    pub fn set_folder(&self, folder: &str) {
+        *self.0.folder.borrow_mut() = Some(folder.to_string());
+    }
+
+    /// The name of a source with its folder.
+    pub(crate) fn placed(&self, name: &str) -> String {
+        match &*self.0.folder.borrow() {
+            Some(folder) if !name.contains('/') => format!("{folder}/{name}"),
+            _ => name.to_string(),
+        }
+    }
+
+    /// Remembers a source text and its places, for traces; answers the name of its chunk.
+    pub(crate) fn remember(&self, name: &str, source: &str, chunk: &mut Chunk) -> String {
+        let source: Rc<str> = source.into();
+        self.0.sources.borrow_mut().insert(name.to_string(), source.clone());
+        let places = std::mem::take(&mut chunk.places);
+        let definitions = std::mem::take(&mut chunk.definitions);
+        self.0.source_maps.chunk_name(name, &source, places, definitions)
     }
 
     /// The text of a source that was run, for showing its lines.

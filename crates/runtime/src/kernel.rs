@@ -82,13 +82,17 @@ fn sources() -> Vec<Source> {
 /// tries a change of the kernel without a build.
 #[cfg(debug_assertions)]
 fn sources_in(folder: &std::path::Path) -> Option<Vec<Source>> {
+    let texts = texts_in(folder)?;
+    Some(texts.into_iter().map(|(name, text)| (name.into(), text.into_bytes().into())).collect())
+}
+
+/// The names and the texts of the files of a folder, in that order.
+#[cfg(debug_assertions)]
+pub(crate) fn texts_in(folder: &std::path::Path) -> Option<Vec<(String, String)>> {
     let list = std::fs::read_to_string(folder.join("files.rs")).ok()?;
     let names = list.lines().filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","));
     names
-        .map(|name| {
-            let source = std::fs::read(folder.join(name)).ok()?;
-            Some((name.to_owned().into(), source.into()))
-        })
+        .map(|name| Some((name.to_owned(), std::fs::read_to_string(folder.join(name)).ok()?)))
         .collect()
 }
 

@@ -18,10 +18,15 @@ mod stores;
 mod streams;
 mod values;
 
+pub use engine::profile::{
+    INTERVAL as PROFILE_INTERVAL, Profile, ProfileFrame, Profiling, start_profile,
+};
 pub use fibers::fault::{Fault, TraceFrame};
 pub use fibers::load::{Load, load};
 pub use host::{Host, NativeWindow, Output, RunningServer};
 pub use isolate::{Isolate, Limits};
-pub use program::run::{Argument, Failure, ProgramOutcome, TestCase};
+pub use program::catalogue::catalogue;
+pub use program::loads::{InsideSource, beside, set_inside_sources};
+pub use program::run::{Argument, DefinedSelector, Failure, ProgramOutcome, TestCase};
 pub use program::standard::{standard_file, standard_names, standard_views};
 pub use runnel_compile as compile;

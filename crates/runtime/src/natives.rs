@@ -1,12 +1,13 @@
 //! Natives: functions of Rust that the kernel calls by name, one file for each subject.
 #![allow(unsafe_code)]
 
-mod arriving;
 pub(crate) mod call;
 mod combine;
 mod connect;
+mod content;
 mod copy;
 mod jobs;
+mod queues;
 mod serving;
 mod stores;
 mod system;
@@ -28,21 +29,26 @@ use std::sync::LazyLock;
 
 /// All natives. The position of a native is its number.
 static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
-    let rooms: [&[(&str, Native)]; 29] = [
+    let rooms: [&[(&str, Native)]; 38] = [
         &stores::NATIVES,
-        &arriving::NATIVES,
+        &content::arriving::NATIVES,
+        &content::fetch::NATIVES,
         &combine::NATIVES,
         &connect::NATIVES,
         &tables::query::NATIVES,
         &tables::define::NATIVES,
         &tables::insert::NATIVES,
         &tables::maintain::NATIVES,
+        &tables::place::NATIVES,
         &tables::rows::NATIVES,
         &tables::transaction::NATIVES,
         &tables::update::NATIVES,
         &serving::servers::NATIVES,
         &serving::observe::NATIVES,
+        &serving::logging::NATIVES,
         &system::NATIVES,
+        &values::compress::NATIVES,
+        &values::csv::NATIVES,
         &values::dates::NATIVES,
         &values::json::NATIVES,
         &values::contracts::NATIVES,
@@ -53,10 +59,14 @@ static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
         &values::secrets::NATIVES,
         &values::text::NATIVES,
         &values::tokens::NATIVES,
+        &values::toml::NATIVES,
+        &values::xml::NATIVES,
+        &values::markdown::NATIVES,
         &watch::NATIVES,
         &serving::live::NATIVES,
         &copy::NATIVES,
         &jobs::NATIVES,
+        &queues::NATIVES,
         &windows::NATIVES,
     ];
     rooms.concat()

@@ -4,13 +4,14 @@
 //! the few that use the C interface themselves, each with its reason.
 #![allow(unsafe_code)]
 
+use super::source_map::EngineFrame;
 use bytes::Bytes;
 use mlua::ffi::{self, lua_State};
 use std::any::Any;
 use std::cell::Cell;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::marker::PhantomData;
-use std::os::raw::{c_int, c_void};
+use std::os::raw::{c_char, c_int, c_void};
 use std::rc::Rc;
 
 /// The stack of one coroutine, while its engine is borrowed.
@@ -166,6 +167,36 @@ impl<'s> Stack<'s> {
         // SAFETY: the record is written before it is read, and only when there is a level.
         let runs = unsafe { ffi::lua_getstack(self.state, 0, &mut std::mem::zeroed()) != 0 };
         self.can_yield() || !runs
+    }
+
+    /// Calls with the frames of the program, innermost function first, until there is an answer: of functions whose
+    /// source begins with `@`, which the kernel's own do not. The main function of a chunk only calls others.
+    pub(crate) fn program_frames<T>(
+        self,
+        depth: c_int,
+        mut found: impl FnMut(EngineFrame) -> Option<T>,
+    ) -> Option<T> {
+        for level in 1..depth {
+            // SAFETY: the record is written before it is read: only when there is such a level, and then by the
+            // engine, whose text ends with a NUL.
+            let (source, line, is_main) = unsafe {
+                let mut frame: ffi::lua_Debug = std::mem::zeroed();
+                if ffi::lua_getstack(self.state, level, &mut frame) == 0
+                    || ffi::lua_getinfo(self.state, c"Sl".as_ptr(), &mut frame) == 0
+                {
+                    return None;
+                }
+                let source = CStr::from_ptr(frame.source).to_bytes();
+                (source, frame.currentline, *frame.what == b'm' as c_char)
+            };
+            if let (Some(source), Ok(line @ 1..), false) =
+                (source.strip_prefix(b"@"), u32::try_from(line), is_main)
+                && let Some(answer) = found(EngineFrame::new(source, line))
+            {
+                return Some(answer);
+            }
+        }
+        None
     }
 
     /// Removes a value; those above it move down.

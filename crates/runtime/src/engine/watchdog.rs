@@ -9,9 +9,12 @@
 //! A function of the kernel that keeps state is not interrupted, so that what it does between two calls is whole for
 //! other fibers: the hook waits until another function runs, or for [`MOST_STEPS`] in a long loop.
 //!
+//! While a profile is taken ([`profile`]), the hook also looks where the program is, at every second tick.
+//!
 //! While nothing runs the watchdog sleeps without a timer: an idle process does not wake up.
 #![allow(unsafe_code)]
 
+use super::profile;
 use super::stack::Stack;
 use mlua::ffi::{self, lua_State};
 use std::cell::Cell;
@@ -48,6 +51,10 @@ thread_local! {
     static RAISED: Cell<bool> = const { Cell::new(false) };
     /// The hook raises the memory error.
     static OUT_OF_MEMORY: Cell<bool> = const { Cell::new(false) };
+    /// What the watchdog of this thread has seen; null without one.
+    static SEEN: Cell<*const WatchState> = const { Cell::new(std::ptr::null()) };
+    /// The slice is over, or its fiber raises an error: what [`fire`] asks for.
+    static FIRED: Cell<bool> = const { Cell::new(false) };
     /// How often the hook has met the kernel since the slice was over.
     static STEPS: Cell<u32> = const { Cell::new(0) };
     /// Pushes the error of a passed deadline: set once the kernel is there.
@@ -60,6 +67,10 @@ struct WatchState {
     slice: AtomicU64,
     asleep: AtomicBool,
     stop: AtomicBool,
+    /// The slice is over: the hook yields the fiber.
+    over: AtomicBool,
+    /// The hook looks where the program is.
+    sampled: AtomicBool,
 }
 
 /// The watchdog of one isolate. Dropped before the isolate: no signal comes after that.
@@ -85,6 +96,7 @@ impl Watchdog {
             libc::pthread_self() as usize
         };
         let shared = Arc::new(WatchState::default());
+        SEEN.set(Arc::as_ptr(&shared));
         let watched = shared.clone();
         let thread = std::thread::Builder::new()
             .name("watchdog".into())
@@ -136,16 +148,27 @@ impl Drop for Watchdog {
             let _ = thread.join();
         }
         STATE.set(std::ptr::null_mut());
+        SEEN.set(std::ptr::null());
     }
 }
 
 fn watch(shared: &WatchState, target: usize) {
     let mut seen = 0;
     let mut idle = 0;
+    let mut ticks: u32 = 0;
     while !shared.stop.load(Ordering::Acquire) {
         let slice = shared.slice.load(Ordering::Acquire);
         let running = slice % 2 == 1;
-        if running && slice == seen {
+        ticks = ticks.wrapping_add(1);
+        let is_over = running && slice == seen;
+        let is_sampled = running && ticks.is_multiple_of(profile::TICKS) && profile::is_active();
+        if is_over {
+            shared.over.store(true, Ordering::Release);
+        }
+        if is_sampled {
+            shared.sampled.store(true, Ordering::Release);
+        }
+        if is_over || is_sampled {
             // SAFETY: the watched thread lives: it joins this thread before it ends.
             unsafe { libc::pthread_kill(target as libc::pthread_t, SIGNAL) };
         }
@@ -165,7 +188,21 @@ fn watch(shared: &WatchState, target: usize) {
 
 /// Lets the hook fire at the next instruction of the engine of this thread.
 pub(crate) fn fire() {
+    FIRED.set(true);
     arm(SIGNAL);
+}
+
+/// What the hook is to do: whether the slice is over, and whether it looks where the program is.
+fn wanted() -> (bool, bool) {
+    let fired = FIRED.replace(false);
+    let seen = SEEN.get();
+    if seen.is_null() {
+        return (fired, false);
+    }
+    // SAFETY: the watchdog of this thread owns it, and clears the pointer before it goes.
+    let seen = unsafe { &*seen };
+    let take = |flag: &AtomicBool| flag.swap(false, Ordering::AcqRel);
+    (take(&seen.over) || fired, take(&seen.sampled))
 }
 
 /// The fiber that runs next raises the memory error at its next instruction.
@@ -214,8 +251,16 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, frame: *mut ffi::lua_Deb
             stack.push_bytes(crate::engine::memory::MESSAGE);
             ffi::lua_error(state);
         }
+        let (is_over, is_sampled) = wanted();
+        if is_sampled {
+            profile::sample(stack);
+        }
+        if !is_over {
+            return;
+        }
         if STEPS.get() < MOST_STEPS && keeps_state(state, frame) {
             STEPS.set(STEPS.get() + 1);
+            FIRED.set(true);
             ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, STEP);
             return;
         }
@@ -255,6 +300,7 @@ pub(crate) fn is_effective(stack: Stack) -> bool {
         return false;
     }
     let outer = DEADLINE.replace(Some(Instant::now()));
+    FIRED.set(true);
     let raised = RAISED.get();
     let sender = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_micros(300));

@@ -12,13 +12,33 @@ const OUTERMOST: usize = 8;
 /// The kind of the error that a program raises when its memory is used up (fiber.lua).
 const OUT_OF_MEMORY: &str = "memory";
 
-/// One frame of a stack trace: a line of a source.
+/// One frame of a stack trace: a place of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFrame {
     /// The file or reference of the source.
     pub source: String,
-    /// The line, from 1.
+    /// The line, from 1; 0 where it is not known.
     pub line: u32,
+    /// The column in characters, from 1; 0 where it is not known.
+    pub column: u32,
+    /// How many characters of the line it takes.
+    pub width: u32,
+    /// What the source names there, such as `Task -title` or `GET /tasks/:id`.
+    pub definition: Option<String>,
+}
+
+impl TraceFrame {
+    /// `FILE:LINE:COLUMN`, and what the source names there.
+    pub fn place(&self) -> String {
+        let mut text = format!("{}:{}", self.source, self.line);
+        if self.column > 0 {
+            text.push_str(&format!(":{}", self.column));
+        }
+        if let Some(definition) = &self.definition {
+            text.push_str(&format!(" in {definition}"));
+        }
+        text
+    }
 }
 
 /// An error that no handler of the program took.
@@ -116,7 +136,7 @@ impl Isolate {
                 .as_deref()
                 .and_then(|source| source.lines().nth(place.line.saturating_sub(1) as usize))
                 .map_or("", str::trim);
-            text.push_str(&format!("\n  {}:{}  {line}", place.source, place.line));
+            text.push_str(&format!("\n  {}  {line}", place.place()));
         }
         text
     }

@@ -1,12 +1,16 @@
 //! Output, input, time, sources, and the request being answered.
 
+use crate::engine::source_map::EngineFrame;
 use crate::host::Output;
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
+use crate::program::loads::beside;
+use crate::values::errors::{trace_frames, trace_text};
 use runnel_store::{Error, Kind, Value};
+use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) const NATIVES: [(&str, Native); 17] = [
+pub(crate) const NATIVES: [(&str, Native); 22] = [
     ("write", write),
     ("flush", flush),
     ("warn", warn),
@@ -20,8 +24,13 @@ pub(crate) const NATIVES: [(&str, Native); 17] = [
     ("tagAnswer", tag_answer),
     ("prefersPage", prefers_page),
     ("compile", compile),
+    ("loadingSource", loading_source),
+    ("besideSource", beside_source),
     ("standard", standard),
     ("forgetPlans", forget_plans),
+    ("trace", trace),
+    ("sourcePlaces", source_places),
+    ("sourceLine", source_line),
     ("checksAnswers", checks_answers),
     ("kindStatus", kind_status),
 ];
@@ -100,6 +109,9 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         let fields = headers.map(|(name, value)| (name, Value::Text(value))).collect();
         return Reply::Now(Given::Value(Value::Record(fields)));
     }
+    if arguments.bytes(1) == b"client-certificate" {
+        return Reply::Now(exchange.client_certificate().map_or(Given::Nil, Given::Value));
+    }
     if arguments.bytes(1) == b"form" {
         let field = attempt!(exchange.form(&name));
         return Reply::Now(field.map_or(Given::Nil, Given::Value));
@@ -119,7 +131,7 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(found.map_or(Given::Nil, Given::Text))
 }
 
-/// `(name, value)`: the status or a header of the answer.
+/// `(name, value)`: the status, an early hint or a header of the answer; nil takes it back.
 fn respond(isolate: &Isolate, arguments: Arguments) -> Reply {
     let call = isolate.call();
     let Some(exchange) = call.exchange else {
@@ -129,7 +141,12 @@ fn respond(isolate: &Isolate, arguments: Arguments) -> Reply {
         ));
     };
     let name = arguments.text(1);
-    if arguments.is_nil(2) {
+    if name == "early-hints" {
+        match arguments.is_nil(2) {
+            true => exchange.clear_early_hints(),
+            false => attempt!(exchange.add_early_hint(&arguments.text(2))),
+        }
+    } else if arguments.is_nil(2) {
         exchange.unset(&name);
     } else if name == "status" {
         let status = arguments.number(2);
@@ -165,12 +182,48 @@ fn compile(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
 }
 
+/// `()`: the name of the source that runs; an empty text where none does.
+fn loading_source(_: &Isolate, arguments: Arguments) -> Reply {
+    let name = arguments.0.program_frames(std::os::raw::c_int::MAX, |frame| {
+        Some(String::from_utf8_lossy(frame.source).into_owned())
+    });
+    Reply::Now(Given::Text(name.unwrap_or_default()))
+}
+
+/// `(source, path)`: the path of a file that the source names.
+fn beside_source(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let source = isolate.placed(&arguments.text(1));
+    Reply::Now(Given::Text(beside(&source, &arguments.text(2))))
+}
+
 /// `(name)`: a function that runs a standard program.
 fn standard(isolate: &Isolate, arguments: Arguments) -> Reply {
     match isolate.compile_standard(&arguments.text(1)) {
         Ok(slot) => Reply::Now(Given::Kept(slot)),
         Err(message) => Reply::Failed(Error::new(Kind::Invalid, message)),
     }
+}
+
+/// `()`: the trace of an error that is raised here.
+fn trace(_: &Isolate, arguments: Arguments) -> Reply {
+    Reply::Now(Given::Bytes(trace_text(arguments.0).into()))
+}
+
+/// `(trace)`: its frames as places of their sources, each `LINE:COLUMN:SOURCE` and a NUL.
+fn source_places(_: &Isolate, arguments: Arguments) -> Reply {
+    let mut text = String::new();
+    for frame in trace_frames(&arguments.text(1)) {
+        let _ = write!(text, "{}:{}:{}\0", frame.line, frame.column, frame.source);
+    }
+    Reply::Now(Given::Text(text))
+}
+
+/// `(chunk, line)`: the name of the source that a chunk was made of, and its line there.
+fn source_line(_: &Isolate, arguments: Arguments) -> Reply {
+    let (chunk, line) = (arguments.text(1), arguments.number(2) as u32);
+    let frame = EngineFrame::new(chunk.trim_start_matches('@').as_bytes(), line);
+    let source = String::from_utf8_lossy(frame.source);
+    Reply::Now(Given::Text(format!("{source}:{}", frame.place().line)))
 }
 
 fn forget_plans(isolate: &Isolate, arguments: Arguments) -> Reply {

@@ -3,6 +3,7 @@
 pub(crate) mod define;
 pub(crate) mod insert;
 pub(crate) mod maintain;
+pub(crate) mod place;
 pub(crate) mod query;
 pub(crate) mod query_data;
 pub(crate) mod rows;

@@ -63,6 +63,25 @@ impl KernelNames<'_> {
         });
     }
 
+    /// The classes with their messages, for the checker (`kernel/program/facts.lua`).
+    pub(crate) fn facts(&self) -> runnel_check::Kernel {
+        runnel_check::Kernel::parse(&self.facts_text())
+    }
+
+    /// The same as text.
+    pub(crate) fn facts_text(&self) -> String {
+        let stack = self.0.stack();
+        stack.reserve(12);
+        let top = stack.top();
+        self.0.push_of_kernel(stack, "facts");
+        let text = match stack.protected_call(0, 1) {
+            true => stack.text(-1),
+            false => String::new(),
+        };
+        stack.set_top(top);
+        text
+    }
+
     /// The keys of a table of the kernel that are texts.
     pub(crate) fn keys(&self, table: &str) -> Vec<String> {
         self.with_table(table, |stack| {

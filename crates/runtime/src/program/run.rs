@@ -4,11 +4,14 @@ use crate::engine::stack::{Slot, Stack, Type};
 use crate::fibers::fault::Fault;
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
+use crate::program::catalogue::catalogue;
 use crate::program::known::KernelNames;
+use crate::program::loads::SourceNames;
 use crate::values::native::{native_store, push_store};
 use crate::values::push::push_value;
-use runnel_compile::compile;
+use runnel_compile::{Known, compile};
 use runnel_store::{Context as Call, GraphConnection, Store, Value};
+use runnel_syntax::ast::Program;
 use runnel_syntax::{Diagnostic, Severity};
 use std::rc::Rc;
 
@@ -60,13 +63,24 @@ impl Isolate {
         source: &str,
         name: &str,
     ) -> Result<(Slot, bool, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let names = |program: &Program| SourceNames::new(KernelNames(self), program, name);
+        self.compile_with(source, name, names)
+    }
+
+    fn compile_with<'a>(
+        &'a self,
+        source: &str,
+        name: &str,
+        names: impl FnOnce(&Program) -> SourceNames<'a>,
+    ) -> Result<(Slot, bool, Vec<Diagnostic>), Vec<Diagnostic>> {
         let parsed = runnel_syntax::parse(source);
         if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
-            return Err(parsed.diagnostics);
+            return Err(runnel_compile::beside_faults(parsed, source, &KernelNames(self)));
         }
-        let chunk = compile(&parsed.program, source, &KernelNames(self))?;
-        self.remember(name, source);
-        let slot = self.load_chunk(&chunk.lua, name).map_err(|message| {
+        let names = names(&parsed.program);
+        let mut chunk = compile(&parsed.program, source, &names)?;
+        let chunk_name = self.remember(name, source, &mut chunk);
+        let slot = self.load_chunk(&chunk.lua, &chunk_name).map_err(|message| {
             vec![
                 Diagnostic::error(
                     runnel_syntax::Span::new(0, 0),
@@ -76,7 +90,9 @@ impl Isolate {
                 .hint("split it into several files that load each other"),
             ]
         })?;
-        KernelNames(self).declare(&chunk.variables);
+        if !names.is_loaded_file() {
+            KernelNames(self).declare(&chunk.variables);
+        }
         let mut warnings = parsed.diagnostics;
         warnings.extend(chunk.warnings);
         Ok((slot, chunk.silent, warnings))
@@ -92,7 +108,9 @@ impl Isolate {
 
     /// For programs that load others: all errors in one text.
     pub(crate) fn compile_kept(&self, source: &str, name: &str) -> Result<Slot, String> {
-        self.compile_source(source, name).map(|(slot, _, _)| slot).map_err(|diagnostics| {
+        let names =
+            |program: &Program| SourceNames::new(KernelNames(self), program, name).of_loaded_file();
+        self.compile_with(source, name, names).map(|(slot, _, _)| slot).map_err(|diagnostics| {
             let index = runnel_syntax::LineIndex::new(source);
             let lines: Vec<String> = diagnostics
                 .iter()
@@ -105,18 +123,29 @@ impl Isolate {
         })
     }
 
-    /// Checks a source without running it; answers the warnings.
+    /// Whether a source compiles; nothing runs.
+    ///
+    /// # Errors
+    /// The diagnostics when it does not.
+    pub fn compiles(&self, source: &str, name: &str) -> Result<(), Vec<Diagnostic>> {
+        let (slot, _, _) = self.compile_source(source, name)?;
+        self.stack().release(slot);
+        Ok(())
+    }
+
+    /// Checks a source without running it; answers the warnings, in the order of the text.
     ///
     /// # Errors
     /// The diagnostics when it does not compile.
     pub fn check(&self, source: &str, name: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        self.compile_source(source, name).map(|(slot, _, mut warnings)| {
-            self.stack().release(slot);
-            warnings
-                .extend(runnel_compile::warnings(&runnel_syntax::parse(source).program, source));
-            warnings.sort_by_key(|one| one.label.span.start);
-            warnings
-        })
+        let (slot, _, mut warnings) = self.compile_source(source, name)?;
+        self.stack().release(slot);
+        let program = runnel_syntax::parse(source).program;
+        warnings.extend(runnel_compile::warnings(&program, source));
+        let kernel = KernelNames(self).facts();
+        warnings.extend(runnel_check::check(&program, source, catalogue(), &kernel));
+        warnings.sort_by_key(|one| one.label.span.start);
+        Ok(warnings)
     }
 
     /// The Lua that a source becomes, for the curious.
@@ -389,13 +418,22 @@ impl Isolate {
 
     /// Names for completion at the prompt: variables, predefined names, classes.
     pub fn completions(&self) -> Vec<String> {
-        use runnel_compile::Known;
         KernelNames(self).names()
+    }
+
+    /// The classes with their messages and variables, and predefined names: a line of text for each fact.
+    pub fn kernel_facts(&self) -> String {
+        KernelNames(self).facts_text()
+    }
+
+    /// Whether a variable of this name is known.
+    pub fn has_variable(&self, name: &str) -> bool {
+        use runnel_compile::Known;
+        KernelNames(self).is_variable(name)
     }
 
     /// Schemes for completion at the prompt.
     pub fn scheme_names(&self) -> Vec<String> {
-        use runnel_compile::Known;
         KernelNames(self).schemes()
     }
 
@@ -411,11 +449,46 @@ impl Isolate {
         names.ok().flatten().map_or_else(Vec::new, |list| list.lines().map(String::from).collect())
     }
 
-    /// The messages that some object understands, for completion at the prompt.
-    pub async fn messages(&self) -> Vec<String> {
-        let names = self.call_entry("messageList", None).await;
-        names.ok().flatten().map_or_else(Vec::new, |list| list.lines().map(String::from).collect())
+    /// The messages that each class of the program and of the kernel defines itself, for completion at the
+    /// prompt.
+    pub async fn messages(&self) -> Vec<DefinedSelector> {
+        let names = self.call_entry("messageList", None).await.ok().flatten().unwrap_or_default();
+        let selector = |line: &str| {
+            let mut words = line.split(' ').map(String::from);
+            let (class, side, selector) = (words.next()?, words.next()?, words.next()?);
+            let is_of_program = words.next()? == "program";
+            Some(DefinedSelector { class, is_of_class: side == "+", selector, is_of_program })
+        };
+        names.lines().filter_map(selector).collect()
     }
+
+    /// The classes of the value that a name has, from its own one up, and whether the value is itself a
+    /// class; `None` for nil.
+    pub async fn classes_of(&self, name: &str) -> Option<(Vec<String>, bool)> {
+        let stack = self.stack();
+        stack.reserve(4);
+        stack.push_bytes(name.as_bytes());
+        let slot = stack.keep();
+        let answer = self.call_entry("classesOf", Some(slot)).await;
+        self.stack().release(slot);
+        let text = answer.ok().flatten()?;
+        let mut words = text.split(' ').map(String::from);
+        let is_class = words.next()? == "+";
+        Some((words.collect(), is_class))
+    }
+}
+
+/// A message that a class defines itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinedSelector {
+    /// The class.
+    pub class: String,
+    /// Sent to the class itself.
+    pub is_of_class: bool,
+    /// `at:put:`, `count`.
+    pub selector: String,
+    /// Defined by the program rather than by the kernel.
+    pub is_of_program: bool,
 }
 
 fn text_at(stack: Stack, index: std::os::raw::c_int) -> Option<String> {

@@ -111,10 +111,10 @@ impl Isolate {
         if parsed.diagnostics.iter().any(|one| one.level == runnel_syntax::Severity::Error) {
             return Err(wrong(parsed.diagnostics));
         }
-        let chunk = compile(&parsed.program, &source, &WithoutVariables(KernelNames(self)))
+        let mut chunk = compile(&parsed.program, &source, &WithoutVariables(KernelNames(self)))
             .map_err(wrong)?;
-        self.remember(&format!("std/{name}"), &source);
-        self.load_chunk(&chunk.lua, &format!("std/{name}"))
+        let chunk_name = self.remember(&format!("std/{name}"), &source, &mut chunk);
+        self.load_chunk(&chunk.lua, &chunk_name)
     }
 }
 

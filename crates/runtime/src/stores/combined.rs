@@ -88,6 +88,10 @@ impl Layer for Combined {
         None
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         self.store().describe()
     }

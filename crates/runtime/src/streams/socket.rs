@@ -4,15 +4,15 @@ use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::values::handle::ObjectHandle;
 use crate::values::native::NativePort;
-use futures_util::{Stream, StreamExt};
+use futures_util::Stream;
 use runnel_store::{
     Content, Context as Call, Error, Kind, Message, Messages, Port, PortContent, Result,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
 /// Queued messages at which the program waits (backpressure).
@@ -26,11 +26,15 @@ pub(crate) struct Socket {
     outgoing: RefCell<VecDeque<Message>>,
     /// Bytes of what waits there.
     waiting: Cell<usize>,
-    /// Absent before it is opened, and while a fiber waits for the next message.
+    /// Absent before it is opened.
     incoming: RefCell<Option<Messages>>,
+    /// Whether a fiber waits for the next message.
+    awaited: Cell<bool>,
     opened: Cell<bool>,
     /// The other side is gone, or the program has closed it.
     closed: Cell<bool>,
+    /// The close code, once a connection to another server has ended.
+    code: Cell<Option<u16>>,
     /// Wakes the sender.
     sender: RefCell<Option<Waker>>,
     room: tokio::sync::Notify,
@@ -79,13 +83,17 @@ impl Socket {
             let message = "this socket is not open yet: answer it from `get` first";
             return Err(Error::new(Kind::Invalid, message));
         }
-        let Some(mut incoming) = self.incoming.take() else {
+        if self.awaited.replace(true) {
             let message = "two fibers wait for the messages of one socket";
             return Err(Error::new(Kind::Invalid, message));
-        };
-        let next = incoming.next().await;
-        self.incoming.replace(Some(incoming));
-        next.transpose()
+        }
+        // A fiber that is cancelled while it waits leaves the messages to the next one.
+        let _awaited = Awaited(&self.awaited);
+        let next = poll_fn(|context| match self.incoming.borrow_mut().as_mut() {
+            Some(incoming) => incoming.as_mut().poll_next(context),
+            None => Poll::Ready(None),
+        });
+        next.await.transpose()
     }
 
     /// Closes it after the queued messages.
@@ -95,10 +103,92 @@ impl Socket {
         self.wake();
     }
 
+    /// The close code of a connection to another server that has ended.
+    pub(crate) fn code(&self) -> Option<u16> {
+        self.code.get()
+    }
+
+    /// The port of a connection to another server. It holds the socket weakly: one that the program has
+    /// forgotten closes.
+    pub(crate) fn client_port(self: &Rc<Self>) -> Rc<dyn Port> {
+        Rc::new(ClientPort(Rc::downgrade(self)))
+    }
+
+    fn next_message(&self) -> Option<Message> {
+        let message = self.outgoing.borrow_mut().pop_front();
+        if let Some(message) = &message {
+            self.waiting.set(self.waiting.get() - message.len());
+            self.room.notify_waiters();
+        }
+        message
+    }
+
     fn wake(&self) {
         if let Some(sender) = self.sender.take() {
             sender.wake();
         }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.wake();
+    }
+}
+
+/// A socket as the client of another server.
+struct ClientPort(Weak<Socket>);
+
+impl Port for ClientPort {
+    fn open(&self, received: Messages) -> Messages {
+        if let Some(socket) = self.0.upgrade() {
+            socket.opened.set(true);
+            socket.incoming.replace(Some(received));
+        }
+        Box::pin(ClientMessages(self.0.clone()))
+    }
+
+    fn closed(&self, code: u16) {
+        if let Some(socket) = self.0.upgrade() {
+            socket.code.set(Some(code));
+            socket.close();
+        }
+    }
+}
+
+/// The messages to another server.
+struct ClientMessages(Weak<Socket>);
+
+impl Stream for ClientMessages {
+    type Item = Result<Message>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(socket) = self.0.upgrade() else { return Poll::Ready(None) };
+        if let Some(message) = socket.next_message() {
+            return Poll::Ready(Some(Ok(message)));
+        }
+        if socket.closed.get() {
+            return Poll::Ready(None);
+        }
+        socket.sender.replace(Some(context.waker().clone()));
+        Poll::Pending
+    }
+}
+
+impl Drop for ClientMessages {
+    fn drop(&mut self) {
+        if let Some(socket) = self.0.upgrade() {
+            socket.close();
+        }
+    }
+}
+
+/// Ends the wait for a message, however it ends.
+struct Awaited<'a>(&'a Cell<bool>);
+
+impl Drop for Awaited<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
     }
 }
 
@@ -153,17 +243,6 @@ struct OutgoingMessages {
     socket: Rc<Socket>,
 }
 
-impl OutgoingMessages {
-    fn next_message(&self) -> Option<Message> {
-        let message = self.socket.outgoing.borrow_mut().pop_front();
-        if let Some(message) = &message {
-            self.socket.waiting.set(self.socket.waiting.get() - message.len());
-            self.socket.room.notify_waiters();
-        }
-        message
-    }
-}
-
 impl Stream for OutgoingMessages {
     type Item = Result<Message>;
 
@@ -181,7 +260,7 @@ impl Stream for OutgoingMessages {
                 return Poll::Ready(Some(Err(fault.into_error(&this.isolate))));
             }
         }
-        if let Some(message) = this.next_message() {
+        if let Some(message) = this.socket.next_message() {
             return Poll::Ready(Some(Ok(message)));
         }
         if this.socket.closed.get() {

@@ -1,11 +1,13 @@
 //! Error objects of the program as faults, and errors of stores as Error objects.
 
 use super::push::push_value;
+use crate::engine::source_map::EngineFrame;
 use crate::engine::stack::{Stack, Type};
 use crate::fibers::fault::{Fault, TraceFrame};
 use crate::isolate::Isolate;
 use crate::slices::data::read_value;
 use runnel_store::{Error, ErrorResponse, FieldProblem, Kind, Value};
+use std::io::Write;
 use std::os::raw::c_int;
 
 /// Reads an Error object of the program.
@@ -89,28 +91,56 @@ fn read_response(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Box<Er
     (status.is_some() || !headers.is_empty()).then(|| Box::new(ErrorResponse { status, headers }))
 }
 
-fn read_trace(stack: Stack, index: c_int) -> Vec<TraceFrame> {
+/// Frames of a trace, at most.
+const FRAMES: usize = 64;
+
+/// The functions of the program that run, innermost first, as the kernel keeps them in an error: `LINE:MAP:SOURCE` and
+/// a NUL for each. Most errors are handled without anyone reading their trace, so it stays one text until then.
+pub(crate) fn trace_text(stack: Stack) -> Vec<u8> {
+    let (mut text, mut frames) = (Vec::with_capacity(256), 0);
+    let _ = stack.program_frames(c_int::MAX, |frame| {
+        let _ = write!(text, "{}:{}:", frame.line, frame.map);
+        text.extend_from_slice(frame.source);
+        text.push(0);
+        frames += 1;
+        (frames >= FRAMES).then_some(())
+    });
+    text
+}
+
+/// The frames of a trace that the kernel kept.
+pub(crate) fn trace_frames(text: &str) -> Vec<TraceFrame> {
     let mut places: Vec<TraceFrame> = Vec::new();
-    stack.field(index, "_trace");
-    if stack.kind(-1) == Type::Table {
-        let trace = stack.top();
-        for position in 1..=stack.length(trace).min(64) {
-            stack.get_element(trace, position);
-            let frame = stack.top();
-            stack.get_element(frame, 1);
-            let source = stack.text(-1);
-            stack.get_element(frame, 2);
-            let line = stack.number(-1) as u32;
-            stack.pop(3);
-            let place = TraceFrame { source, line };
-            // Blocks that were inlined into functions of their own repeat their line.
-            if places.last() != Some(&place) {
-                places.push(place);
-            }
+    for frame in text.split_terminator('\0') {
+        let mut parts = frame.splitn(3, ':');
+        let mut number = || parts.next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let (line, map) = (number(), number());
+        let Some(source) = parts.next() else { continue };
+        let frame = EngineFrame { source: source.as_bytes(), map, line };
+        let place = frame.place();
+        // Blocks that were inlined into functions of their own repeat their line.
+        if places.last().is_some_and(|last| last.source == source && last.line == place.line) {
+            continue;
         }
+        places.push(TraceFrame {
+            source: source.into(),
+            line: place.line,
+            column: place.column,
+            width: place.width,
+            definition: frame.definition(),
+        });
     }
-    stack.pop(1);
     places
+}
+
+fn read_trace(stack: Stack, index: c_int) -> Vec<TraceFrame> {
+    stack.field(index, "_trace");
+    let frames = match stack.kind(-1) {
+        Type::Text => trace_frames(&stack.text(-1)),
+        _ => Vec::new(),
+    };
+    stack.pop(1);
+    frames
 }
 
 /// Pushes an error of a store as an Error object; the kernel adds the trace when it raises it.

@@ -54,6 +54,7 @@ impl Tables for Kept {
         define,
         key_value_store,
         snapshot,
+        back_up,
         vacuum,
         begin
     );

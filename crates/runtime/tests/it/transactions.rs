@@ -155,6 +155,7 @@ impl Tables for Recorder {
         define,
         key_value_store,
         snapshot,
+        back_up,
         vacuum
     );
 }

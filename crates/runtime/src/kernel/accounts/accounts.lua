@@ -10,9 +10,47 @@ local K = ...
 local type, rawget, lower = type, rawget, string.lower
 local native, throw = K.native, K.throw
 
+--- Users of a table who log in with a password: `#Accounts{ users: users }`. Passwords, sessions, links and API keys
+--- are entries of a store beside the table.
 local Accounts = K.newClass("Accounts", K.classes.Object)
 Accounts._plainName = true -- a program may have a class of this name
 
+--- Accounts -<any> users
+--- The table of the users.
+--- > { :accounts | accounts users count }
+
+--- Accounts -<any> store
+--- The store of password hashes, sessions, links and API keys; nil until it is set or used first. By default it is the
+--- key-value store `accounts` in the database of the table.
+--- > #Accounts{} store ⇒ nil
+
+--- Accounts -<String?> name
+--- The field that users log in with; nil where the class decides: see `nameField`.
+--- > #Accounts{ name: 'login' } name ⇒ 'login'
+
+--- Accounts -<String> cookie
+--- The name of the session cookie, without `__Host-`.
+--- > #Accounts{} cookie ⇒ 'session'
+
+--- Accounts -<Duration|Number> idleTimeout
+--- A session ends after this time without a request; a number counts seconds.
+--- > #Accounts{} idleTimeout ⇒ 7 days
+
+--- Accounts -<Duration|Number> lifetime
+--- A session ends after this time, used or not; a number counts seconds.
+--- > #Accounts{} lifetime ⇒ 30 days
+
+--- Accounts -<Number> minPasswordLength
+--- The minimum number of characters of a password.
+--- > #Accounts{} minPasswordLength ⇒ 8
+
+--- Accounts -<String?> loginPage
+--- The path to which guards redirect browsers that must log in; nil for a 401 page.
+--- > #Accounts{ loginPage: '/login' } loginPage ⇒ '/login'
+
+--- Accounts -<Boolean> secure
+--- Whether the cookie is sent over TLS only, with the prefix `__Host-`.
+--- > #Accounts{} secure ⇒ true
 for _, option in ipairs {
   "users", "store", "name", "cookie", "idleTimeout", "lifetime", "minPasswordLength", "loginPage", "secure",
 } do K.ivar(Accounts, option) end
@@ -39,6 +77,34 @@ local function checked(option, kind)
   end)
 end
 
+--- Accounts -<nothing> setUsers:<any>table
+--- Sets the table of the users. Anything else than a table is an error.
+--- > #Accounts{ users: 7 } ⇒ error: `users` of an Accounts must be a table, not a Number (7)
+
+--- Accounts -<nothing> setName:<String>field
+--- Sets the field that users log in with.
+--- > #Accounts{ name: 'login' }
+
+--- Accounts -<nothing> setLoginPage:<String>path
+--- Sets the path to which guards redirect browsers that must log in.
+--- > #Accounts{ loginPage: '/login' }
+
+--- Accounts -<nothing> setIdleTimeout:<Duration|Number>time
+--- Accounts -<nothing> setLifetime:<Duration|Number>time
+--- Sets how long a session lasts: without a request, and at all.
+--- > #Accounts{ idleTimeout: 1 hour, lifetime: 12 hours }
+
+--- Accounts -<nothing> setMinPasswordLength:<Number>characters
+--- Sets the minimum number of characters of a password.
+--- > #Accounts{ minPasswordLength: 12 } minPasswordLength ⇒ 12
+
+--- Accounts -<nothing> setSecure:<Boolean>flag
+--- Sets whether the cookie is sent over TLS only.
+--- > #Accounts{ secure: false } secure ⇒ false
+
+--- Accounts -<nothing> setCookie:<String>name
+--- Sets the name of the session cookie: letters, digits, `-` and `_`.
+--- > #Accounts{ cookie: 'a b' } ⇒ error: `cookie` of an Accounts consists of letters, digits, `-` and `_`
 checked("users", function(value, _, self)
   if type(value) ~= "table" or K.isClass(value) or not value._isTable then
     throw("typeError", "`users` of " .. K.nameOf(self) .. " must be a table, not " .. K.nameOf(value),
@@ -60,6 +126,9 @@ checked("cookie", function(value, option, self)
     throw("invalid", "`cookie` of " .. K.nameOf(self) .. " consists of letters, digits, `-` and `_`")
   end
 end)
+--- -<nothing> setStore:<any>store
+--- Sets the store of password hashes, sessions, links and API keys.
+--- > #Accounts{ store: DictStore store }
 K.method(Accounts, K.mangle("setStore:"), function(self, value) self.i_store = K.asStore(value) end)
 
 local function usersOf(self)
@@ -218,26 +287,58 @@ local function setPassword(self, password, user)
 end
 
 K.methods(Accounts, {
+  --- -<any> register:<any>object
+  --- Inserts a user with a password and answers the row. The object has the fields of a user and `password`. A password
+  --- that is too short is an error (422), a name that is taken a conflict (409).
+  --- > { :accounts | accounts register: #{ email: 'ann@example.org', password: 'correct horse' } }
   ["register:"] = register,
-  -- A user without a password, whom another server knows.
+  --- -<any> add:<any>object
+  --- Inserts a user without a password, such as one of a login provider, and answers the row. `register:` also sets a
+  --- password.
+  --- > { :accounts | accounts add: #{ email: 'ann@example.org' } }
   ["add:"] = function(self, given) return (add(self, (parted(given)))) end,
+  --- -<any> userNamed:<any>name
+  --- The user with that name or e-mail address; nil without one. Addresses match in any case.
+  --- > { :accounts | accounts userNamed: 'ann@example.org' }
   ["userNamed:"] = userNamed,
+  --- -<String> nameField
+  --- The field that users log in with: the option `name`, or the first of `email`, `username` and `name` that the class
+  --- has.
+  --- > { :accounts | accounts nameField }
   ["nameField"] = nameField,
+  --- -<any> authenticate:<any>name password:<any>password
+  --- The user with that name and password; an error of kind `unauthorized` (401) for an unknown name and a wrong
+  --- password alike. Begins no session: see `logIn:`.
+  --- > { :accounts | accounts authenticate: 'ann@example.org' password: 'correct horse' }
   ["authenticate:password:"] = authenticate,
+  --- -<Boolean> hasPassword:<any>user
+  --- Whether the user has a password. The argument is a row or a key.
+  --- > { :accounts :user | accounts hasPassword: user }
   ["hasPassword:"] = function(self, user) return own.read(self, "password/" .. own.key(self, user)) ~= nil end,
-  -- The row, and everything that belongs to it.
+  --- -<Boolean> remove:<any>user
+  --- Removes the row of a user, with password, sessions and API keys. The argument is a row or a key. Answers whether
+  --- there was such a row.
+  --- > { :accounts :user | accounts remove: user }
   ["remove:"] = function(self, user)
     local key = own.key(self, user)
     forget(self, key)
     return usersOf(self):removeAt_(K.decodeSegment(key))
   end,
+  --- -<self> setPassword:<String>password of:<any>user
+  --- Sets the password of a user and ends the user's sessions, but that of the request. A password that is too short is
+  --- an error (422).
+  --- > { :accounts :user | accounts setPassword: 'battery staple' of: user }
   ["setPassword:of:"] = setPassword,
+  --- -<self> changePassword:<any>user from:<any>old to:<String>new
+  --- Sets the password as `setPassword:of:` does, where the old one is right; otherwise an error (422).
+  --- > { :accounts :user | accounts changePassword: user from: 'correct horse' to: 'battery staple' }
   ["changePassword:from:to:"] = function(self, user, old, new)
     local hash = own.read(self, "password/" .. own.key(self, user))
-    if type(old) ~= "string" or not native.matchesPasswordHash(old, hash) then
+    if not native.matchesPasswordHash(own.text(old) or "", hash) then
       K.refuseProblems { { "/password", "the password is wrong" } }
     end
     return setPassword(self, new, user)
   end,
+  --- As in Object.
   ["description"] = function() return "accounts" end,
 })

@@ -12,6 +12,23 @@ local SECRET = 20
 local WINDOW = 1
 local HASHES = { SHA1 = true, SHA256 = true, SHA512 = true }
 
+--- TOTP -<nothing> setIssuer:<String>name
+--- Sets the name that authenticator apps show beside the account.
+--- > #TOTP{ issuer: 'Shop' }
+
+--- TOTP -<nothing> setDigits:<Number>count
+--- Sets the number of digits of a code, from 6 to 8; 6 by default.
+--- > #TOTP{ digits: 9 } ⇒ error: `digits` of a TOTP must be from 6 to 8
+
+--- TOTP -<nothing> setPeriod:<Duration|Number>time
+--- Sets how long a code is shown, from 15 seconds to 5 minutes; 30 seconds by default.
+--- > #TOTP{ period: 1 minute }
+
+--- TOTP -<nothing> setHash:<String>name
+--- Sets the hash of codes: SHA1 (the default), SHA256 or SHA512.
+--- > #TOTP{ hash: 'MD5' } ⇒ error: `hash` of a TOTP must be SHA1, SHA256 or SHA512
+
+--- One-time codes of authenticator apps (RFC 6238): `#TOTP{ issuer: 'Shop' }`.
 local TOTP = K.optionClass("TOTP", {
   issuer = take.text,
   digits = function(value, name, self)
@@ -59,17 +76,35 @@ end
 local function encoded(text) return K.str(text):urlEncoded() end
 
 K.methods(TOTP, {
+  --- TOTP -<String> secret
+  --- A new random secret of 20 bytes in Base32, to be kept for a user.
+  --- > #TOTP{} secret length ⇒ 32
   ["secret"] = function() return native.base32(native.secureRandom(SECRET)) end,
+  --- TOTP -<String> codeFor:<String>secret
+  --- The present code for a secret in Base32.
+  --- > (#TOTP{} codeFor: 'JBSWY3DPEHPK3PXP') length ⇒ 6
   ["codeFor:"] = function(self, secret) return codeAt(self, secret, native.now()) end,
+  --- TOTP -<String> codeFor:<String>secret at:<Date>date
+  --- The code for a secret at a moment.
+  --- > #TOTP{} codeFor: 'JBSWY3DPEHPK3PXP' at: (Date dateWithTimeIntervalSince1970: 0) ⇒ '282760'
   ["codeFor:at:"] = function(self, secret, date)
     if type(date) ~= "table" or not date._isDate then
       throw("typeError", "codeFor:at: expects a Date, got " .. K.nameOf(date))
     end
     return codeAt(self, secret, date._time)
   end,
+  --- TOTP -<Number?> verify:<any>code secret:<String>secret
+  --- The number of the period that a code belongs to; nil for a wrong code. Codes of the periods before and after the
+  --- present one are right, too.
+  --- > #TOTP{} verify: 'hello' secret: 'JBSWY3DPEHPK3PXP' ⇒ nil
   ["verify:secret:"] = function(self, code, secret) return verify(self, code, secret) end,
+  --- TOTP -<Number?> verify:<any>code secret:<String>secret after:<Number?>period
+  --- As `verify:secret:`, and nil for codes up to a period that was answered before: so each code logs in once.
+  --- > totp := #TOTP{}. key := totp secret. n := totp verify: (totp codeFor: key) secret: key. n
   ["verify:secret:after:"] = verify,
-  -- What an app reads from a QR code.
+  --- TOTP -<String> addressFor:<String>account secret:<String>secret
+  --- The `otpauth:` URL that authenticator apps read from a QR code.
+  --- > #TOTP{ issuer: 'Shop' } addressFor: 'ann@example.org' secret: 'JBSWY3DPEHPK3PXP'
   ["addressFor:secret:"] = function(self, account, secret)
     local hash, digits, period = settings(self)
     local issuer = self._given.issuer

@@ -68,10 +68,23 @@ local function verified(self, user)
 end
 
 K.methods(Accounts, {
-  ["tokenFor:purpose:"] = token, ["tokenFor:purpose:ttl:"] = token,
+  --- -<String> tokenFor:<any>user purpose:<String>purpose
+  --- A random token for a link in a mail. It works once, for one purpose, for 1 hour, and not after the user's password
+  --- has changed.
+  --- > { :accounts :user | accounts tokenFor: user purpose: 'invite' }
+  ["tokenFor:purpose:"] = token,
+  --- -<String> tokenFor:<any>user purpose:<String>purpose ttl:<Duration|Number>time
+  --- The same as `tokenFor:purpose:` with another lifetime; a number counts seconds.
+  --- > { :accounts :user | accounts tokenFor: user purpose: 'invite' ttl: 3 days }
+  ["tokenFor:purpose:ttl:"] = token,
+  --- -<any> redeem:<any>token purpose:<String>purpose
+  --- The user of a token, which is used up. Nil where it is unknown, expired, used, or of another purpose.
+  --- > { :accounts :token | accounts redeem: token purpose: 'invite' }
   ["redeem:purpose:"] = redeem,
-  -- Runs the block with the user of that name and a token, beside the request: an answer that comes as fast
-  -- for an unknown name tells nobody who has an account.
+  --- -<self> offerReset:<any>name with:<Block(user, token)>block
+  --- Runs the block with the user of that name and a token for `reset:password:`, in a fiber of its own: the response
+  --- does not tell whether such a user exists. An unknown name runs nothing.
+  --- > { :accounts | accounts offerReset: 'ann@example.org' with: { :user :token | stdout println: token } }
   ["offerReset:with:"] = function(self, name, block)
     K.expectBlock(block, "offerReset:with:")
     K.fork(function()
@@ -80,6 +93,10 @@ K.methods(Accounts, {
     end)
     return self
   end,
+  --- -<any> reset:<any>token password:<String>password
+  --- Sets the password of the user of a token of `offerReset:with:`, and answers the user. An invalid token or password
+  --- is an error (422); a refused password leaves the token valid.
+  --- > { :accounts :token | accounts reset: token password: 'battery staple' }
   ["reset:password:"] = function(self, secret, password)
     -- A password that is refused leaves the token valid.
     own.admitPassword(self, password)
@@ -87,13 +104,23 @@ K.methods(Accounts, {
     self:setPassword_of_(password, user)
     return user
   end,
+  --- -<String> verificationFor:<any>user
+  --- A token for a mail that verifies the address of a user, for `verify:`. It works once, for 7 days.
+  --- > { :accounts :user | accounts verificationFor: user }
   ["verificationFor:"] = function(self, user)
     return token(self, user, "verify", K.duration(7 * 86400))
   end,
+  --- -<any> verify:<any>token
+  --- Notes that the address of the user of a token of `verificationFor:` is verified, and answers the user. An invalid
+  --- token is an error (422).
+  --- > { :accounts :token | accounts verify: token }
   ["verify:"] = function(self, secret)
     local user = redeemSent(self, secret, "verify")
     own.write(self, "verified/" .. own.key(self, user), K.str(K.property(user, self:nameField())))
     return user
   end,
+  --- -<Boolean> isVerified:<any>user
+  --- Whether the present address of a user is verified. The argument is a row, not a key.
+  --- > { :accounts :user | accounts isVerified: user }
   ["isVerified:"] = verified,
 })

@@ -59,6 +59,36 @@ local function make(self, given)
     function(text) return readDescription(text, issuer) end)
 end
 
+--- OpenID -<nothing> setIssuer:<String>address
+--- Sets the URL of the provider; its description is at `/.well-known/openid-configuration` below it.
+--- > #OpenID{ issuer: 'https://accounts.google.com' } start ⇒ error: an OpenID needs its `client`
+
+--- OpenID -<nothing> setClient:<String>id
+--- OpenID -<nothing> setSecret:<Data|String>secret
+--- Sets the client id and the client secret that the provider gave to the program; a public client has no secret.
+--- > { #OpenID{ issuer: env:ISSUER, client: env:CLIENT, secret: env:SECRET } }
+
+--- OpenID -<nothing> setRedirect:<String>address
+--- Sets the URL of the handler that calls `finish`, as it is registered at the provider.
+--- > { #OpenID{ issuer: env:ISSUER, redirect: 'https://shop.example/login/done' } }
+
+--- OpenID -<nothing> setScope:<String>scopes
+--- Sets the scopes to ask for, separated by spaces; `openid` by default, which must be one of them.
+--- > #OpenID{ scope: 'email' } ⇒ error: `scope` of an OpenID must have `openid`
+
+--- OpenID -<nothing> setSeal:<Seal>seal
+--- Sets the seal of the cookie between the two requests.
+--- > #OpenID{ seal: 7 } ⇒ error: `seal` of an OpenID must be a Seal, not a Number (7)
+
+--- OpenID -<nothing> setAlgorithms:<Array>names
+--- Sets the signature algorithms of ID tokens; by default RS256, PS256, ES256 and EdDSA.
+--- > { #OpenID{ issuer: env:ISSUER, algorithms: [ 'RS256' ] } }
+
+--- OpenID -<nothing> setParameters:<Dictionary>parameters
+--- Sets further parameters of the authorization request, such as `prompt`.
+--- > { #OpenID{ issuer: env:ISSUER, parameters: #{ prompt: 'login' } } }
+
+--- Login through a provider with OpenID Connect: the authorization code flow with PKCE.
 local OpenID = K.optionClass("OpenID", {
   issuer = take.text, client = take.text, redirect = take.text,
   scope = function(value, name, self)
@@ -232,8 +262,22 @@ local function finish(self)
 end
 
 K.methods(OpenID, {
+  --- OpenID -<String> start
+  --- Redirects the browser (303) to the login page of the provider, for a `get` handler to answer. Sets a cookie that
+  --- `finish` needs within 10 minutes.
+  --- > { :google | google start }
   ["start"] = function(self) return start(self) end,
+  --- OpenID -<String> start:<any>values
+  --- As `start`, with a value that `finish:` gives back, such as the page to go to. At most 1,024 bytes as JSON.
+  --- > { :google | google start: #{ next: '/orders' } }
   ["start:"] = start,
+  --- OpenID -<Dictionary> finish
+  --- The claims of the ID token of the user who has logged in, in the handler of the redirect. Every failed check is an
+  --- error of kind `unauthorized` (401).
+  --- > { :google | google finish at: 'email' }
   ["finish"] = function(self) return (finish(self)) end,
+  --- OpenID -<any> finish:<Block(claims, values)>block
+  --- The value of the block for the claims, as `finish` answers them, and for the value that `start:` took.
+  --- > { :google | google finish: { :claims :begun | stdout println: (claims at: 'email') } }
   ["finish:"] = function(self, block) return block(finish(self)) end,
 })

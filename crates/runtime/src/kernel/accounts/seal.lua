@@ -9,7 +9,20 @@ local LONGEST = 400 * 86400
 
 local takeTtl = K.durationUpTo(LONGEST, "400 days")
 
+--- Seal -<nothing> setKeys:<Array>secrets
+--- Sets 1 to 8 secrets of at least 32 bytes each, as text or Data. The first one seals, all of them open.
+--- > #Seal{ keys: [ 'short' ] } ⇒ error: `keys` of a Seal: a key has at least 32 bytes (got 5)
+
+--- Seal -<nothing> setPurpose:<String>purpose
+--- Sets what the texts are for: texts of another purpose are not opened. At most 64 bytes.
+--- > #Seal{ keys: [ SecureRandom token ], purpose: 'cart' }
+
+--- Seal -<nothing> setTtl:<Duration|Number>time
+--- Sets how long a text is valid: 1 day by default, at most 400 days.
+--- > #Seal{ keys: [ SecureRandom token ], ttl: 1 hour }
+
 local Seal
+--- Encrypts or signs values that clients keep, in cookies, links or hidden fields: `#Seal{ keys: [ env:KEY ] }`.
 Seal = K.optionClass("Seal", {
   keys = function(value, name, self)
     if type(value) ~= "table" or not value._isArray then
@@ -61,11 +74,32 @@ end
 function K.isSeal(value) return type(value) == "table" and K.isKind(value, Seal) end
 
 K.methods(Seal, {
+  --- Seal -<String> seal:<any>value
+  --- An encrypted URL-safe text of a value that JSON has, for `open:`. The client can neither read nor change it.
+  --- > seal := #Seal{ keys: [ SecureRandom token ] }. seal open: (seal seal: [ 7, 9 ]) ⇒ [ 7, 9 ]
   ["seal:"] = function(self, value) return close(self, false, value) end,
+  --- Seal -<String> seal:<any>value ttl:<Duration|Number>time
+  --- As `seal:`, with another lifetime; a number counts seconds.
+  --- > seal := #Seal{ keys: [ SecureRandom token ] }. seal open: (seal seal: 7 ttl: 1 hour) ⇒ 7
   ["seal:ttl:"] = function(self, value, ttl) return close(self, false, value, ttl) end,
+  --- Seal -<any> open:<any>text
+  --- The value of a text of `seal:`; nil where it is forged, expired, or of another key or purpose.
+  --- > #Seal{ keys: [ SecureRandom token ] } open: 'forged' ⇒ nil
   ["open:"] = function(self, text) return open(self, false, text) end,
+  --- Seal -<String> sign:<any>value
+  --- A signed URL-safe text of a value that JSON has, for `verify:`. The client can read it, but not change it.
+  --- > seal := #Seal{ keys: [ SecureRandom token ] }. seal verify: (seal sign: 'dark') ⇒ 'dark'
   ["sign:"] = function(self, value) return close(self, true, value) end,
+  --- Seal -<String> sign:<any>value ttl:<Duration|Number>time
+  --- As `sign:`, with another lifetime; a number counts seconds.
+  --- > seal := #Seal{ keys: [ SecureRandom token ] }. seal verify: (seal sign: 'dark' ttl: 1 hour) ⇒ 'dark'
   ["sign:ttl:"] = function(self, value, ttl) return close(self, true, value, ttl) end,
+  --- Seal -<any> verify:<any>text
+  --- The value of a text of `sign:`; nil where it is forged, expired, or of another key or purpose.
+  --- > #Seal{ keys: [ SecureRandom token ] } verify: 'forged' ⇒ nil
   ["verify:"] = function(self, text) return open(self, true, text) end,
+  --- Seal -<Seal> for:<String>purpose
+  --- A seal with the same keys for another purpose: neither opens texts of the other.
+  --- > seal := #Seal{ keys: [ SecureRandom token ] }. (seal for: 'reset') open: (seal seal: 7) ⇒ nil
   ["for:"] = function(self, purpose) return K.sealFor(self, K.expectText(purpose, "for:")) end,
 })

@@ -114,6 +114,10 @@ function own.endSessions(self, key)
 end
 
 K.methods(Accounts, {
+  --- -<any> logIn:<any>object
+  --- Begins a session for the name and the `password` of an object, such as the content of a request, and answers the
+  --- user. A wrong name or password is an error of kind `unauthorized` (401).
+  --- > { :accounts :form | accounts logIn: form }
   ["logIn:"] = function(self, given)
     if type(given) ~= "table" or K.isClass(given) then
       K.throw("typeError", "logIn: takes an object with a name and `password`, not " .. K.nameOf(given))
@@ -121,7 +125,14 @@ K.methods(Accounts, {
     local field = self:nameField()
     return logInAs(self, self:authenticate_password_(K.property(given, field), K.property(given, "password")))
   end,
+  --- -<any> logInAs:<any>user
+  --- Begins a session for a user without a password, such as after `register:`, and answers the user. Ends the session
+  --- of the request; the oldest of more than 20 sessions ends, too.
+  --- > { :accounts :user | accounts logInAs: user }
   ["logInAs:"] = logInAs,
+  --- -<self> logOut
+  --- Ends the session of the request and removes its cookie.
+  --- > { :accounts | accounts logOut }
   ["logOut"] = function(self)
     local key, digest = current(self)
     if key then
@@ -131,10 +142,16 @@ K.methods(Accounts, {
     if sentCookie(self) then setCookie(self, "", 0) end
     return self
   end,
+  --- -<self> logOutEverywhere:<any>user
+  --- Ends all sessions of a user. The argument is a row or a key.
+  --- > { :accounts :user | accounts logOutEverywhere: user }
   ["logOutEverywhere:"] = function(self, user)
     own.finishAll(self, own.key(self, user))
     return self
   end,
+  --- -<Array> sessionsOf:<any>user
+  --- The sessions of a user as dictionaries with the dates `created` and `used`.
+  --- > { :accounts :user | (accounts sessionsOf: user) count }
   ["sessionsOf:"] = function(self, user)
     local key, now, list = own.key(self, user), native.now(), {}
     for _, digest in ipairs(own.names(self, "session/" .. key)) do

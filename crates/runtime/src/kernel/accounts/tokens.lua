@@ -83,6 +83,53 @@ local function make(self, given)
 end
 
 local function kept(value) return value end
+--- JWT -<nothing> setKey:<Data|Dictionary|String>key
+--- Sets the key: a secret, a key pair or public key as PEM, or a JSON Web Key. Either `key` or `keys` is required.
+--- > #JWT{} verify: 'x' ⇒ error: a JWT needs its `key`, or `keys`
+
+--- JWT -<nothing> setKeys:<Array|Dictionary|String>keys
+--- Sets several keys: an array, of which the first one signs and all verify; a key set; or the URL of a key set, which
+--- needs `issuer`, `audience` and `algorithms`.
+--- > #JWT{ keys: [ SecureRandom token, SecureRandom token ], algorithm: 'HS256' }
+
+--- JWT -<nothing> setAlgorithm:<String>name
+--- Sets the signature algorithm; by default that of the JSON Web Key.
+--- > #JWT{ key: SecureRandom token, algorithm: 'none' } ⇒ error: `key` of a JWT: there is no algorithm `none`
+
+--- JWT -<nothing> setAlgorithms:<Array|String>names
+--- Sets the signature algorithms that are accepted.
+--- > #JWT{ key: SecureRandom token, algorithms: [ 'HS256' ] }
+
+--- JWT -<nothing> setIssuer:<String>issuer
+--- Sets `iss`: added to signed tokens, and required of verified ones.
+--- > #JWT{ key: SecureRandom token, algorithm: 'HS256', issuer: 'https://shop.example' }
+
+--- JWT -<nothing> setAudience:<Array|String>audience
+--- Sets `aud`: added to signed tokens; a verified token must have one of them. Without it, a token with an audience is
+--- refused.
+--- > #JWT{ key: SecureRandom token, algorithm: 'HS256', audience: 'api' }
+
+--- JWT -<nothing> setType:<String>type
+--- Sets `typ`: added to signed tokens, and required of verified ones. By default `JWT` is added and none required.
+--- > #JWT{ key: SecureRandom token, algorithm: 'HS256', type: 'at+jwt' }
+
+--- JWT -<nothing> setTtl:<Duration|Number>time
+--- Sets the lifetime of signed tokens; 1 hour by default.
+--- > #JWT{ key: SecureRandom token, algorithm: 'HS256', ttl: 5 minutes }
+
+--- JWT -<nothing> setKeysTtl:<Duration|Number>time
+--- Sets how long a fetched key set is used; 10 minutes by default.
+--- > { #JWT{ keys: env:KEYS, keysTtl: 1 hour, issuer: 'a', audience: 'b', algorithms: [ 'ES256' ] } }
+
+--- JWT -<nothing> setLeeway:<Duration|Number>time
+--- Sets by how much clocks may differ: 30 seconds by default, at most 5 minutes.
+--- > #JWT{ leeway: 6 minutes } ⇒ error: `leeway` of a JWT must be at most 5 minutes
+
+--- JWT -<nothing> setRequiresExpiry:<Boolean>flag
+--- Sets whether a token without `exp` is refused, which is the default.
+--- > #JWT{ key: SecureRandom token, algorithm: 'HS256', requiresExpiry: false }
+
+--- Signs and verifies JSON Web Tokens (RFC 7519): `#JWT{ key: env:JWT_KEY, algorithm: 'HS256' }`.
 local JWT = K.optionClass("JWT", {
   key = kept, keys = kept,
   algorithm = function(value, name, self)
@@ -178,11 +225,23 @@ local function sign(self, claims)
 end
 
 K.methods(JWT, {
+  --- JWT -<String> sign:<Dictionary>claims
+  --- A token with the claims, and with `iss`, `aud`, `iat`, `exp` and `jti` where they lack them. Dates in `exp`, `nbf`
+  --- and `iat` become seconds. Needs a private key or a secret.
+  --- > t := #JWT{ key: SecureRandom token, algorithm: 'HS256' }. (t verify: (t sign: #{ a: 1 })) at: #a ⇒ 1
   ["sign:"] = sign,
+  --- JWT -<Dictionary?> verify:<any>token
+  --- The claims of a valid token; nil for every other one, whatever is wrong with it. An error where a key set cannot
+  --- be fetched.
+  --- > #JWT{ key: SecureRandom token, algorithm: 'HS256' } verify: 'x' ⇒ nil
   ["verify:"] = verify,
-  -- The claims of the token of the request that is answered.
+  --- JWT -<Dictionary?> bearer
+  --- The claims of the token in the header `Authorization` of the request; nil without a valid one.
+  --- > { :tokens | tokens bearer }
   ["bearer"] = function(self) return verify(self, K.bearerToken()) end,
-  -- The public keys as a set that other servers can fetch.
+  --- JWT -<Dictionary> publicKeys
+  --- The public keys as a JSON Web Key Set, which other servers can fetch. Secrets are not part of it.
+  --- > #JWT{ key: SecureRandom token, algorithm: 'HS256' } publicKeys ⇒ #{ keys: [] }
   ["publicKeys"] = function(self)
     self:connectComponents()
     return K.parseJSON(native.publicKeys(self._document and K.documentValue(self._document) or self._keys))
@@ -191,6 +250,7 @@ K.methods(JWT, {
 
 -- Signatures of any content ------------------------------------------------------------------------
 
+--- Signatures of any text or Data with a JSON Web Key (RFC 7515). JWT signs claims.
 local JWS = K.newClass("JWS", K.classes.Object)
 JWS._plainName = true
 
@@ -203,12 +263,17 @@ local function keyOf(key, selector)
 end
 
 K.classMethods(JWS, {
-  -- The content that was signed, or nil.
+  --- +<Data?> verify:<any>token key:<Data|Dictionary|String>key
+  --- The content that was signed; nil where the signature is wrong. A key that is no JSON Web Key is an error.
+  --- > key := #{ kty: 'oct', alg: 'HS256', k: SecureRandom token }. JWS verify: 'forged' key: key ⇒ nil
   ["verify:key:"] = function(_, token, key)
     local keys, bytes = keyOf(key, "verify:key:"), K.secretBytes(token)
     local payload = bytes and native.verifyToken(keys, bytes, "", nil)
     return payload and K.data(payload) or nil
   end,
+  --- +<String> sign:<Data|String>content key:<Data|Dictionary|String>key
+  --- A token with the content and its signature by a JSON Web Key.
+  --- > JWS sign: 'any text' key: #{ kty: 'oct', alg: 'HS256', k: SecureRandom token }
   ["sign:key:"] = function(_, content, key)
     return native.signToken(keyOf(key, "sign:key:"), K.bytesOf(content, "sign:key:"), nil)
   end,

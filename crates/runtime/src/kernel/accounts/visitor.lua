@@ -75,14 +75,22 @@ function K.pageToLogIn()
 end
 
 K.methods(Accounts, {
-  -- For forms that a program writes itself.
+  --- -<String?> formToken
+  --- The CSRF token of the session of the request, for the hidden field `_csrf` of forms that a program writes itself;
+  --- nil without a session. `#Form{ }` has it by itself.
+  --- > { :accounts | #input{ type: 'hidden', name: '_csrf', value: accounts formToken }[] }
   ["formToken"] = formToken,
-  -- A key with scopes is refused here: who wants to admit it names the scope.
+  --- -<any> user
+  --- The user of the session or of the API key of the request; nil without one, and for an API key with scopes.
+  --- > { :accounts | accounts user }
   ["user"] = function(self)
     local user, scopes = visitor(self)
     if scopes then return nil end
     return private(user)
   end,
+  --- -<any> userFor:<String>scope
+  --- As `user`, also for API keys with that scope; false for an API key with other scopes.
+  --- > { :accounts | accounts userFor: 'orders.read' }
   ["userFor:"] = function(self, scope)
     local user, scopes = visitor(self)
     if scopes and not scopes:includes_(scope) then return false end

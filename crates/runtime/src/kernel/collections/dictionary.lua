@@ -264,66 +264,189 @@ local function keyArray(self) return K.array(keyList(self)) end
 local function valueArray(self) return K.array(values(self)) end
 
 K.methods(Dictionary, {
+  --- -<any> at:<any>key
+  --- -<any> objectForKey:<any>key
+  --- -<any> get:<any>key
+  --- -<any> valueForKey:<any>key
+  --- Answers the value of the key; nil for an absent key. Keys compare by value, so `[1, 2]` finds an equal Array.
+  --- > #{ anna: 31 } at: 'anna' ⇒ 31
+  --- > #{ anna: 31 } at: 'ben' ⇒ nil
   ["at:"] = at, ["objectForKey:"] = at, ["get:"] = at,
+  --- -<any> at:<any>key put:<any>value
+  --- Stores the value under the key and answers the value. A new key comes last; a nil value keeps the key, a nil key
+  --- is an error.
+  --- > ages := #{ anna: 31 }. ages at: 'ben' put: 29. ages ⇒ #{ anna: 31, ben: 29 }
   ["at:put:"] = put,
+  --- -<any> setObject:<any>value forKey:<any>key
+  --- -<any> setValue:<any>value forKey:<any>key
+  --- Stores the value under the key and answers the value, as `at:put:` does.
+  --- > ages := #{ }. ages setObject: 31 forKey: 'anna'. ages ⇒ #{ anna: 31 }
   ["setObject:forKey:"] = putFor, ["setValue:forKey:"] = putFor,
   ["valueForKey:"] = at,
+  --- -<any> at:<any>key ifAbsent:<any>alternative
+  --- Answers the value of the key; for an absent key the alternative: a block's value, or the argument itself. Does not
+  --- store it, unlike `at:ifAbsentPut:`.
+  --- > #{ anna: 31 } at: 'ben' ifAbsent: 0 ⇒ 0
   ["at:ifAbsent:"] = function(self, key, absent)
     local value = key ~= nil and self._map[toKey(key)]
     if value == nil or key == nil then return K.valueOf(absent) end
     if value == NULL then return nil end
     return value
   end,
+  --- -<any> at:<any>key ifAbsentPut:<any>value
+  --- Answers the value of the key; for an absent key stores and answers the given one, or the value of the given block.
+  --- > cache := #{ }. cache at: 'a' ifAbsentPut: { 3 }. cache ⇒ #{ a: 3 }
   ["at:ifAbsentPut:"] = function(self, key, absent)
     local value = self._map[toKey(key)]
     if value == nil then return put(self, key, K.valueOf(absent)) end
     if value == NULL then return nil end
     return value
   end,
+  --- -<any> at:<any>key ifPresent:<any>block
+  --- Answers the value of the block, which gets the value of the key; nil for an absent key.
+  --- > #{ anna: 31 } at: 'anna' ifPresent: { :age | age + 1 } ⇒ 32
   ["at:ifPresent:"] = function(self, key, block)
     if not includesKey(self, key) then return nil end
     return K.valueOf(block, at(self, key))
   end,
+  --- -<any> removeObjectForKey:<any>key
+  --- -<any> removeKey:<any>key
+  --- -<any> removeAt:<any>key
+  --- Removes the key and answers its value; nil for an absent key.
+  --- > ages := #{ anna: 31, ben: 29 }. ages removeKey: 'anna'. ages ⇒ #{ ben: 29 }
   ["removeObjectForKey:"] = removed, ["removeKey:"] = removed, ["removeAt:"] = removed,
+  --- -<any> removeKey:<any>key ifAbsent:<any>alternative
+  --- Removes the key and answers its value; for an absent key answers the alternative: a block's value, or the argument
+  --- itself.
+  --- > #{ anna: 31 } removeKey: 'ben' ifAbsent: 'unknown' ⇒ 'unknown'
   ["removeKey:ifAbsent:"] = function(self, key, absent)
     if not includesKey(self, key) then return K.valueOf(absent) end
     return removed(self, key)
   end,
+  --- -<self> removeAll
+  --- -<self> removeAllObjects
+  --- Removes all keys and answers the dictionary.
+  --- > ages := #{ anna: 31 }. ages removeAll. ages isEmpty ⇒ true
   ["removeAll"] = function(self)
     self._keys, self._map, self._n, self._holes, self._index = {}, {}, 0, 0, false
     return self
   end,
   ["removeAllObjects"] = function(self) return self:removeAll() end,
+  --- -<self> removeObjectsForKeys:<Collection>keys
+  --- Removes the given keys and answers the dictionary. Ignores absent keys.
+  --- > #{ a: 1, b: 2, c: 3 } removeObjectsForKeys: ['a', 'c', 'x'] ⇒ #{ b: 2 }
   ["removeObjectsForKeys:"] = function(self, keys)
     local list = K.elementsOf(keys, "removeObjectsForKeys:")
     for i = 1, #list do removeKey(self, list[i]) end
     return self
   end,
+  --- -<Boolean> includesKey:<any>key
+  --- -<Boolean> hasKey:<any>key
+  --- -<Boolean> containsKey:<any>key
+  --- Answers whether the dictionary has the key, also with a nil value. `includes:` searches the values.
+  --- > #{ anna: 31 } includesKey: 'anna' ⇒ true
   ["includesKey:"] = includesKey, ["hasKey:"] = includesKey, ["containsKey:"] = includesKey,
+  --- -<Number> count
+  --- Answers the number of keys.
+  --- > #{ anna: 31, ben: 29 } count ⇒ 2
   ["count"] = function(self) return self._n end,
+  --- -<Array> keys
+  --- -<Array> allKeys
+  --- Answers a new Array of the keys in insertion order.
+  --- > #{ anna: 31, ben: 29 } keys ⇒ ['anna', 'ben']
   ["keys"] = keyArray, ["allKeys"] = keyArray,
+  --- -<Array> values
+  --- -<Array> allValues
+  --- -<Array> asArray
+  --- Answers a new Array of the values in the order of the keys.
+  --- > #{ anna: 31, ben: 29 } values ⇒ [31, 29]
   ["values"] = valueArray, ["allValues"] = valueArray, ["asArray"] = valueArray,
-  ["do:"] = valuesDo, ["valuesDo:"] = valuesDo, ["keysDo:"] = keysDo,
+  --- -<nothing> do:<Block(value, key)|String>block
+  --- -<nothing> valuesDo:<Block(value, key)|String>block
+  --- Evaluates the block for each value and its key. `keysAndValuesDo:` passes the key first.
+  --- > sum := 0. #{ anna: 31, ben: 29 } do: { :age | sum := sum + age }. sum ⇒ 60
+  ["do:"] = valuesDo, ["valuesDo:"] = valuesDo,
+  --- -<nothing> keysDo:<Block(key)>block
+  --- Evaluates the block for each key.
+  --- > names := []. #{ anna: 31, ben: 29 } keysDo: { :name | names add: name }. names ⇒ ['anna', 'ben']
+  ["keysDo:"] = keysDo,
+  --- -<nothing> keysAndValuesDo:<Block(key, value)>block
+  --- Evaluates the block for each key and its value, in insertion order.
+  --- > lines := []. #{ anna: 31 } keysAndValuesDo: { :name :age | lines add: "{name} {age}" }. lines ⇒ ['anna 31']
   ["keysAndValuesDo:"] = keysAndValuesDo,
+  --- -<nothing> associationsDo:<Block(association)>block
+  --- Evaluates the block for each key with its value, as an Association.
+  --- > list := []. #{ anna: 31 } associationsDo: { :one | list add: one key; add: one value }. list ⇒ ['anna', 31]
   ["associationsDo:"] = function(self, block)
     K.expectBlock(block, "associationsDo:")
     keysAndValuesDo(self, function(key, value) block(K.association(key, value)) end)
   end,
+  --- -<Array> associations
+  --- Answers an Array of one Association for each key. `asDictionary` makes a dictionary of it again.
+  --- > #{ anna: 31, ben: 29 } associations collect: 'value' ⇒ [31, 29]
   ["associations"] = function(self)
     local out = {}
     keysAndValuesDo(self, function(key, value) out[#out + 1] = K.association(key, value) end)
     return K.array(out)
   end,
+  --- -<any> keyAtValue:<any>value
+  --- -<any> keyForValue:<any>value
+  --- Answers the first key whose value equals the given one; nil when there is none. Compares one value after the
+  --- other.
+  --- > #{ anna: 31, ben: 29 } keyAtValue: 29 ⇒ 'ben'
   ["keyAtValue:"] = keyAtValue, ["keyForValue:"] = keyAtValue,
+  --- -<Array> collect:<Block(value, key)|String>block
+  --- -<Array> map:<Block(value, key)|String>block
+  --- Answers an Array of the block's results for each value and its key. `collectValues:` keeps the keys.
+  --- > #{ anna: 31 } collect: { :age :name | "{name}: {age}" } ⇒ ['anna: 31']
   ["collect:"] = collect, ["map:"] = collect,
+  --- -<Dictionary> collectValues:<Block(value, key)|String>block
+  --- -<Dictionary> mapValues:<Block(value, key)|String>block
+  --- Answers a new Dictionary with the same keys and the block's results as values.
+  --- > #{ anna: 31, ben: 29 } collectValues: { :age | age + 1 } ⇒ #{ anna: 32, ben: 30 }
   ["collectValues:"] = collectValues, ["mapValues:"] = collectValues,
+  --- -<Dictionary> select:<Block(value, key)|String>condition
+  --- -<Dictionary> filter:<Block(value, key)|String>condition
+  --- Answers a new Dictionary of the entries for which the condition is true.
+  --- > #{ anna: 31, ben: 29 } select: { :age | age > 30 } ⇒ #{ anna: 31 }
   ["select:"] = function(self, block) return filtered(self, block, true) end,
   ["filter:"] = function(self, block) return filtered(self, block, true) end,
+  --- -<Dictionary> reject:<Block(value, key)|String>condition
+  --- Answers a new Dictionary of the entries for which the condition is false.
+  --- > #{ anna: 31, ben: 29 } reject: { :age :name | name = 'anna' } ⇒ #{ ben: 29 }
   ["reject:"] = function(self, block) return filtered(self, block, false) end,
+  --- -<self> addAll:<Dictionary>other
+  --- -<self> addEntriesFromDictionary:<Dictionary>other
+  --- -<self> merge:<Dictionary>other
+  --- Stores all entries of another Dictionary in this one, and answers it. The other's values replace those of equal
+  --- keys.
+  --- > options := #{ port: 80, host: 'a' }. options merge: #{ port: 8080 }. options ⇒ #{ port: 8080, host: 'a' }
   ["addAll:"] = addAll, ["addEntriesFromDictionary:"] = addAll, ["merge:"] = addAll,
-  ["concat:"] = function(self, other) return addAll(copy(self), other) end,
+  --- -<Dictionary> , <Dictionary>other
+  --- -<Dictionary> concat:<Dictionary>other
+  --- Answers a new Dictionary of the entries of both. The other's values replace those of equal keys.
+  --- > #{ a: 1, b: 2 } , #{ b: 3 } ⇒ #{ a: 1, b: 3 }
+  ["concat:"] = function(self, other)
+    if type(other) ~= "table" or not other._isDictionary then
+      throw("typeError", ", expects a Dictionary, got " .. K.nameOf(other))
+    end
+    return addAll(copy(self), other)
+  end,
+  --- -<Dictionary> copy
+  --- -<Dictionary> mutableCopy
+  --- -<Dictionary> asDictionary
+  --- Answers a new Dictionary with the same keys and values. The values are shared; `deepCopy` copies them too.
+  --- > ages := #{ anna: 31 }. other := ages copy. other at: 'ben' put: 29. ages count ⇒ 1
   ["copy"] = copy, ["mutableCopy"] = copy, ["asDictionary"] = copy,
+  --- -<Boolean> isDictionary
+  --- Answers true; any other object answers false.
+  --- > #{ a: 1 } isDictionary ⇒ true
   ["isDictionary"] = function() return true end,
+  --- -<Boolean> = <any>other
+  --- -<Boolean> isEqual:<any>other
+  --- -<Boolean> isEqualToDictionary:<any>other
+  --- Answers whether the other object is a Dictionary with equal keys and values, in any order.
+  --- > #{ a: 1, b: 2 } = #{ b: 2, a: 1 } ⇒ true
   ["isEqual:"] = equal, ["isEqualToDictionary:"] = equal,
 })
 K.method(Dictionary, "_keyText", function(self, depth)
@@ -359,12 +482,10 @@ local function empty(class)
   return setmetatable({ _keys = {}, _map = {}, _n = 0 }, class._methods)
 end
 
-local function fromLists(_, values_, keys)
-  local list, names = K.elementsOf(values_, "dictionaryWithObjects:forKeys:"),
-    K.elementsOf(keys, "dictionaryWithObjects:forKeys:")
+local function fromLists(selector, values_, keys)
+  local list, names = K.elementsOf(values_, selector), K.elementsOf(keys, selector)
   if #list ~= #names then
-    throw("outOfRange", "dictionaryWithObjects:forKeys: got " .. #list .. " values for " .. #names
-      .. " keys")
+    throw("outOfRange", selector .. " got " .. #list .. " values for " .. #names .. " keys")
   end
   local out = K.newDictionary()
   for i = 1, #list do put(out, names[i], list[i]) end
@@ -372,24 +493,69 @@ local function fromLists(_, values_, keys)
 end
 
 K.classMethods(Dictionary, {
-  ["new"] = empty, ["alloc"] = empty, ["dictionary"] = empty, ["dictionaryWithCapacity:"] = empty,
+  --- +<self> new
+  --- +<self> alloc
+  --- +<self> dictionary
+  --- Answers an empty Dictionary. `#{ key: value }` is the literal.
+  --- > Dictionary new isEmpty ⇒ true
+  ["new"] = empty, ["alloc"] = empty, ["dictionary"] = empty,
+  --- +<self> dictionaryWithCapacity:<Number>count
+  --- Answers an empty Dictionary. Ignores the capacity, because a Dictionary grows as needed.
+  --- > (Dictionary dictionaryWithCapacity: 100) count ⇒ 0
+  ["dictionaryWithCapacity:"] = empty,
+  --- +<Dictionary> dictionaryWithDictionary:<Dictionary>other
+  --- Answers a new Dictionary with the entries of another one, as `copy` does.
+  --- > Dictionary dictionaryWithDictionary: #{ a: 1 } ⇒ #{ a: 1 }
   ["dictionaryWithDictionary:"] = function(_, other) return addAll(K.newDictionary(), other) end,
-  ["dictionaryWithObjects:forKeys:"] = fromLists,
+  --- +<Dictionary> dictionaryWithObjects:<Collection>values forKeys:<Collection>keys
+  --- Answers a Dictionary of the values under the keys at the same position. Different counts are an `outOfRange`
+  --- error.
+  --- > Dictionary dictionaryWithObjects: [31, 29] forKeys: ['anna', 'ben'] ⇒ #{ anna: 31, ben: 29 }
+  ["dictionaryWithObjects:forKeys:"] = function(_, list, keys)
+    return fromLists("dictionaryWithObjects:forKeys:", list, keys)
+  end,
+  --- +<Dictionary> dictionaryWithObject:<any>value forKey:<any>key
+  --- Answers a Dictionary with one entry.
+  --- > Dictionary dictionaryWithObject: 31 forKey: 'anna' ⇒ #{ anna: 31 }
   ["dictionaryWithObject:forKey:"] = function(_, value, key)
     local out = K.newDictionary()
     put(out, key, value)
     return out
   end,
-  ["keys:values:"] = function(class, keys, list) return fromLists(class, list, keys) end,
+  --- +<Dictionary> keys:<Collection>keys values:<Collection>values
+  --- Answers a Dictionary of the values under the keys at the same position. Different counts are an `outOfRange`
+  --- error.
+  --- > Dictionary keys: ['anna', 'ben'] values: [31, 29] ⇒ #{ anna: 31, ben: 29 }
+  ["keys:values:"] = function(_, keys, list) return fromLists("keys:values:", list, keys) end,
 })
 
 -- A key with its value.
+--- A key with its value, as `associations` of a Dictionary answers it. Two with equal keys and values are equal.
 local Association = K.newClass("Association", K.classes.Object)
+--- -<any> key
+--- -<nothing> setKey:<any>key
+--- The key.
+--- > #{ anna: 31 } associations first key ⇒ 'anna'
 K.ivar(Association, "key")
+--- -<any> value
+--- -<nothing> setValue:<any>value
+--- The value of the key.
+--- > #{ anna: 31 } associations first value ⇒ 31
 K.ivar(Association, "value")
 function K.association(key, value)
   return setmetatable({ i_key = key, i_value = value }, Association._methods)
 end
 K.methods(Association, {
+  --- -<Boolean> = <any>other
+  --- -<Boolean> isEqual:<any>other
+  --- Answers whether the other object is an Association with an equal key and an equal value.
+  --- > #{ a: 1 } associations = #{ a: 1 } associations ⇒ true
+  ["isEqual:"] = function(self, other)
+    return rawequal(self, other) or K.classOf(other) == Association and K.eq(self.i_key, other.i_key)
+      and K.eq(self.i_value, other.i_value)
+  end,
+  --- -<String> description
+  --- Answers the texts of key and value with an arrow between them.
+  --- > #{ anna: 31 } associations first description ⇒ 'anna->31'
   ["description"] = function(self) return K.str(self.i_key) .. "->" .. K.str(self.i_value) end,
 })

@@ -6,6 +6,9 @@ local type, setmetatable = type, setmetatable
 local yes = K.yes
 local NULL = K.NULL
 
+--- The receiver of the message after `collect`, `select`, `reject`, `detect`, `do`, `reduce` or `async`, which sends
+--- that message to the elements. An argument made by `each` gives one element per step. It takes one message and is not
+--- kept.
 local HigherOrder = K.newClass("HigherOrder", K.classes.Object)
 
 -- Sends a message to one value; `_over` is what `/` is called.
@@ -113,6 +116,48 @@ end)
 local async = kind(function(receiver, name, a, b, c)
   return K.fork(function() return send(receiver, name, a, b, c) end)
 end)
+
+--- Object -<any> collect
+--- String -<any> collect
+--- Collection -<any> collect
+--- Sends the message after it to each element and answers an Array of the results. Another object than a collection or
+--- text gets the message once for each element of an argument made by `each`.
+--- > ['ann', 'ben'] collect uppercase ⇒ ['ANN', 'BEN']
+--- > [1, 2] collect + [10, 20] each ⇒ [11, 22]
+
+--- String -<any> select
+--- Collection -<any> select
+--- Sends the message after it to each element and answers an Array of the elements that answer true. Unlike `select:`
+--- this is an Array also for a Set, a Dictionary and a text.
+--- > [1, 5, 3] select > 2 ⇒ [5, 3]
+
+--- String -<any> reject
+--- Collection -<any> reject
+--- Sends the message after it to each element and answers an Array of the elements that answer false.
+--- > [1, nil, 3] reject isNil ⇒ [1, 3]
+
+--- Object -<any> do
+--- String -<any> do
+--- Collection -<any> do
+--- Sends the message after it to each element and answers nil. Another object than a collection or text gets the
+--- message once for each element of an argument made by `each`.
+--- > out := ByteStream new. out do print: (1 to: 3) each. out stringValue ⇒ '123'
+
+--- String -<any> detect
+--- String -<any> selectFirst
+--- Collection -<any> detect
+--- Collection -<any> selectFirst
+--- Sends the message after it to the elements and answers the first one that answers true; nil when there is none.
+--- > [1, 5, 3] detect > 2 ⇒ 5
+
+--- String -<any> reduce
+--- Collection -<any> reduce
+--- Folds the elements with the message after it, which goes to the result so far; its argument is the start.
+--- > (1 to: 5) reduce * 1 ⇒ 120
+
+--- Object -<any> async
+--- Sends the message after it in a new fiber and answers the Fiber; its `value` waits for the message's value.
+--- > 'report' async uppercase | value ⇒ 'REPORT'
 
 local messages = {
   ["collect"] = collect, ["select"] = filter(true), ["reject"] = filter(false),

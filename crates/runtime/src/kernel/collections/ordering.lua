@@ -149,31 +149,42 @@ local function sortByKey(list, n, key)
   return list
 end
 
--- Sorts by several properties, the first one first: each a name, or `'-name'` for descending.
-local function sortByNames(list, n, names)
-  local keys = {}
-  for i = 1, #names do
-    local name = K.expectText(names[i], "sorted:")
-    local descending = string.byte(name) == 45
-    keys[i] = { descending and string.sub(name, 2) or name, descending and -1 or 1 }
+-- Sorts by several keys, the first one first: each a block, a name, or `'-name'` for descending.
+local function sortByKeys(list, n, names)
+  local columns, signs, m = {}, {}, #names
+  for i = 1, m do
+    local name = names[i]
+    local descending = type(name) == "string" and string.byte(name) == 45
+    if descending then name = string.sub(name, 2) end
+    local key, column = asBlock(name, "sorted:"), {}
+    for j = 1, n do
+      local value = list[j]
+      if value == NULL then value = nil end
+      column[j] = key(value)
+    end
+    columns[i], signs[i] = column, descending and -1 or 1
   end
-  return sort(list, n, function(a, b)
-    for i = 1, #keys do
-      local name, sign = keys[i][1], keys[i][2]
-      local way = order(K.property(a, name), K.property(b, name)) * sign
+  local positions, out = {}, {}
+  for i = 1, n do positions[i] = i end
+  sort(positions, n, function(a, b)
+    for i = 1, m do
+      local way = order(columns[i][a], columns[i][b]) * signs[i]
       if way ~= 0 then return way < 0 end
     end
     return false
   end)
+  for i = 1, n do out[i] = list[positions[i]] end
+  for i = 1, n do list[i] = out[i] end
+  return list
 end
 
 -- Sorts a Lua table in place: by natural order, a block of two, a key block, a property's name
--- (`'-name'` for descending), or an array of names.
+-- (`'-name'` for descending), or an array of keys.
 local function sortTable(list, by)
   local n = #list
-  if type(by) == "table" and by._isArray then return sortByNames(list, n, by) end
+  if type(by) == "table" and by._isArray then return sortByKeys(list, n, by) end
   if by == nil then return sort(list, n, natural) end
-  if type(by) == "string" and string.byte(by) == 45 then return sortByNames(list, n, { by }) end
+  if type(by) == "string" and string.byte(by) == 45 then return sortByKeys(list, n, { by }) end
   if type(by) == "function" and K.blockArity(by) ~= 1 then
     return sort(list, n, beforeBlock(by))
   end
@@ -182,6 +193,12 @@ end
 
 local function sorted(self, by)
   return K.array(sortTable(self:asArray(), by))
+end
+
+-- A stable sort of the reversed list, reversed: equal elements keep their order.
+local function sortedDescending(self, key)
+  local list = self:asArray():reversed()
+  return K.array(sortByKey(list, #list, asBlock(key, "sortedDescending:"))):reversed()
 end
 
 local function sortInPlace(self, by)
@@ -214,6 +231,10 @@ end
 
 -- The key that the elements of a group have in common.
 K.nilKeys._groupKey = true
+--- Array -<any> key
+--- Answers the key of an Array that `groupBy:` made: what its elements have in common. Other Arrays are an `invalid`
+--- error.
+--- > [1, 2, 3] groupBy: { :n | n odd } | values first key ⇒ true
 K.method(K.classes.Array, "key", function(self)
   local key = self._groupKey
   if key == nil then K.throw("invalid", "only a group that groupBy: made has a key") end
@@ -270,7 +291,8 @@ end
 
 local function zip(self, other, block)
   if block ~= nil then K.expectBlock(block, "with:collect:") end
-  local list, others, out = self:_elements(), elementsOf(other, "zip:"), {}
+  local list, out = self:_elements(), {}
+  local others = type(other) == "string" and other:_elements() or elementsOf(other, "zip:")
   for i = 1, math.min(#list, #others) do
     local a, b = list[i], others[i]
     if block then
@@ -305,10 +327,14 @@ local function asDictionary(self)
   local list = self:_elements()
   for i = 1, #list do
     local pair = list[i]
-    if type(pair) ~= "table" or not pair._isArray or #pair ~= 2 then
+    if K.classOf(pair) == K.classes.Association then
+      dictionary:at_put_(K.orNull(pair.i_key), pair.i_value)
+    elseif type(pair) == "table" and pair._isArray and #pair == 2 then
+      dictionary:at_put_(pair[1], pair[2])
+    else
+      if pair == NULL then pair = nil end
       throw("typeError", "asDictionary expects pairs, got " .. K.nameOf(pair))
     end
-    dictionary:at_put_(pair[1], pair[2])
   end
   return dictionary
 end
@@ -337,23 +363,79 @@ local function together(self, other)
 end
 
 K.methods(Collection, {
-  ["sorted"] = sorted, ["sorted:"] = sorted, ["asSortedArray"] = sorted,
-  ["sortedBy:"] = sorted, ["sortBy:"] = sorted,
+  --- -<Array> sorted
+  --- -<Array> asSortedArray
+  --- Answers a new Array in natural order: nil first, numbers and texts by value, objects by their `<` or `compare:`.
+  --- The sort is stable; texts beside numbers are an error.
+  --- > [3, 1, 2] sorted ⇒ [1, 2, 3]
+  ["sorted"] = sorted, ["asSortedArray"] = sorted,
+  --- -<Array> sorted:<Block(each)|Block(a, b)|String|Array>order
+  --- -<Array> sortedBy:<Block(each)|Block(a, b)|String|Array>order
+  --- -<Array> sortBy:<Block(each)|Block(a, b)|String|Array>order
+  --- Answers a new Array sorted by a key block, a property's name (`'-name'` descends), an Array of such keys, or a
+  --- block of two elements that answers whether the first comes first, or a negative Number. The sort is stable.
+  --- > ['ccc', 'a', 'bb'] sorted: { :text | text count } ⇒ ['a', 'bb', 'ccc']
+  --- > [1, 3, 2] sorted: { :a :b | a > b } ⇒ [3, 2, 1]
+  --- > [#{ n: 1 }, #{ n: 2 }] sorted: ['-n', { :each | each at: 'name' }] ⇒ [#{ n: 2 }, #{ n: 1 }]
+  ["sorted:"] = sorted, ["sortedBy:"] = sorted, ["sortBy:"] = sorted,
+  --- -<Array> sortedDescending
+  --- Answers a new Array in natural order, the greatest first. Equal elements keep their order.
+  --- > [1, 3, 2] sortedDescending ⇒ [3, 2, 1]
+  ["sortedDescending"] = function(self) return sortedDescending(self, function(value) return value end) end,
+  --- -<Array> sortedDescending:<Block(each)|String>key
+  --- Answers a new Array sorted by a key, the greatest first. Elements with equal keys keep their order.
+  --- > ['a', 'ccc', 'bb'] sortedDescending: 'count' ⇒ ['ccc', 'bb', 'a']
+  ["sortedDescending:"] = sortedDescending,
+  --- -<Array> sortedArrayUsingSelector:<String>selector
+  --- Answers a new Array sorted by a message with one argument that answers whether the receiver comes first, or a
+  --- Number.
+  --- > ['b', 'a'] sortedArrayUsingSelector: 'compare:' ⇒ ['a', 'b']
   ["sortedArrayUsingSelector:"] = function(self, selector)
     local name = K.mangle(K.expectText(selector, "sortedArrayUsingSelector:"))
     return sorted(self, function(a, b) return a[name](a, b) end)
   end,
+  --- -<Dictionary> groupBy:<Block(each)|String>key
+  --- -<Dictionary> groupedBy:<Block(each)|String>key
+  --- Answers a Dictionary from each key to an Array of the elements with that key, in the order in which the keys
+  --- occur.
+  --- > ['ant', 'bee', 'asp'] groupBy: { :word | word first } ⇒ #{ a: ['ant', 'asp'], b: ['bee'] }
   ["groupBy:"] = groupBy, ["groupedBy:"] = groupBy,
+  --- -<Dictionary> tally
+  --- -<Dictionary> occurrences
+  --- Answers a Dictionary from each different element to the number of its occurrences.
+  --- > ['x', 'y', 'x'] tally ⇒ #{ x: 2, y: 1 }
   ["tally"] = tally, ["occurrences"] = tally,
+  --- -<Number> occurrencesOf:<any>element
+  --- Answers how many elements equal the given one; a block counts as a condition, as in `countOf:`.
+  --- > ['x', 'y', 'x'] occurrencesOf: 'x' ⇒ 2
   ["occurrencesOf:"] = function(self, wanted) return self:countOf_(wanted) end,
-  ["uniq"] = uniq, ["uniq:"] = uniq, ["unique"] = uniq,
+  --- -<Array> uniq
+  --- -<Array> unique
+  --- -<Array> withoutDuplicates
+  --- Answers an Array of the different elements, each where it first occurs. `asSet` answers a Set.
+  --- > [2, 1, 2] uniq ⇒ [2, 1]
+  ["uniq"] = uniq, ["unique"] = uniq, ["withoutDuplicates"] = uniq,
+  --- -<Array> uniq:<Block(each)|String>key
+  --- Answers an Array of the first element for each different key. `distinct:` answers the keys.
+  --- > ['ant', 'asp', 'bee'] uniq: { :word | word first } ⇒ ['ant', 'bee']
+  ["uniq:"] = uniq,
+  --- -<Array> distinct:<Block(each)|String>block
+  --- Answers an Array of the block's different values, each where it first occurs. `uniq:` answers the elements.
+  --- > ['ant', 'asp', 'bee'] distinct: { :word | word first } ⇒ ['a', 'b']
   ["distinct:"] = function(self, block) return uniq(self:collect_(block)) end,
-  ["withoutDuplicates"] = uniq,
+  --- -<Array> flatten
+  --- Answers an Array with the elements of inner collections in their place, at any depth up to 128; deeper is a
+  --- `tooLarge` error. Dictionaries inside stay whole.
+  --- > [1, [2, [3]]] flatten ⇒ [1, 2, 3]
   ["flatten"] = function(self)
     local out = {}
     flattenInto(out, self:_elements(), 1)
     return K.array(out)
   end,
+  --- -<Array> flatCollect:<Block(each)|String>block
+  --- Answers an Array of the block's values, with the elements of those that are collections in their place; one level
+  --- deep.
+  --- > [1, 2] flatCollect: { :n | [n, n * 10] } ⇒ [1, 10, 2, 20]
   ["flatCollect:"] = function(self, block)
     local out, list = {}, self:collect_(block)
     for i = 1, #list do
@@ -367,13 +449,42 @@ K.methods(Collection, {
     end
     return K.array(out)
   end,
+  --- -<Array> zip:<Collection|String>others
+  --- Answers an Array of pairs, each an Array of the elements of both at a position. The shorter collection ends it.
+  --- > [1, 2, 3] zip: ['a', 'b'] ⇒ [[1, 'a'], [2, 'b']]
   ["zip:"] = function(self, other) return zip(self, other) end,
+  --- -<Array> with:<Collection>others collect:<Block(each, other)>block
+  --- -<Array> zip:<Collection>others collect:<Block(each, other)>block
+  --- Answers an Array of the block's values for the elements of both at each position. The shorter collection ends it.
+  --- > [1, 2] with: [10, 20] collect: { :a :b | a + b } ⇒ [11, 22]
   ["with:collect:"] = zip, ["zip:collect:"] = zip,
+  --- -<nothing> with:<Collection>others do:<Block(each, other)>block
+  --- Evaluates the block for the elements of both at each position. The shorter collection ends it.
+  --- > list := []. [1, 2] with: [10, 20] do: { :a :b | list add: a + b }. list ⇒ [11, 22]
   ["with:do:"] = function(self, other, block) zip(self, other, block) end,
+  --- -<Array> inGroupsOf:<Number>count
+  --- Answers an Array of Arrays of `count` elements each; the last one may be shorter. A count below 1 is an
+  --- `outOfRange` error.
+  --- > [1, 2, 3, 4, 5] inGroupsOf: 2 ⇒ [[1, 2], [3, 4], [5]]
   ["inGroupsOf:"] = inGroupsOf,
+  --- -<Dictionary> asDictionary
+  --- Answers a Dictionary of the elements, each an Association or an Array of key and value. Others are a `typeError`.
+  --- > [['anna', 31], ['ben', 29]] asDictionary ⇒ #{ anna: 31, ben: 29 }
+  --- > #{ anna: 31 } associations asDictionary ⇒ #{ anna: 31 }
   ["asDictionary"] = asDictionary,
+  --- -<Array> without:<any>element
+  --- -<Array> copyWithout:<any>element
+  --- Answers an Array of the elements that do not equal the given one. `remove:` changes the receiver.
+  --- > [1, 2, 1, 3] without: 1 ⇒ [2, 3]
   ["without:"] = without, ["copyWithout:"] = without,
+  --- -<Array> withoutAll:<Collection>unwanted
+  --- -<Array> difference:<Collection>unwanted
+  --- Answers an Array of the elements that equal none of the given ones; repetitions stay.
+  --- > [1, 2, 3, 2] withoutAll: [1, 3] ⇒ [2, 2]
   ["withoutAll:"] = withoutAll, ["difference:"] = withoutAll,
+  --- -<Array> intersection:<Collection>others
+  --- Answers an Array of the elements that equal one of the given ones; repetitions stay.
+  --- > [1, 2, 3] intersection: [2, 3, 4] ⇒ [2, 3]
   ["intersection:"] = function(self, other)
     local kept, list = {}, elementsOf(other, "intersection:")
     for i = 1, #list do kept[K.key(list[i])] = true end
@@ -383,31 +494,15 @@ K.methods(Collection, {
     end
     return K.array(out)
   end,
+  --- -<Array> union:<Collection>others
+  --- Answers an Array of the different elements of both collections, without repetitions. `+` keeps them.
+  --- > [1, 2] union: [2, 3] ⇒ [1, 2, 3]
   ["union:"] = function(self, other) return uniq(together(self, other)) end,
+  --- -<Array> arrayByAddingObjectsFromArray:<Collection>others
+  --- -<Array> addedAll:<Collection>others
+  --- -<Array> withAll:<Collection>others
+  --- Answers a new Array of the elements of both collections, as `+` of an Array does. `addAll:` changes the receiver.
+  --- > (1 to: 2) addedAll: [3, 4] ⇒ [1, 2, 3, 4]
   ["arrayByAddingObjectsFromArray:"] = together, ["addedAll:"] = together,
   ["withAll:"] = together,
-})
-
--- Strings as collections of their characters ----------------------------------------------------
-
-local String = K.classes.String
-for _, selector in ipairs {
-  "doWithIndex:", "withIndexDo:", "do:separatedBy:", "reverseDo:", "collect:", "map:",
-  "collectWithIndex:", "withIndexCollect:", "detect:", "detect:ifNone:", "inject:into:", "reduce:",
-  "anySatisfy:", "allSatisfy:", "noneSatisfy:", "countOf:", "count:", "uniq", "groupBy:",
-  "groupedBy:", "tally", "occurrences", "occurrencesOf:", "inGroupsOf:", "sorted", "sorted:",
-  "random", "randomElement", "zip:", "ifEmpty:", "ifNotEmpty:", "join:",
-} do
-  local name = K.mangle(selector)
-  K.method(String, name, Collection._methods[name])
-end
-
-local function chosen(wanted)
-  return function(self, block)
-    local kept = K.filtered(self, block, wanted)
-    return K.joinTexts(kept, #kept, "")
-  end
-end
-K.methods(String, {
-  ["select:"] = chosen(true), ["filter:"] = chosen(true), ["reject:"] = chosen(false),
 })

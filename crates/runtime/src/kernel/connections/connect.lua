@@ -4,7 +4,7 @@ local K = ...
 local type, rawget, rawequal, setmetatable = type, rawget, rawequal, setmetatable
 local native, throw = K.native, K.throw
 local classes = K.classes
-local Object = classes.Object
+local Object = K.classes.Object
 
 -- A class stands for an instance of it, a block for a filter that maps, a connection for its sending
 -- end. A protocol stands for itself.
@@ -28,13 +28,19 @@ end
 
 -- What takes the objects of a stream -------------------------------------------------------------------
 
--- Calls a function with each object that is written to it.
+--- The end of a connection that takes each object of its source: a block, a property or a method as a stream.
 local Sink = K.newClass("ConnectionSink", Object)
 K.nilKeys._write = true
 K.methods(Sink, {
+  --- As in Filter.
   ["writeObject:"] = function(self, object) self._write(object) end,
+  --- -<nothing> setValue:<any?>object
+  --- Writes an object, as `writeObject:` does.
+  --- > { :n | n * 2 } → { :n | n }
   ["setValue:"] = function(self, object) self._write(object) end,
+  --- As in Filter.
   ["close"] = function(self) return self end,
+  --- As in Filter.
   ["flush"] = function(self) return self end,
 })
 
@@ -171,12 +177,12 @@ end
 -- Stores -----------------------------------------------------------------------------------------------
 
 -- What a combinator asks after it was disconnected.
-local Missing = K.newClass("MissingStore", classes.Store)
+local Missing = K.newClass("MissingStore", K.classes.Store)
 local function missing(self)
   throw("nilValue", self._of .. " has no source", { i_hint = "connect it: `combinator → store`" })
 end
 for _, name in ipairs { "at:", "at:put:", "at:post:", "merge:at:", "deleteAt:", "childrenOfReference:" } do
-  K.methods(Missing, { [name] = missing })
+  K.method(Missing, K.mangle(name), missing)
 end
 
 -- Where each kind of store holds what it is connected to, and how it lets go.
@@ -282,6 +288,30 @@ local function isConnector(thing)
     and not (thing._isConnection and thing:isComplete())
 end
 
+-- `store → server`, as programs of the original write it: the server comes last, and it is answered.
+local function isBehindServer(left, right)
+  if type(right) ~= "table" or K.isClass(right) or not right._isServer or type(left) ~= "table" or left._isServer then
+    return false
+  end
+  local port = K.portsIn(left, "IN")[1]
+  return left._isReference or port ~= nil and port[1] == "store"
+end
+
+-- `store → cache → server`: the store is the source of what the server serves and that has none.
+local function joinBehindServer(left, server)
+  local served, before = server.i_scheme, server
+  for _ = 1, LONGEST do
+    if type(served) ~= "table" or K.isClass(served) or not K.isKind(served, classes.MappingStore) then break end
+    before, served = served, rawget(served, "i_source")
+    if served == nil then
+      K.connect(before, left)
+      return server
+    end
+  end
+  K.connect(server, left)
+  return server
+end
+
 function K.connect(source, target)
   if K.isClass(source) and K.isSubclass(source, classes.Connector) then source = source:new() end
   if K.isClass(target) and K.isSubclass(target, classes.Connector) then target = target:new() end
@@ -292,12 +322,7 @@ function K.connect(source, target)
     local result = left:connect_(right)
     if result ~= nil then return result end
   end
-  -- `store → server`, as older scripts wrote it.
-  if type(right) == "table" and right._isServer and type(left) == "table" and not left._isServer
-    and K.portsIn(left, "IN")[1] and K.portsIn(left, "IN")[1][1] == "store" then
-    K.connect(right, left)
-    return left
-  end
+  if isBehindServer(left, right) then return joinBehindServer(left, right) end
   local connector = connectorOf(left, right)
   local connection = K.newConnection(left, right, connector)
   return carryOut[connector](connection, left, right) or connection
@@ -306,12 +331,28 @@ end
 -- Stores and servers answer themselves: what they are connected to is asked of them.
 local function linkOf(self) return self._link or nil end
 local linked = {
+  --- MappingStore -<Connection?> connection
+  --- HTTPServer -<Connection?> connection
+  --- The connection to the source; nil while there is none.
+  --- > (#JSONConverter{} → #DictStore{ a: 1 }) connection description ⇒ 'a JSONConverter → a DictStore'
   ["connection"] = linkOf,
+  --- MappingStore -<String?> connector
+  --- HTTPServer -<String?> connector
+  --- `source`, how the store or server is joined to its source; nil while there is none.
+  --- > (#JSONConverter{} → #DictStore{ a: 1 }) connector ⇒ 'source'
   ["connector"] = function(self) return linkOf(self):connector() end,
+  --- MappingStore -<Boolean> isConnected
+  --- HTTPServer -<Boolean> isConnected
+  --- Whether the connection to the source stands.
+  --- > (#JSONConverter{} → #DictStore{ a: 1 }) isConnected ⇒ true
   ["isConnected"] = function(self)
     local link = linkOf(self)
     return link ~= nil and link:isConnected()
   end,
+  --- MappingStore -<self> disconnect
+  --- HTTPServer -<self> disconnect
+  --- Ends the connection to the source: reading and writing is an error then.
+  --- > cache := #Cache{ } → #DictStore{ a: 1 }. cache disconnect. cache at: 'a' ⇒ error: a Cache has no source
   ["disconnect"] = function(self)
     local link = linkOf(self)
     if link then link:disconnect() end
@@ -319,6 +360,9 @@ local linked = {
   end,
 }
 K.methods(classes.MappingStore, linked)
+--- MappingStore -<any> target
+--- The source, which the store asks; nil while there is none.
+--- > (#Cache{ } → #DictStore{ a: 1 }) target at: 'a' ⇒ 1
 K.methods(classes.MappingStore, { ["target"] = function(self) return self:source() end })
 K.nilKeys._link, K.nilKeys._of = true, true
 K.linkMethods = linked -- for the server, whose file comes later

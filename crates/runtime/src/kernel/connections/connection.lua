@@ -6,6 +6,7 @@ local Object = K.classes.Object
 
 for _, key in ipairs { "_links", "_undo", "_linked", "_sink", "_number", "_link" } do K.nilKeys[key] = true end
 
+--- What an arrow, `a → b`, answers. It stands for its sending end: a message that it does not understand goes there.
 local Connection = K.newClass("Connection", Object)
 for _, name in ipairs { "MPWConnection", "STConnection" } do K.alias(name, Connection) end
 Connection._plainName = true -- a program may have a class of this name
@@ -81,23 +82,61 @@ function K.connections()
 end
 
 local methods = {
+  --- Connection -<any> source
+  --- The end that sends.
+  --- > n := 1. link := ref:n → { :new | new }. link source stringValue ⇒ 'var:n'
   ["source"] = function(self) return self._source end,
+  --- Connection -<any> target
+  --- The end that receives.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe writeObject: 4. pipe target ⇒ [8]
   ["target"] = function(self) return self._target end,
+  --- Connection -<String> connector
+  --- How the ends are joined: `stream`, `repeat`, `send`, `source`, `act`, `target`, `set`, or the operator of a
+  --- constraint.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe connector ⇒ 'stream'
   ["connector"] = function(self) return self._connector end,
+  --- Connection -<Boolean> isConnected
+  --- Whether the connection stands. One that gave its elements once, as an array does, is over.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe isConnected ⇒ true
   ["isConnected"] = isConnected,
+  --- Connection -<self> disconnect
+  --- Ends this connection and no other one.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe disconnect. pipe isConnected ⇒ false
   ["disconnect"] = disconnect,
+  --- Connection -<String> description
+  --- Connection -<String> stringValue
+  --- The names of both ends, with the arrow between them.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe description ⇒ 'a block → a MutableArray'
   ["description"] = function(self)
     return K.endName(self._source) .. " → " .. K.endName(self._target)
   end,
   ["stringValue"] = function(self) return self:description() end,
+  --- Connection -<Dictionary> ports
+  --- The ports of the sending end.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe ports keys ⇒ ['OUT', 'IN']
   ["ports"] = function(self) return self._source:ports() end,
+  --- Connection -<Port> portFor:<String>selector
+  --- The port of the sending end for a message with one argument.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. (pipe portFor: #writeObject:) value: 4. list ⇒ [8]
   ["portFor:"] = function(self, selector) return self._source:portFor_(selector) end,
+  --- Connection -<Port> actionFor:<String>selector
+  --- The port of the sending end for a message with one argument or none.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. (pipe actionFor: #close) key ⇒ 'close'
   ["actionFor:"] = function(self, selector) return self._source:actionFor_(selector) end,
+  --- Connection -<Boolean> isStream
+  --- Whether the sending end is a stream.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe isStream ⇒ true
   ["isStream"] = function(self) return self._isStream end,
+  --- Connection -<any> writeObject:<any?>object
+  --- Writes an object to the sending end.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe writeObject: 4. list ⇒ [8]
   ["writeObject:"] = function(self, object)
     local source = self._source
     return source:writeObject_(object)
   end,
+  --- Connection -<any> doesNotUnderstand:<Message>message
+  --- Sends the message to the sending end.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe target: stdout. pipe isConnected ⇒ false
   ["doesNotUnderstand:"] = function(self, message)
     local source, list = self._source, message:arguments()
     local _, count = string.gsub(message.i_selector, ":", "")
@@ -108,9 +147,17 @@ local methods = {
     end
     return source[message._selectorName](source, unpack(arguments, 1, count))
   end,
+  --- Connection -<Boolean> respondsTo:<String>selector
+  --- Connection -<Boolean> respondsToSelector:<String>selector
+  --- Whether the connection or its sending end has a method for the selector.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe respondsTo: 'close' ⇒ true
   ["respondsTo:"] = function(self, selector)
     return Object._methods.respondsTo_(self, selector) or self._source:respondsTo_(selector)
   end,
+  --- Connection -<Boolean> isKindOf:<Class>class
+  --- Connection -<Boolean> isKindOfClass:<Class>class
+  --- Whether the connection or its sending end is an instance of the class or of a class below it.
+  --- > list := #MutableArray[]. pipe := { :n | n * 2 } → list. pipe isKindOf: Filter ⇒ true
   ["isKindOf:"] = function(self, class)
     return K.isKind(self, class) or K.isKind(self._source, class)
   end,

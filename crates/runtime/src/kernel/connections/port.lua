@@ -5,15 +5,31 @@ local type, rawget, setmetatable = type, rawget, setmetatable
 local gsub, match = string.gsub, string.match
 local throw = K.throw
 local classes = K.classes
-local Object = classes.Object
+local Object = K.classes.Object
 
 for _, key in ipairs { "_isControl", "_isPort", "_isConnection", "_isConnector", "_onAction", "_isSource" } do
   K.nilKeys[key] = true
 end
 
+--- One output or input of an object: a message through which objects leave or enter.
 local Port = K.newClass("Port", Object)
 K.alias("MPWPort", Port)
 Port._plainName = true -- a program may have a class of this name
+--- Port -<String> direction
+--- `OUT` or `IN`.
+--- > ([] portFor: #add:) direction ⇒ 'IN'
+
+--- Port -<String> protocol
+--- What passes through the port: `stream`, `store`, `action` or `message`.
+--- > ([] portFor: #add:) protocol ⇒ 'message'
+
+--- Port -<any> owner
+--- The object that the port belongs to.
+--- > ([3] portFor: #add:) owner ⇒ [3]
+
+--- Port -<String> key
+--- The selector or property through which objects pass.
+--- > ([] portFor: #add:) key ⇒ 'add:'
 for _, name in ipairs { "direction", "protocol", "owner", "key" } do K.ivar(Port, name) end
 K.method(Port, "_isPort", true)
 
@@ -71,12 +87,15 @@ end
 
 local function understands(thing, selector) return K.understands(thing, K.mangle(selector)) end
 
+-- Of classes, only protocols take part themselves; others stand for an instance.
+local function isProtocol(class) return K.isSubclass(class, classes.Protocol) end
+
 -- The outputs of a thing, each a protocol and a key; the first that fits is taken.
 local function outputsOf(thing)
   if type(thing) == "function" then return { { "stream", "target" } } end
   if type(thing) == "string" then return { { "stream", "elements" } } end
   if type(thing) ~= "table" then return {} end
-  if K.isClass(thing) then return { { "stream", "follow:" } } end -- a protocol
+  if K.isClass(thing) then return isProtocol(thing) and { { "stream", "follow:" } } or {} end
   if thing._isPort then return { { thing.i_protocol, thing.i_key } } end
   if thing._isControl then return { { "action", "action" } } end
   if thing._isServer then return { { "store", "scheme" } } end
@@ -113,7 +132,7 @@ K.isBranching = isBranching
 function inputsOf(thing)
   if type(thing) == "function" then return { { "stream", "writeObject:" } } end
   if type(thing) ~= "table" then return {} end
-  if K.isClass(thing) then return { { "stream", "notify:" } } end -- a protocol
+  if K.isClass(thing) then return isProtocol(thing) and { { "stream", "notify:" } } or {} end
   if thing._isPort then return { { thing.i_protocol, thing.i_key } } end
   if thing._isControl then return { { "stream", "value" } } end
   if thing._isReference then return { { "stream", "value:" }, { "store", "asScheme" } } end
@@ -174,14 +193,26 @@ local function send(self, object)
 end
 
 K.methods(Port, {
+  --- -<self> writeObject:<any?>object
+  --- Sends the message of the port with the object as its argument. nil is ignored, but by an action.
+  --- > list := []. list portFor: #add: | writeObject: 3. list ⇒ [3]
   ["writeObject:"] = function(self, object)
     if object ~= nil or self.i_protocol == "action" then send(self, object) end
     return self
   end,
+  --- -<any> value:<any?>object
+  --- Sends the message of the port with the object as its argument, also nil, and answers its value.
+  --- > ('a-b' portFor: #split:) value: '-' ⇒ ['a', 'b']
   ["value:"] = send,
+  --- -<String> stringValue
+  --- The port as a reference is written, with the class of its owner.
+  --- > ([] portFor: #add:) stringValue ⇒ 'port:an Array/add:'
   ["stringValue"] = function(self)
     return "port:" .. K.endName(self.i_owner) .. "/" .. K.str(self.i_key)
   end,
+  --- -<String> description
+  --- The direction, the protocol, the owner and the message of the port.
+  --- > stdout ports at: 'IN' | description ⇒ 'IN stream of stdout `writeObject:`'
   ["description"] = function(self)
     return self.i_direction .. " " .. self.i_protocol .. " of " .. K.endName(self.i_owner)
       .. (self.i_key == "" and "" or " `" .. self.i_key .. "`")
@@ -202,10 +233,19 @@ local function ports(thing)
 end
 
 local shared = {
+  --- Object -<Dictionary> ports
+  --- The output, `OUT`, and the input, `IN`, of the value, where it has them: what an arrow can join.
+  --- > stdout ports keys ⇒ ['IN']
+  --- > [Notification ports count, Number ports count] ⇒ [2, 0]
   ["ports"] = ports,
-  -- `obj portFor: #got:`: what is connected to it is sent as the argument.
+  --- Object -<Port> portFor:<String>selector
+  --- An input that sends the message with each object as its argument. The selector has one colon; one that the value
+  --- does not understand is an error.
+  --- > list := []. [1, 2] → (list portFor: #add:). list ⇒ [1, 2]
   ["portFor:"] = function(self, selector) return messagePort(self, selector, "message") end,
-  -- `obj actionFor: #pressed`: the message is sent whenever a control acts.
+  --- Object -<Port> actionFor:<String>selector
+  --- Like `portFor:`, for controls: the selector may also have no colon, and the message is sent for each action.
+  --- > list := [1, 2]. list actionFor: #removeAll | writeObject: nil. list ⇒ []
   ["actionFor:"] = function(self, selector) return messagePort(self, selector, "action") end,
 }
 K.methods(Object, shared)

@@ -24,7 +24,9 @@ K.missing = missing
 
 local function propagate(class, field, own, name, method)
   rawset(class[field], name, method)
-  rawset(class, "_shapes", false) -- how literals make instances is found anew (literal.lua)
+  -- How literals make instances is found anew (literal.lua).
+  rawset(class, "_shapes", false)
+  rawset(class, "_makes", false)
   for _, sub in ipairs(class._subs) do
     if rawget(sub[own], name) == nil then propagate(sub, field, own, name, method) end
   end
@@ -165,13 +167,17 @@ function K.typeMetatable(kind, class, sample)
   debug.setmetatable(sample, class._methods)
 end
 
+--- The root of all classes: each value except nil understands its messages, and so do classes.
 local Object = K.newClass("Object")
 K.alias("NSObject", Object)
+--- The class of all classes.
 K.newClass("Class", Object)
 
--- nil: any message answers nil, except what is defined here.
+--- The class of nil, the missing value: nil answers nil to every message that is not listed here.
 local Nil = K.newClass("Nil", nil)
 K.typeClasses["nil"] = Nil
+-- The class itself answers what classes answer: its name, for one.
+Object._subs[#Object._subs + 1] = Nil
 
 local function nothing() return nil end
 local nilMethods = Nil._own

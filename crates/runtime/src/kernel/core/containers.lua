@@ -3,8 +3,7 @@
 local K = ...
 local setmetatable = setmetatable
 
--- What stands for nil inside arrays and dictionaries. It never comes out of them: to a program
--- `NSNull null` is nil.
+--- What stands for nil inside arrays and dictionaries. A program never sees it: to a program `NSNull null` is nil.
 local Null = K.newClass("Null", K.classes.Object)
 K.alias("NSNull", Null)
 local NULL = setmetatable({}, Null._methods)
@@ -16,10 +15,13 @@ function K.orNull(value)
   return value
 end
 
+--- What holds elements: the root of Array, Dictionary, Set and Interval, with the messages that they share.
 local Collection = K.newClass("Collection", K.classes.Object)
 
+--- Elements in order, at positions from 0. A literal `[1, 2]` is an Array.
 local Array = K.newClass("Array", Collection)
 K.alias("NSArray", Array)
+--- An Array that keeps its class in `copy`-like messages such as `,`; `OrderedCollection` is another name.
 local MutableArray = K.newClass("MutableArray", Array)
 K.alias("NSMutableArray", MutableArray)
 K.alias("OrderedCollection", MutableArray)
@@ -39,6 +41,7 @@ function K.mutableArray(list)
   return setmetatable(list, mutableMethods)
 end
 
+--- Values by key, in the order in which the keys were added. A literal is written `#{ key: value }`.
 local Dictionary = K.newClass("Dictionary", Collection)
 for _, name in ipairs { "NSMutableDictionary", "NSDictionary", "MutableDictionary", "OrderedDictionary" } do
   K.alias(name, Dictionary)

@@ -5,11 +5,50 @@
 local K = ...
 local error, xpcall, pcall, type, rawequal, rawget, setmetatable =
   error, xpcall, pcall, type, rawequal, rawget, setmetatable
-local sub, byte = string.sub, string.byte
+local gmatch = string.gmatch
 
+--- An error (an exception): a kind, a message, and where it was raised.
 local Error = K.newClass("Error", K.classes.Object)
 Error._methods._isError = true
 K.alias("NSException", Error)
+--- Error -<String?> kind
+--- The kind of the error, such as `notFound`, `typeError` or `doesNotUnderstand`: what `on:do:` compares.
+--- > { 1 / 0 } onError: { :e | e kind } ⇒ 'divisionByZero'
+
+--- Error -<String?> message
+--- What went wrong, in one sentence.
+--- > { 1 / 0 } onError: { :e | e message } ⇒ '1 cannot be divided by 0'
+
+--- Error -<String?> reference
+--- The reference that a store could not read or write; nil for other errors.
+--- > { 1 / 0 } onError: { :e | e reference } ⇒ nil
+
+--- Error -<String?> detail
+--- What the cause reported, such as the text of the operating system or of a database; nil where there is none.
+--- > { 1 / 0 } onError: { :e | e detail } ⇒ nil
+
+--- Error -<Number?> status
+--- The status of the HTTP response that the error becomes; nil where the kind decides it.
+--- > (Error status: 409 message: 'taken') status ⇒ 409
+
+--- Error -<Dictionary?> headers
+--- The headers of the HTTP response that the error becomes; nil where there are none.
+--- > (Error kind: 'busy' message: 'later' headers: #{ 'retry-after': '5' }) headers ⇒ #{ 'retry-after': '5' }
+
+--- Error -<Array?> fields
+--- What is wrong in the content of a client: a dictionary with `pointer` and `message` for each field; nil for other
+--- errors.
+--- > (Error kind: 'invalid' message: 'no' fields: #{ name: 'too long' }) fields count ⇒ 1
+
+--- Error -<nothing> setKind:<String>kind
+--- Error -<nothing> setMessage:<String>message
+--- Error -<nothing> setReference:<String?>reference
+--- Error -<nothing> setDetail:<String?>detail
+--- Error -<nothing> setStatus:<Number?>status
+--- Error -<nothing> setHeaders:<Dictionary?>headers
+--- Error -<nothing> setFields:<Array?>fields
+--- Sets the property of that name, before the error is raised.
+--- > problem := Error new. problem setKind: 'busy'. problem kind ⇒ 'busy'
 for _, name in ipairs { "kind", "message", "reference", "detail", "status", "headers", "fields" } do K.ivar(Error, name) end
 for _, key in ipairs {
   "_trace", "_temporary", "_native", "_uncatchable", "_isBig", "_equalsPlain", "_keyText", "_original",
@@ -24,31 +63,32 @@ end
 
 function K.throw(kind, message, fields)
   local err = K.newError(kind, message, fields)
-  err._trace = K.traceback(2)
+  err._trace = K.trace()
   error(err, 0)
 end
 local throw = K.throw
 
--- The frames of the program, innermost first: a list of { place, line }. Kernel frames left out.
-function K.traceback(level)
-  local frames, at = {}, (level or 1) + 1
-  local getinfo = debug.getinfo
-  while #frames < 64 do
-    local info = getinfo(at, "Sl")
-    if not info then break end
-    local source = info.source
-    -- "@": the program's own chunks; the main function only calls the groups of statements.
-    if info.currentline > 0 and byte(source) == 64 and info.what ~= "main" then
-      frames[#frames + 1] = { sub(source, 2), info.currentline }
-    end
-    at = at + 1
+-- The functions of the program that run, innermost first and at most 64, as a text (`values/errors.rs`): it is kept in
+-- the field `_trace` of an error, and most errors are handled before their trace is read.
+local trace = K.rawNative.trace
+function K.trace()
+  local _, text = trace()
+  return text
+end
+
+-- The frames of a trace as texts `source:line:column`, innermost first.
+function K.framesOf(trace)
+  local frames = {}
+  local _, places = K.rawNative.sourcePlaces(trace or "")
+  for line, column, source in gmatch(places, "(%d+):(%d+):(%Z*)%z") do
+    frames[#frames + 1] = source .. ":" .. line .. (column == "0" and "" or ":" .. column)
   end
   return frames
 end
 
 -- Raises an Error object as it is, with a trace when it has none.
 function K.raise(err)
-  if type(err) == "table" and rawget(err, "_trace") == nil then err._trace = K.traceback(2) end
+  if type(err) == "table" and rawget(err, "_trace") == nil then err._trace = K.trace() end
   error(err, 0)
 end
 
@@ -67,6 +107,8 @@ local friends = {
 }
 
 function K.fromLua(text, trace)
+  -- The place is in the trace: the message names a line of Lua.
+  text = string.gsub(text, "^.-\1%d+:%d+: ", "")
   local err
   for _, friend in ipairs(friends) do
     if string.find(text, friend[1], 1, true) then
@@ -75,6 +117,8 @@ function K.fromLua(text, trace)
     end
   end
   if not err then err = K.newError("failed", (string.gsub(text, "^%S-:%d+: ", "")), { i_detail = text }) end
+  -- A function that found no stack has not begun: its caller is the place.
+  if err.i_kind == "recursion" then trace = string.gsub(trace, "^%Z*%z", "") end
   err._trace = trace
   return err
 end
@@ -82,14 +126,14 @@ end
 -- The handler of every protected call: makes an Error of what was raised, where it was raised.
 local function handler(raised)
   if type(raised) == "table" then return raised end
-  local ok, trace = pcall(K.traceback, 2)
-  return K.fromLua(tostring(raised), ok and trace or {})
+  local ok, trace = pcall(K.trace)
+  return K.fromLua(tostring(raised), ok and trace or "")
 end
 K.handler = handler
 
 -- The handler is not asked when memory ran out, or when there was no stack left for it.
 local function asRaised(value)
-  if type(value) == "string" then return K.fromLua(value, {}) end
+  if type(value) == "string" then return K.fromLua(value, "") end
   return value
 end
 K.asRaised = asRaised

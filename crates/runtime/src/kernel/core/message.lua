@@ -4,9 +4,21 @@ local type, setmetatable = type, setmetatable
 local find, gsub, sub = string.find, string.gsub, string.sub
 local nilKeys = K.nilKeys
 
+--- A message that its receiver does not understand: the argument of `doesNotUnderstand:`.
 local Message = K.newClass("Message", K.classes.Object)
+--- -<String> selector
+--- The selector of the message, such as `at:put:`. Operators have names, such as `add:` for `+`.
+--- > #Message{ selector: 'at:put:' } selector ⇒ 'at:put:'
 K.ivar(Message, "selector")
+--- -<Array> arguments
+--- The arguments of the message, one for each colon of its selector.
+--- > #Message{ selector: 'at:', arguments: [7] } arguments ⇒ [7]
 K.ivar(Message, "arguments")
+
+--- Message -<nothing> setSelector:<String>selector
+--- Message -<nothing> setArguments:<Array>arguments
+--- Sets the property of that name.
+--- > message := Message new. message setSelector: 'count'. message selector ⇒ 'count'
 
 local refusals = {}
 

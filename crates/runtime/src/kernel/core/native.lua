@@ -58,7 +58,7 @@ end
 for _, name in ipairs {
   "get", "getAnswer", "put", "post", "postForm", "merge", "delete", "list", "entityTag", "putIf", "deleteIf", "lazyValue", "lazyText",
   "query", "queryAnswer", "run", "define", "differences", "begin", "commit", "rollBack", "copy", "watch", "database",
-  "updateAll", "getAll", "insertBegin", "insertFields", "insertBatch", "insertCells", "insertEnd", "insertColumns", "postFrom", "postRows",
+  "fetch", "openSocket", "answerRead", "answerPiece", "openContent", "updateAll", "getAll", "insertBegin", "insertFields", "insertBatch", "insertCells", "insertEnd", "insertColumns", "postFrom", "postRows",
 } do
   local raw = K.rawNative[name]
   if raw then K.native[name] = function(...) return settleStore(raw(...)) end end

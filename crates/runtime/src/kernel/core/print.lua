@@ -118,3 +118,21 @@ function K.refuse(receiver, selector, why)
   K.throw("doesNotUnderstand", format("%s does not understand %s%s",
     K.nameOf(receiver), selector, why and " (" .. why .. ")" or ""))
 end
+
+-- Bytes of two texts that are shown as a whole; of longer ones, bytes before and after the first difference.
+local SHOWN, BEFORE, AFTER = 300, 40, 80
+
+-- What is wrong where a text was expected and another one came.
+function K.unexpected(expected, actual)
+  if #expected + #actual <= SHOWN then return "expected " .. expected .. " but got " .. actual end
+  local at, byte = 1, string.byte
+  while at <= #expected and byte(expected, at) == byte(actual, at) do at = at + 1 end
+  -- The part around the difference, without halves of characters.
+  local function part(text)
+    local first, last = math.max(1, at - BEFORE), math.min(#text, at + AFTER)
+    while first > 1 and (byte(text, first) or 0) >= 128 and byte(text, first) < 192 do first = first - 1 end
+    while last < #text and byte(text, last + 1) >= 128 and byte(text, last + 1) < 192 do last = last + 1 end
+    return (first > 1 and "…" or "") .. string.sub(text, first, last) .. (last < #text and "…" or "")
+  end
+  return string.format("the values differ from character %d on\n  expected %s\n   but got %s", at, part(expected), part(actual))
+end

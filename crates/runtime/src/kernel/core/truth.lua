@@ -1,6 +1,6 @@
--- What generated code asks of any value: truth, equality, the value of a block, a message by name.
+-- What generated code and collections ask of any value: truth, equality, the value of a block, key, hash.
 local K = ...
-local type, rawequal = type, rawequal
+local type, rawequal, setmetatable, byte, throw = type, rawequal, setmetatable, string.byte, K.throw
 
 -- true or false: what `ifTrue:` looks at. nil is false, numbers are true unless 0.
 function K.truth(value)
@@ -35,4 +35,63 @@ end
 function K.valueOf(thing, ...)
   if type(thing) == "function" then return thing(...) end
   return thing
+end
+
+-- Keys by value ---------------------------------------------------------------------------------
+
+-- Dictionaries and sets compare keys by value. Numbers, strings and booleans are their own keys;
+-- values with a `_keyText` (big integers, points, dates, arrays …) are replaced by one frozen copy
+-- for each text; any other object is a key by identity.
+local canonical = setmetatable({}, { __mode = "v" })
+
+function K.key(value)
+  local kind = type(value)
+  if kind == "string" or kind == "boolean" then return value end
+  if kind == "number" then
+    if value == value then return value end
+    throw("typeError", "a number that is not a number (nan) cannot be a key")
+  end
+  if value == nil then throw("nilValue", "nil cannot be a key") end
+  if kind ~= "table" then return value end
+  if value._isText then return value:_string() end
+  local keyText = value._keyText
+  if not keyText then return value end
+  local text = keyText(value)
+  local known = canonical[text]
+  if known == nil then
+    known = value._frozen and value:_frozen() or value
+    canonical[text] = known
+  end
+  return known
+end
+
+-- A text that is the same for equal values, and different for different ones.
+function K.keyText(value, depth)
+  local kind = type(value)
+  if kind == "string" then return "s" .. #value .. ":" .. value end
+  if kind == "number" then return "n" .. K.str(value) end
+  if kind == "boolean" then return value and "t" or "f" end
+  if value == nil or value == K.NULL then return "0" end
+  if kind == "table" and value._keyText then return value:_keyText((depth or 0) + 1) end
+  return "#" .. K.hash(value)
+end
+
+-- A number that is the same for equal values.
+local hashes, nextHash = setmetatable({}, { __mode = "k" }), 0
+function K.hash(value)
+  if type(value) == "number" then return value end
+  if type(value) == "string" then
+    local hash = 5381
+    for i = 1, #value do hash = (hash * 33 + byte(value, i)) % 4294967296 end
+    return hash
+  end
+  if type(value) == "boolean" then return value and 1 or 0 end
+  if value == nil then return 0 end
+  value = K.key(value)
+  local hash = hashes[value]
+  if not hash then
+    nextHash = nextHash + 1
+    hash, hashes[value] = nextHash, nextHash
+  end
+  return hash
 end

@@ -128,6 +128,7 @@ local function declare(class, name, key, marks)
   rawset(class, "_required", nil)
   rawset(class, "_defaults", nil)
   rawset(class, "_shapes", false)
+  rawset(class, "_makes", false)
   for _, sub in ipairs(class._subs) do declare(sub, name, key, marks) end
 end
 

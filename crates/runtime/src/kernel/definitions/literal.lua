@@ -31,22 +31,26 @@ local function takesNil(class)
   return false
 end
 
--- The generated function gets the values, and `strict` when it makes a literal.
-local function maker(class, keys, n)
+-- The generated function gets the values, and `strict` when it makes a literal; or, for a literal whose keys are names
+-- (`spread`), the values one by one.
+local function maker(class, keys, n, spread)
   local methods = class._methods
   if n > MOST_KEYS or rawget(methods,
     "init") ~= K.classes.Object._methods.init then return false end
   local new = rawget(class._meta, "new")
   if new ~= K.classes.Object._meta.new and new ~= K.newFilled then return false end
   local names, fields, checks, fits, anyNil = {}, {}, {}, {}, takesNil(class)
+  local parameters = {}
   for i = 1, n do
     local setter = rawget(methods, K.mangle(K.setterName(keys[i])))
     if not setter or not K.plainSetters[setter] then return false end
     local key = K.ivarKey(keys[i])
     local typed = rawget(class, "_fits")
     fits[i] = typed and typed[key] or false
-    fields[i] = key .. (fits[i] and "=fits[" .. i .. "](v[" .. i .. "])" or "=v[" .. i .. "]")
-    checks[i] = anyNil and "" or "if v[" .. i .. "]==nil then nilIn(class,names[" .. i .. "]) end"
+    local value = spread and "v" .. i or "v[" .. i .. "]"
+    fields[i] = key .. (fits[i] and "=fits[" .. i .. "](" .. value .. ")" or "=" .. value)
+    checks[i] = anyNil and "" or "if " .. value .. "==nil then nilIn(class,names[" .. i .. "]) end"
+    parameters[i] = value
     names[i] = keys[i]
   end
   local given = {}
@@ -70,8 +74,9 @@ local function maker(class, keys, n)
   for _, name in ipairs(K.requiredOf(class)) do
     if not given[name] then return function() K.missingField(class, name) end end
   end
-  local source = "local setmetatable,methods,nilIn,class,names,fits,values,default=... return function(v,strict) "
-    .. "if strict then " .. table.concat(checks, " ") .. " end local o=setmetatable({" .. table.concat(fields, ",")
+  local source = "local setmetatable,methods,nilIn,class,names,fits,values,default=... return function("
+    .. (spread and table.concat(parameters, ",") .. ") " or "v,strict) if strict then ") .. table.concat(checks, " ")
+    .. (spread and "" or " end") .. " local o=setmetatable({" .. table.concat(fields, ",")
     .. "},methods) " .. table.concat(computed, " ") .. " return o end"
   return loadstring(source, "=shape")(setmetatable, methods, nilIn, class, names, fits, values, K.defaultValue)
 end
@@ -147,6 +152,40 @@ function K.object(class, keys, values, n)
   return K.connected(K.complete(object))
 end
 
+-- Literals whose keys are names: `_makes` of a class has for each list of names what takes the values one by one, so
+-- that no list of keys and of values is made.
+
+local function anyLiteral(class, names, n)
+  return function(...) return K.object(class, { unpack(names) }, { ... }, n) end
+end
+
+local function newMake(class, keys)
+  local names, n = {}, 0
+  for name in string.gmatch(keys, "[^,]+") do
+    n = n + 1
+    names[n] = name
+  end
+  if not K.isClass(class) then return anyLiteral(class, names, n) end
+  local makes = rawget(class, "_makes") or { count = 0 }
+  local plain = not class._literal and not rawget(class._methods, "connectComponents")
+  local make = plain and maker(class, names, n, true) or anyLiteral(class, names, n)
+  if makes.count < MOST_SHAPES then
+    makes.count, makes[keys] = makes.count + 1, make
+    rawset(class, "_makes", makes)
+  end
+  return make
+end
+
+-- What makes `#Class{ a: …, b: … }` of its values; `keys` is the text `a,b,`.
+function K.make(class, keys)
+  if type(class) == "table" then
+    local makes = rawget(class, "_makes")
+    local make = makes and makes[keys]
+    if make then return make end
+  end
+  return newMake(class, keys)
+end
+
 -- Sets the keys of a literal on an object: by setter, instance variable, or `at:put:`.
 function K.fillObject(object, keys, values, n)
   local class = K.classOf(object)
@@ -182,14 +221,23 @@ function K.literalArray(class, elements, n)
 end
 
 K.classMethods(K.classes.Object, {
+  --- +<any> fromArray:<Array>elements
+  --- What a literal `#Class[ … ]` stands for. A class of the program may define it; otherwise it is an error.
+  --- > Message fromArray: [1] ⇒ error: Message cannot be made from an Array: #Message[…]
   ["fromArray:"] = function(class)
     throw("typeError", class._name .. " cannot be made from an Array: #" .. class._name .. "[…]")
   end,
 })
 K.classMethods(K.classes.Array, {
+  --- +<self> fromArray:<Array>elements
+  --- An array of this class with the elements.
+  --- > MutableArray fromArray: [1, 2] ⇒ [1, 2]
   ["fromArray:"] = function(class, list) return class:withAll_(list) end,
 })
 K.classMethods(K.classes.Dictionary, {
+  --- +<Dictionary> fromArray:<Array>pairs
+  --- A dictionary from pairs of key and value.
+  --- > Dictionary fromArray: [['a', 1], ['b', 2]] ⇒ #{ a: 1, b: 2 }
   ["fromArray:"] = function(_, list) return list:asDictionary() end,
 })
 

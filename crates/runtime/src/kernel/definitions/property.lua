@@ -180,10 +180,25 @@ function K.setPropertyPath(object, path, value)
 end
 
 local messages = {
+  --- Object -<any> valueForKey:<any>name
+  --- The property of this name: the entry of a dictionary, the element at a position, what a store holds, or the answer
+  --- to a message without arguments. A name that is none of these is an error.
+  --- > #{ title: 'Tea' } valueForKey: 'title' ⇒ 'Tea'
   ["valueForKey:"] = function(self, key) return K.property(self, key) end,
+  --- Object -<any> setValue:<any?>value forKey:<any>name
+  --- Sets the property of this name, the entry of a dictionary or the element at a position, and answers the value. A
+  --- name without a setter or instance variable is an error.
+  --- > tea := #{ title: 'Tea' }. tea setValue: 'Mate' forKey: 'title'. tea at: 'title' ⇒ 'Mate'
   ["setValue:forKey:"] = function(self, value, key) return K.setProperty(self, key, value) end,
+  --- Object -<any> valueForKeyPath:<String>path
+  --- The property at the end of a path of names between `.` or `/`; nil where a step is nil.
+  --- > #{ from: #{ city: 'Rome' } } valueForKeyPath: 'from.city' ⇒ 'Rome'
   ["valueForKeyPath:"] = function(self, path) return K.propertyPath(self, path) end,
-  ["setValue:forKeyPath:"] = function(self, value, path) K.setPropertyPath(self, path, value) end,
+  --- Object -<any> setValue:<any?>value forKeyPath:<String>path
+  --- Sets the property at the end of a path of names between `.` or `/`, and answers the value. Where a step before the
+  --- last is nil, nothing is set.
+  --- > order := #{ from: #{ city: 'Rome' } }. order setValue: 'Bari' forKeyPath: 'from.city' ⇒ 'Bari'
+  ["setValue:forKeyPath:"] = function(self, value, path) return K.setPropertyPath(self, path, value) end,
 }
 K.methods(K.classes.Object, messages)
 K.classMethods(K.classes.Object, messages)

@@ -167,7 +167,10 @@ function inspect(object, pointer, problems, depth)
 end
 
 K.methods(K.classes.Object, {
-  -- What is wrong with the variables of an object, as dictionaries with a pointer and a message.
+  --- -<Array> validate
+  --- What is wrong with the variables of an object and the objects in them, by their types and the rules of their
+  --- classes: at most 20 dictionaries with `pointer` and `message`; empty where nothing is.
+  --- > #Message{ selector: 'count' } validate ⇒ []
   ["validate"] = function(self)
     local problems, list = {}, {}
     if type(self) == "table" and not K.isClass(self) then inspect(self, "", problems, 0) end

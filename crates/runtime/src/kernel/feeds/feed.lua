@@ -23,8 +23,25 @@ local POSTGRES_POLL = 0.2
 local PATIENCE = 30
 local ABANDONED = 90
 
+--- The changes of tables of SQLite or PostgreSQL, with cursors from which a reader continues after a restart:
+--- `#ChangeFeed{ database: database, tables: [ 'orders' ] }`.
 local Feed = K.newClass("ChangeFeed", K.classes.Object)
 Feed._plainName = true -- a program may have a class of this name
+--- ChangeFeed -<any> database
+--- The database of the tables.
+--- > { :feed | feed database }
+
+--- ChangeFeed -<any> tables
+--- The tables of the feed, by name or as tables of classes.
+--- > { :feed | feed tables count }
+
+--- ChangeFeed -<Duration|Number> keep
+--- How long a change is kept, 7 days by default; a number counts seconds.
+--- > { :feed | feed keep }
+
+--- ChangeFeed -<Number> maxChanges
+--- How many changes the database keeps, 1,000,000 by default.
+--- > { :feed | feed maxChanges }
 for _, name in ipairs { "database", "tables", "keep", "maxChanges" } do K.ivar(Feed, name) end
 rawset(Feed._methods, "i_keep", K.duration(KEEP))
 rawset(Feed._methods, "i_maxChanges", MOST_KEPT)
@@ -34,8 +51,9 @@ for _, key in ipairs {
   "_isStopped", "_cursor", "_row", "_classes",
 } do K.nilKeys[key] = true end
 
--- A change of a feed. Its path is that of the row in the database: `orders/7`.
+--- A change of a feed. Its path is that of the row in the database: `orders/7`.
 local FeedChange = K.newClass("FeedChange", K.classes.Change)
+--- The changes of a feed from a cursor on.
 local Reader = K.newClass("FeedChanges", K.classes.Changes)
 
 -- The name of a table that a program gives, by itself or as a table of a class.
@@ -230,8 +248,15 @@ local function changes(feed)
 end
 
 K.methods(Reader, {
+  --- -<FeedChange?> next
+  --- -<FeedChange?> nextObject
+  --- Waits for the next change; nil after `stop`. A cursor that became too old meanwhile is an error of kind `gone`.
+  --- > { :feed :cursor | (feed changesAfter: cursor) next path }
   ["next"] = nextOf,
   ["nextObject"] = nextOf,
+  --- -<self> stop
+  --- Ends the source: `next` and `do:` end after the changes that are read already.
+  --- > { :feed | feed changes stop }
   ["stop"] = function(self)
     self._isStopped = true
     native.wake(self._feed._wake)
@@ -240,6 +265,9 @@ K.methods(Reader, {
 })
 
 K.methods(FeedChange, {
+  --- -<Reference> reference
+  --- The reference of the row that changed; of a `lost` that of its table.
+  --- > { :change | change reference delete }
   ["reference"] = function(self)
     local feed = self._of
     local path, database = feed._place[2], feed.i_database
@@ -247,58 +275,88 @@ K.methods(FeedChange, {
     reference._store = database._isReference and rawget(database, "_store") or database._isStore and database or nil
     return reference
   end,
-  -- The row as it is now; an object where the feed was given the table of a class.
+  --- -<any> value
+  --- The row as it is now, which may be newer than the change: an object where the feed has the table of a class. Nil
+  --- for a row that is deleted, by this change or a later one.
+  --- > { :change | change value }
   ["value"] = function(self)
     if self.i_kind == "deleted" then return nil end
     local row, class = self:reference():value(), self._of._classes[self._row.name]
     if row == nil or class == nil or self.i_kind == "lost" then return row end
     return K.instantiate(K.array { row }, class._name)[1]
   end,
+  --- -<String> cursor
+  --- The cursor after this change, for `changesAfter:`.
+  --- > { :feed :change | feed changesAfter: change cursor }
   ["cursor"] = function(self) return self._cursor end,
 })
 
 K.methods(Feed, {
+  --- -<nothing> setDatabase:<any>database
+  --- Sets the database: a reference such as `ref:sqlite:shop.db`, or a store.
+  --- > { #ChangeFeed{ database: ref:sqlite:shop.db, tables: [ 'orders' ] } }
   ["setDatabase:"] = function(self, database)
     local isDatabase = type(database) == "table" and not K.isClass(database)
       and (database._isReference or database._isStore and rawget(database, "_native"))
     if not isDatabase then
-      throw("typeError", "`database` of ChangeFeed must be a database, not " .. K.nameOf(database),
+      throw("typeError", "`database` of a ChangeFeed must be a database, not " .. K.nameOf(database),
         { i_hint = "write `database: ref:sqlite:shop.db`" })
     end
     self.i_database = database
   end,
+  --- -<nothing> setTables:<Array>tables
+  --- Sets 1 to 100 tables, by name or as tables of classes, none of them twice.
+  --- > #ChangeFeed{ tables: [ 'a', 'a' ] } ⇒ error: `tables` of a ChangeFeed names a twice
   ["setTables:"] = function(self, tables)
     local names, known, classes = {}, {}, {}
     for i, value in ipairs(K.elementsOf(tables, "tables:")) do
       local name = tableName(value)
-      if known[name] then throw("invalid", "`tables` of ChangeFeed names " .. name .. " twice") end
+      if known[name] then throw("invalid", "`tables` of a ChangeFeed names " .. name .. " twice") end
       names[i], known[name] = name, true
       classes[name] = type(value) == "table" and value._isTable and value.i_class or nil
     end
     if #names == 0 or #names > MOST_TABLES then
-      throw("invalid", string.format("`tables` of ChangeFeed takes 1 to %d tables, not %d", MOST_TABLES, #names))
+      throw("invalid", string.format("`tables` of a ChangeFeed takes 1 to %d tables, not %d", MOST_TABLES, #names))
     end
     self.i_tables, self._names, self._classes = tables, names, classes
     self._tables = K.json(K.array(names, #names))
   end,
+  --- -<nothing> setKeep:<Duration|Number>time
+  --- Sets how long a change is kept, at least 1 second.
+  --- > #ChangeFeed{ keep: 0 } ⇒ error: `keep` of a ChangeFeed must be at least 1 second
   ["setKeep:"] = function(self, value)
     local seconds = take.seconds(value, "keep", self)
-    if seconds < 1 then throw("invalid", "`keep` of ChangeFeed must be at least 1 second") end
+    if seconds < 1 then throw("invalid", "`keep` of a ChangeFeed must be at least 1 second") end
     self.i_keep, self._keepTime = value, math.ceil(seconds)
   end,
+  --- -<nothing> setMaxChanges:<Number>count
+  --- Sets how many changes the database keeps, counted over all of its feeds; at least 1.
+  --- > #ChangeFeed{ maxChanges: 0 } ⇒ error: `maxChanges` of a ChangeFeed must be at least 1
   ["setMaxChanges:"] = function(self, value)
     self.i_maxChanges = take.count(value, "maxChanges", self)
-    if value < 1 then throw("invalid", "`maxChanges` of ChangeFeed must be at least 1") end
+    if value < 1 then throw("invalid", "`maxChanges` of a ChangeFeed must be at least 1") end
   end,
   ["connectComponents"] = openFeed,
-  -- The position behind everything that is committed.
+  --- -<String> cursor
+  --- The cursor after all changes that are committed now. Read it before the tables: later changes are after it.
+  --- > { :feed | feed changesAfter: feed cursor }
   ["cursor"] = function(self)
     local last, epoch = own.state(openFeed(self))
     return cursorText(epoch, last)
   end,
+  --- -<FeedChanges> changes
+  --- The changes from now on.
+  --- > { :feed | feed changes do: { :change | stdout println: change path } }
   ["changes"] = changes,
+  --- -<FeedChanges> changesAfter:<String>cursor
+  --- The changes after a cursor. A cursor before the changes that are kept is an error of kind `gone` (410), another
+  --- text one of kind `invalid`.
+  --- > { :feed :cursor | (feed changesAfter: cursor) do: { :change | stdout println: change path } }
   ["changesAfter:"] = changesAfter,
-  -- Server-sent events: after the last one of the client, after `?after=`, or from now on.
+  --- -<WrittenContent> asEvents
+  --- The changes as server-sent events, for a `get` handler to answer: after the `Last-Event-ID` of the client, else
+  --- after the cursor in the query parameter `after`, else from now on.
+  --- > { :feed | feed asEvents }
   ["asEvents"] = function(self)
     local cursor = native.exchange("header", "last-event-id") or native.exchange("query", "after")
     local source = cursor and changesAfter(self, cursor) or changes(self)
@@ -307,14 +365,22 @@ K.methods(Feed, {
     start.i_id = cursor or cursorText(source._epoch, source._position)
     return K.eventsAfter(start, source)
   end,
+  --- -<self> remove
+  --- Deletes the triggers and the kept changes of the feed's tables.
+  --- > { :feed | feed remove }
   ["remove"] = function(self)
     own.remove(openFeed(self))
     return self
   end,
+  --- -<self> reset
+  --- Makes all cursors of the database invalid (error `gone`), such as after the restore of a backup.
+  --- > { :feed | feed reset }
   ["reset"] = function(self)
     own.run(openFeed(self), "renew", K.randomToken(8))
     return self
   end,
+  --- As in Object.
   ["description"] = function(self) return "ChangeFeed of " .. table.concat(self._names or {}, ", ") end,
+  --- As in Object.
   ["stringValue"] = function(self) return self:description() end,
 })

@@ -10,6 +10,7 @@ local BATCH_TIME = 0.05
 -- The longest pause before a block that failed runs again, in seconds.
 local LONGEST_PAUSE = 30
 
+--- A fiber that runs a block for each change of a feed, exactly once over all processes: the answer of `follow:do:`.
 local Follower = K.newClass("FeedFollower", K.classes.Object)
 for _, key in ipairs { "_block", "_alone" } do K.nilKeys[key] = true end
 
@@ -89,20 +90,31 @@ local function loop(follower)
   end
 end
 
+--- -<String> name
+--- The name of the follower, under which the database keeps its cursor.
+--- > { :feed | (feed follow: 'mails' do: { :change | nil }) name }
 K.ivar(Follower, "name")
 K.methods(Follower, {
+  --- -<self> stop
+  --- Ends the follower in this process. Its cursor stays: the next follower of that name continues there.
+  --- > { :feed | (feed follow: 'mails' do: { :change | nil }) stop }
   ["stop"] = function(self)
     if self._isStopped then return self end
     self._isStopped, followers = true, followers - 1
     native.wake(self._feed._wake)
     return self
   end,
+  --- As in Object.
   ["description"] = function(self) return "follower " .. self.i_name end,
+  --- As in Object.
   ["stringValue"] = function(self) return self:description() end,
 })
 
 K.methods(K.classes.ChangeFeed, {
-  -- `feed follow: 'mails' do: { :change | … }`: runs the block for each change, from its first start on.
+  --- -<FeedFollower> follow:<String>name do:<Block(change)>block
+  --- Runs the block for each change after the first start of that name, in a transaction that also moves the cursor.
+  --- Processes share the work of a name. A block that fails runs again after 1 to 30 seconds.
+  --- > { :feed | feed follow: 'mails' do: { :change | stdout println: change path } }
   ["follow:do:"] = function(self, name, block)
     name = K.expectText(name, "follow:do:")
     K.expectBlock(block, "follow:do:")

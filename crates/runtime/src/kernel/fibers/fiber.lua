@@ -19,12 +19,13 @@ end
 function K.deadlineError()
   local err = K.newError("timeout", "the request took longer than its deadline", { _uncatchable = true })
   err.i_hint = "look for a loop that does not end, or give the server a longer `timeout`"
-  err._trace = K.traceback(2)
+  err._trace = K.trace()
   return err
 end
 
 -- Fibers of the program --------------------------------------------------------------------------
 
+--- A block that runs at the same time as the rest of the program: what `fork` answers.
 local Fiber = K.newClass("Fiber", K.classes.Object)
 K.nilKeys._task = true
 
@@ -52,9 +53,9 @@ end
 
 -- Writes an error that no handler takes, with the lines it came through, to standard error.
 local function report(what, raised)
-  local lines = { what .. tostring(raised.i_message) }
-  for _, place in ipairs(rawget(raised, "_trace") or {}) do
-    lines[#lines + 1] = "  " .. place[1] .. ":" .. place[2]
+  local lines = { what .. K.str(raised.i_message) }
+  for _, place in ipairs(K.framesOf(rawget(raised, "_trace"))) do
+    lines[#lines + 1] = "  " .. place
   end
   K.predefined.stderr:println_(table.concat(lines, "\n"))
 end
@@ -106,13 +107,25 @@ local function join(self)
 end
 
 K.methods(Fiber, {
+  --- -<any> value
+  --- Waits for the fiber and answers the value of its block, or raises the error that the block raised.
+  --- > { 3 + 4 } fork value ⇒ 7
   ["value"] = join,
+  --- -<any> join
+  --- The same as `value`.
+  --- > { 3 + 4 } fork join ⇒ 7
   ["join"] = join,
+  --- -<self> cancel
+  --- Ends the fiber where it waits; `value` then raises an error of the kind `cancelled`.
+  --- > fiber := { runLoop runFor: 60 } fork. fiber cancel. { fiber value } onError: { :e | e kind } ⇒ 'cancelled'
   ["cancel"] = function(self)
     self._isJoined = true
     K.native.cancel(self._task)
     return self
   end,
+  --- -<Boolean> isDone
+  --- Whether the fiber has ended. This does not wait.
+  --- > fiber := { 3 } fork. fiber value. fiber isDone ⇒ true
   ["isDone"] = function(self) return K.native.isDone(self._task) end,
 })
 
@@ -143,9 +156,22 @@ local function within(block, time)
 end
 
 K.methods(Block, {
+  --- -<Fiber> fork
+  --- -<Fiber> async
+  --- Runs the block in a fiber of its own and does not wait for it. An error that nothing joins within 1 second is
+  --- written to standard error.
+  --- > { 3 + 4 } fork value ⇒ 7
   ["fork"] = function(block) return K.fork(block) end,
   ["async"] = function(block) return K.fork(block) end,
+  --- -<any> timeout:<Duration|Number>time
+  --- The value of the block. When it takes longer than the time, a Duration or a number of milliseconds, it is
+  --- cancelled and an error of the kind `timeout` is raised.
+  --- > { runLoop runFor: 60 } timeout: 5 milliseconds ⇒ error: the deadline passed while waiting
   ["timeout:"] = within,
+  --- -<any> timeout:<Duration|Number>time onError:<Block(error)|Object?>handler
+  --- Like `timeout:`, but the handler, which gets the error, answers for a block that takes too long or raises an
+  --- error.
+  --- > { runLoop runFor: 60 } timeout: 5 milliseconds onError: 'late' ⇒ 'late'
   ["timeout:onError:"] = function(block, time, on)
     local ok, value = try(within, block, time)
     if ok then return value end
@@ -197,10 +223,12 @@ K.alone = alone
 
 -- After a time, once; every time, until it is cancelled: an error of one time is not the end.
 function K.after(time, block)
+  K.secondsOf(time, "after:do:")
   return K.fork(function() K.wait(time) return alone(block) end)
 end
 
 function K.every(time, block)
+  K.secondsOf(time, "every:do:")
   return K.fork(function()
     while true do
       K.wait(time)
@@ -212,14 +240,15 @@ end
 -- Every time in one of the workers: the first that comes to this line leads; another one takes
 -- over at its next time once that worker has ended. All workers run the same program, so the place
 -- in the source names the job.
+--- What `onceEvery:do:` answers: a block that one of the workers runs again and again.
 local Job = K.newClass("Job", Fiber)
 K.nilKeys._job = true
 local jobs = {}
 
 function K.onceEvery(time, block)
   K.secondsOf(time, "onceEvery:do:")
-  local place = K.traceback(1)[1]
-  local name = place and place[1] .. ":" .. place[2] or "-"
+  local place = K.framesOf(K.trace())[1]
+  local name = place or "-"
   jobs[name] = (jobs[name] or 0) + 1
   name = name .. " " .. jobs[name]
   K.native.leads(name)
@@ -235,14 +264,15 @@ function K.onceEvery(time, block)
   return setmetatable(job, Job._methods)
 end
 
--- Ends it in all workers.
+--- -<self> cancel
+--- Ends the job in all workers.
+--- > job := context onceEvery: 1 hour do: { 3 }. job cancel class ⇒ Job
 K.method(Job, "cancel", function(self)
   K.native.endJob(self._job)
   return Fiber._methods.cancel(self)
 end)
 
--- `[ { … }, { … } ] concurrently`: the values of blocks that run at the same time. As a stand-in
--- it also takes `collect:` and `do:`, for one fiber an element.
+--- What `concurrently` answers for an array of values: the next message runs its block in a fiber for each element.
 local Concurrent = K.newClass("Concurrent", K.classes.Object)
 K.nilKeys._list, K.nilKeys._most = true, true
 
@@ -257,7 +287,15 @@ local function each(list, block)
 end
 
 K.methods(Concurrent, {
+  --- -<Array> collect:<Block(each)>transform
+  --- The values of the block for each element, in the order of the elements. The first error cancels the other fibers
+  --- and propagates.
+  --- > [1, 2, 3] concurrently collect: { :n | n * n } ⇒ [1, 4, 9]
   ["collect:"] = function(self, block) return K.concurrently(each(self._list, block), self._most) end,
+  --- -<Array> do:<Block(each)>action
+  --- Evaluates the block for each element, waits for all, and answers the array. The first error cancels the other
+  --- fibers and propagates.
+  --- > [1, 2] concurrently do: { :n | n * n } ⇒ [1, 2]
   ["do:"] = function(self, block)
     K.concurrently(each(self._list, block), self._most)
     return self._list
@@ -267,13 +305,24 @@ K.methods(Concurrent, {
 -- The default of `concurrently`: how many fibers run at once.
 local MOST = 64
 
+local function concurrent(list, most)
+  if #list > 0 and type(list[1]) == "function" then return K.concurrently(list, most) end
+  return setmetatable({ _list = list, _most = most }, Concurrent._methods)
+end
+
 K.methods(K.classes.Array, {
-  ["concurrently"] = function(self)
-    if #self > 0 and type(self[1]) == "function" then return K.concurrently(self, MOST) end
-    return setmetatable({ _list = self, _most = MOST }, Concurrent._methods)
-  end,
+  --- -<any> concurrently
+  --- The values of an array of blocks that run at the same time, at most 64 at once, in their order. Of an array of
+  --- values, also an empty one, a Concurrent for `collect:` and `do:`.
+  --- > [ { 1 + 2 }, { 3 + 4 } ] concurrently ⇒ [3, 7]
+  ["concurrently"] = function(self) return concurrent(self, MOST) end,
+  --- -<any> concurrently:<Number>limit
+  --- Like `concurrently`, with at most this number of fibers at once, 1 or more.
+  --- > [1, 2, 3] concurrently: 2 | collect: { :n | n * n } ⇒ [1, 4, 9]
+  --- > [1, 2, 3] concurrently: 0 ⇒ error: concurrently: needs at least 1 fiber, not 0
   ["concurrently:"] = function(self, most)
-    if #self > 0 and type(self[1]) == "function" then return K.concurrently(self, most) end
-    return setmetatable({ _list = self, _most = most }, Concurrent._methods)
+    most = K.expectInteger(most, "concurrently:")
+    if most < 1 then K.throw("outOfRange", "concurrently: needs at least 1 fiber, not " .. K.str(most)) end
+    return concurrent(self, most)
   end,
 })

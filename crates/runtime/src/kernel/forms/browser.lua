@@ -30,9 +30,16 @@ local function redirect(_, target)
   native.respond("location", address)
   return ""
 end
+--- -<String> redirect:<Reference|String>target
+--- Redirects the browser (303) to a path of this server, or with a reference to another server, for a handler to
+--- answer. A text that names another server is an error.
+--- > { :site | site redirect: ref:/articles/7 }
 K.method(K.classes.Object, K.mangle("redirect:"), redirect)
 
--- `self redirectBack: '/'`: to where a visitor was sent to log in from, or there.
+--- -<String> redirectBack:<Reference|String>usual
+--- Redirects the browser (303) to the path in the parameter `next`, where it was sent to log in from; without one, or
+--- with the address of another server, to the argument.
+--- > { :site | site redirectBack: '/' }
 K.method(K.classes.Object, K.mangle("redirectBack:"), function(self, usual)
   local wanted = native.exchange("query", "next")
   if wanted == nil then wanted = native.exchange("form", "next") end
@@ -48,6 +55,10 @@ local function setCookie(value, seconds)
   native.respond("set-cookie", COOKIE .. "=" .. value .. "; Path=/; Max-Age=" .. seconds .. "; HttpOnly; Secure; SameSite=Lax")
 end
 
+--- -<self> flash:<any>text
+--- Shows a message on the next page that has a `#Flash{}`: it is a cookie of at most 512 bytes that lives for 60
+--- seconds.
+--- > { :site | site flash: 'The order is saved.' }
 K.method(K.classes.Object, K.mangle("flash:"), function(self, text)
   text = K.str(text)
   if #text > LONGEST then K.throw("invalid", "flash: takes at most " .. LONGEST .. " bytes") end
@@ -55,9 +66,12 @@ K.method(K.classes.Object, K.mangle("flash:"), function(self, text)
   return self
 end)
 
--- `#Flash{}` in a page shows it once.
+--- The message of `flash:` in a page, shown once: `#Flash{}`.
 local Flash = K.newClass("Flash", K.classes.Object)
 Flash._plainName = true -- a program may have a class of this name
+--- -<Element?> asHtml
+--- The message as a paragraph, removed from the browser; nil without one.
+--- > #Flash{} asHtml ⇒ nil
 K.method(Flash, "asHtml", function()
   local sent = native.exchange("cookie", COOKIE)
   if sent == nil or #sent > 2 * LONGEST then return nil end
@@ -108,7 +122,11 @@ local function shownAgain(object, path, fault)
   local ok, answer = try(function()
     K.setPageAsked(page)
     local found, shown = K.tryPath(object, "get", page)
-    if not found or type(shown) ~= "table" or shown._kind ~= K.kinds.element then return nil end
+    if not found or type(shown) ~= "table" then return nil end
+    if shown._kind ~= K.kinds.element then
+      if not K.understands(shown, "asHtml") then return nil end
+      shown = shown:asHtml()
+    end
     return K.markup(K.html(shown))
   end)
   K.setFormState(nil)

@@ -6,15 +6,60 @@ local gsub, lower, upper, sub, find = string.gsub, string.lower, string.upper, s
 local put, putEscaped = K.put, K.putEscaped
 local NULL = K.NULL
 
+--- An HTML form with a field for each variable of a class that clients may set: `#Form{ class: Article }`.
 local Form = K.newClass("Form", K.classes.Object)
 Form._plainName = true -- a program may have a class of this name
+--- Form -<any> value
+--- Form -<nothing> setValue:<any>value
+--- The object whose values stand in the fields; nil for an empty form.
+--- > #Form{ button: 'Search' } value ⇒ nil
+
+--- Form -<any> action
+--- Form -<nothing> setAction:<any>value
+--- The path or reference that gets the form; nil for the present page.
+--- > #Form{ action: '/search' } action ⇒ '/search'
+
+--- Form -<String?> method
+--- How the form is sent: `post` (also for nil) or `get`.
+--- > #Form{ method: 'GET' } method ⇒ 'get'
+
+--- Form -<any> button
+--- Form -<nothing> setButton:<any>value
+--- The label of the button; `Save` for nil.
+--- > #Form{ button: 'Search' } button ⇒ 'Search'
+
+--- Form -<Array?> fields
+--- Form -<nothing> setFields:<Array>value
+--- The names of the variables with a field, in order; nil for all that clients may set.
+--- > #Form{ fields: [ 'title' ] } fields ⇒ [ 'title' ]
+
+--- Form -<Dictionary?> labels
+--- Form -<nothing> setLabels:<Dictionary>value
+--- Labels by the names of variables; other fields are labelled by their names: `publishedAt` as `Published at`.
+--- > #Form{ labels: #{ title: 'Headline' } } labels count ⇒ 1
+
+--- Form -<Dictionary?> hidden
+--- Form -<nothing> setHidden:<Dictionary>value
+--- Names and values of hidden fields.
+--- > #Form{ hidden: #{ page: 2 } } hidden count ⇒ 1
+
+--- Form -<any> id
+--- Form -<nothing> setId:<any>value
+--- The `id` of the form, which tells several forms of a page apart.
+--- > #Form{ id: 'search' } id ⇒ 'search'
 for _, option in ipairs {
   "class", "value", "action", "method", "button", "fields", "labels", "hidden", "id",
 } do K.ivar(Form, option) end
+--- -<Class> class
+--- The class of the form, Form: not the option `class`, which is the class of its fields.
+--- > #Form{ button: 'Search' } class ⇒ Form
 K.method(Form, "class", function(self) return K.classOf(self) end)
 
 local LONG = 200 -- characters from which on a text gets several lines
 
+--- -<nothing> setClass:<Class>class
+--- Sets the class whose variables become fields, with what it says of them: types, limits, whether a value is required.
+--- > #Form{ class: 7 } ⇒ error: `class` of a Form must be a class, not a Number (7)
 K.method(Form, K.mangle("setClass:"), function(self, class)
   if not K.isClass(class) or not class._ivars then
     K.throw("typeError", "`class` of a Form must be a class, not " .. K.nameOf(class))
@@ -23,6 +68,9 @@ K.method(Form, K.mangle("setClass:"), function(self, class)
 end)
 
 local METHODS = { get = true, post = true }
+--- -<nothing> setMethod:<String>method
+--- Sets how the form is sent: `post` or `get`, in any case.
+--- > #Form{ method: 'put' } ⇒ error: `method` of a Form is 'post' or 'get': browsers send no other
 K.method(Form, K.mangle("setMethod:"), function(self, method)
   method = lower(K.str(method))
   if not METHODS[method] then
@@ -343,6 +391,11 @@ local function written(self)
 end
 
 K.methods(Form, {
+  --- -<Element> asHtml
+  --- -<Element> asHTML
+  --- The form as an element, with a CSRF token for the session of the request, and after a refusal with what was sent
+  --- and what is wrong with it.
+  --- > #Form{ method: 'get', button: 'Find' } asHtml stringValue hasPrefix: '<form class="form inline"' ⇒ true
   ["asHtml"] = written,
   ["asHTML"] = written,
 })

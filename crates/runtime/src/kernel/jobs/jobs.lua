@@ -12,18 +12,44 @@ local LEASE = 30
 -- Dead jobs that one message answers.
 local MOST_SHOWN = 1000
 
+--- A store of queues of jobs in a database: `scheme:jobs ← #Jobs{ database: database }`. A path is the name of a queue.
 local Jobs = K.newClass("Jobs", K.classes.Store)
 Jobs._plainName = true -- a program may have a class of this name
+--- Jobs -<any> database
+--- The database with the tables of the jobs; nil before it is set.
+--- > #Jobs{} database ⇒ nil
+
+--- Jobs -<Number> lease
+--- The seconds after which the jobs of a process that was killed run again: 30 by default.
+--- > #Jobs{ lease: 1 minute } lease ⇒ 60
 for _, name in ipairs { "database", "lease" } do K.ivar(Jobs, name) end
 for _, key in ipairs { "_owner", "_queue", "_jobs", "_isFinished", "_isTogether" } do K.nilKeys[key] = true end
 rawset(Jobs._methods, "i_lease", LEASE)
 
--- A queue: jobs of one name.
+--- A queue of jobs, such as `jobs:mail`: posts, workers, and the jobs that failed.
 local Queue = K.newClass("JobQueue", K.classes.Object)
+--- -<String> name
+--- The name of the queue.
+--- > scheme:jobs := #Jobs{ database: ref:sqlite::memory: }. jobs:mail name ⇒ 'mail'
 K.ivar(Queue, "name")
 
--- A job, as its worker sees it, and as it lies among the dead ones.
+--- A job, as its worker gets it, and as it is kept among the dead ones.
 local Job = K.newClass("QueuedJob", K.classes.Object)
+--- QueuedJob -<Number> id
+--- The id of the job, as `post:` answered it.
+--- > { :job | job id }
+
+--- QueuedJob -<any> value
+--- The value that was posted, read from JSON: an object is a dictionary.
+--- > { :job | job value at: 'to' }
+
+--- QueuedJob -<Number> attempt
+--- The number of the attempt, from 1; of a dead job the number of its attempts.
+--- > { :job | job attempt > 1 }
+
+--- QueuedJob -<String?> error
+--- The error of the last failed attempt; nil before one failed.
+--- > { :job | job error }
 for _, name in ipairs { "id", "value", "attempt", "error" } do K.ivar(Job, name) end
 own.Queue = Queue
 
@@ -52,6 +78,9 @@ local function noPut(_, reference)
 end
 
 K.methods(Jobs, {
+  --- -<nothing> setDatabase:<any>database
+  --- Sets the database, SQLite or PostgreSQL, and creates the tables of the jobs in it.
+  --- > #Jobs{ database: 'shop.db' } ⇒ error: `database` of Jobs must be a database, not a String ('shop.db')
   ["setDatabase:"] = function(self, database)
     local isDatabase = type(database) == "table" and not K.isClass(database)
       and (database._isReference or database._isStore and rawget(database, "_native"))
@@ -63,14 +92,27 @@ K.methods(Jobs, {
     own.placeOf(self)
     self:_showPage()
   end,
+  --- -<nothing> setLease:<Duration|Number>time
+  --- Sets the lease of running jobs, from 1 second to 1 hour; a number counts seconds.
+  --- > #Jobs{ lease: 2 hours } ⇒ error: `lease` of Jobs must lie from 1 second to 1 hour
   ["setLease:"] = function(self, value)
     local seconds = take.seconds(value, "lease", self)
     if seconds < 1 or seconds > 3600 then throw("invalid", "`lease` of Jobs must lie from 1 second to 1 hour") end
     self.i_lease = seconds
   end,
+  --- -<JobQueue> at:<any>reference
+  --- The queue of a name: `jobs:mail` sends it. Names have letters, digits, `-`, `_` and `.`, at most 100 characters.
+  --- > (#Jobs{} at: ref:mail) name ⇒ 'mail'
   ["at:"] = function(self, reference) return K.queueOf(self, nameIn(reference)) end,
+  --- -<nothing> at:<any>reference put:<any>value
+  --- An error: a queue takes no assignment. `post:` adds a job.
+  --- > #Jobs{} at: ref:mail put: 3 ⇒ error: a queue of jobs takes no assignment
   ["at:put:"] = noPut,
+  --- -<Number> at:<any>reference post:<any>value
+  --- Posts a job to the queue of a name, as `post:` of the queue does, and answers its id.
+  --- > { :jobs | jobs at: ref:mail post: 7 }
   ["at:post:"] = function(self, reference, value) return K.queueOf(self, nameIn(reference)):post_(value) end,
+  --- As in Store.
   ["childrenOfReference:"] = function(self, reference)
     if nameIn(reference) ~= "" then return nil end
     return own.run(self, "names"):collect_(function(row) return row:at_("queue") end)
@@ -127,12 +169,35 @@ end
 local function remove(queue, list) return own.run(queue._jobs, "remove", queue.i_name, own.idsOf(list)) end
 
 K.methods(Queue, {
+  --- -<Number> post:<any>value
+  --- Posts a job for a worker, and answers its id. The value is anything that JSON has, of at most 65,536 bytes. In a
+  --- transaction the post is part of it.
+  --- > { :mail | mail post: #{ to: 'ann@example.org' } }
   ["post:"] = function(self, value) return post(self, value) end,
+  --- -<Number> post:<any>value after:<Duration|Number>delay
+  --- Posts a job that runs after a delay, and answers its id; a number counts seconds. A negative delay is an error.
+  --- > { :mail | mail post: 7 after: 5 minutes }
   ["post:after:"] = function(self, value, after) return post(self, value, after) end,
+  --- -<Number> post:<any>value at:<Date>moment
+  --- Posts a job that runs at a moment, and answers its id. A moment that has passed runs it at once.
+  --- > { :mail | mail post: 7 at: 1 hour fromNow }
   ["post:at:"] = function(self, value, at) return post(self, value, nil, at) end,
+  --- -<Number?> post:<any>value unique:<String>key
+  --- Posts a job unless one with the same key waits or runs in the queue: then the answer is nil. A key has at most 200
+  --- bytes.
+  --- > { :mail | mail post: #{ to: 'ann@example.org' } unique: 'welcome-7' }
   ["post:unique:"] = function(self, value, key) return post(self, value, nil, nil, key) end,
+  --- -<Number?> post:<any>value after:<Duration|Number>delay unique:<String>key
+  --- Posts a job after a delay, as `post:after:`, unless one with the same key waits or runs: then the answer is nil.
+  --- > { :mail | mail post: 7 after: 1 hour unique: 'reminder-8' }
   ["post:after:unique:"] = function(self, value, after, key) return post(self, value, after, nil, key) end,
+  --- -<Number?> post:<any>value at:<Date>moment unique:<String>key
+  --- Posts a job for a moment, as `post:at:`, unless one with the same key waits or runs: then the answer is nil.
+  --- > { :mail | mail post: 7 at: 1 hour fromNow unique: 'reminder-8' }
   ["post:at:unique:"] = function(self, value, at, key) return post(self, value, nil, at, key) end,
+  --- -<Number> postAll:<any>values
+  --- Posts a job for each of at most 10,000 elements, in one statement, and answers how many.
+  --- > scheme:jobs := #Jobs{ database: ref:sqlite::memory: }. jobs:b postAll: [ 1, 2, 3 ] ⇒ 3
   ["postAll:"] = function(self, values)
     local list = K.elementsOf(values, "postAll:")
     if #list > MOST_POSTED then
@@ -141,24 +206,61 @@ K.methods(Queue, {
     end
     return #list == 0 and 0 or #own.post(self._jobs, self.i_name, list)
   end,
-  ["waiting"] = count("waiting"), ["running"] = count("running"),
+  --- -<Number> waiting
+  --- How many jobs wait: those for later, too.
+  --- > scheme:jobs := #Jobs{ database: ref:sqlite::memory: }. jobs:c post: 7. jobs:c waiting ⇒ 1
+  ["waiting"] = count("waiting"),
+  --- -<Number> running
+  --- How many jobs run, in all processes.
+  --- > { :mail | mail running }
+  ["running"] = count("running"),
+  --- -<Array> dead
+  --- The jobs that failed in all of their attempts, the newest 1,000, each a QueuedJob.
+  --- > scheme:jobs := #Jobs{ database: ref:sqlite::memory: }. jobs:d dead ⇒ []
   ["dead"] = dead,
+  --- -<Number> retryDead
+  --- Puts dead jobs, at most the newest 1,000, back to the waiting ones, with attempts from 1, and answers how many. A
+  --- conflict where one with the same unique key waits.
+  --- > { :mail | mail retryDead }
   ["retryDead"] = function(self) return retry(self, dead(self)) end,
+  --- -<Number> deleteDead
+  --- Deletes dead jobs, at most the newest 1,000, and answers how many.
+  --- > { :mail | mail deleteDead }
   ["deleteDead"] = function(self) return remove(self, dead(self)) end,
+  --- -<QueuedJob?> at:<Number>id
+  --- The job of an id: waiting, running or dead; nil when it is done.
+  --- > scheme:jobs := #Jobs{ database: ref:sqlite::memory: }. (jobs:e at: (jobs:e post: 7)) value ⇒ 7
   ["at:"] = function(self, id)
     local row = own.run(self._jobs, "find", self.i_name, id)[1]
     return row and own.jobOf(self, row)
   end,
+  --- As in Object.
   ["stringValue"] = function(self) return "queue " .. self.i_name end,
+  --- As in Object.
   ["description"] = function(self) return "queue " .. self.i_name end,
 })
 
 K.methods(Job, {
+  --- -<String> queue
+  --- The name of the job's queue.
+  --- > { :job | job queue }
   ["queue"] = function(self) return self._queue.i_name end,
+  --- -<Date> posted
+  --- When the job was posted, by the clock of the database.
+  --- > { :job | job posted }
   ["posted"] = function(self) return K.date(self._posted) end,
+  --- -<Boolean> retry
+  --- Puts a dead job back to the waiting ones, with attempts from 1. False where it is not dead.
+  --- > { :queue | (queue at: 7) retry }
   ["retry"] = function(self) return retry(self._queue, { self }) > 0 end,
+  --- -<Boolean> delete
+  --- Deletes a job that does not run. False where it runs or is done.
+  --- > scheme:jobs := #Jobs{ database: ref:sqlite::memory: }. (jobs:f at: (jobs:f post: 7)) delete ⇒ true
   ["delete"] = function(self) return remove(self._queue, { self }) > 0 end,
-  -- What is written to the database of the jobs in the block is committed together with the end of the job.
+  --- -<any> complete:<Block()>block
+  --- Runs the block in a transaction that also ends the job, and answers its value. For workers with `transaction:
+  --- false`; in other workers, and a second time, an error.
+  --- > { :order :job | job complete: { ref:sqlite:shop.db run: 'update stock set n = n - 1' } }
   ["complete:"] = function(self, block)
     K.expectBlock(block, "complete:")
     if self._isFinished then throw("invalid", "this job is complete already") end
@@ -175,7 +277,9 @@ K.methods(Job, {
     self._isFinished = true
     return value
   end,
+  --- As in Object.
   ["description"] = function(self) return string.format("job %d of %s", self.i_id, self._queue.i_name) end,
+  --- As in Object.
   ["stringValue"] = function(self) return self:description() end,
 })
 

@@ -6,6 +6,7 @@ local native, own = K.native, K.jobsOwn
 -- Failed jobs of a page.
 local MOST_ROWS = 100
 
+--- The page of the admin port about queues and failed jobs.
 local Page = K.newClass("JobsPage", K.classes.Store)
 K.nilKeys._pageOf, K.nilKeys._page = true, true
 
@@ -55,11 +56,13 @@ local function queue(jobs, name)
 end
 
 K.methods(Page, {
+  --- As in Store.
   ["at:"] = function(self)
     local name = native.exchange("query", "queue")
     if name == nil then return queues(self._pageOf) end
     return queue(self._pageOf, K.queueOf(self._pageOf, name).i_name)
   end,
+  --- As in Store.
   ["at:post:"] = function(self)
     local named = K.queueOf(self._pageOf, native.exchange("query", "queue") or "")
     for _, what in ipairs { "retry", "delete" } do

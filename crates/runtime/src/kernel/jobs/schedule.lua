@@ -71,6 +71,13 @@ local function every(queue, when, zone, block)
 end
 
 K.methods(own.Queue, {
+  --- JobQueue -<JobWorker> every:<Duration|String>schedule do:<Block(value, job)>block
+  --- Posts a job again and again, once over all workers and machines, and runs the block for it. A schedule is a
+  --- duration of 1 second or more, or five fields of cron, in UTC. The value has the `moment` of the job.
+  --- > { :report | report every: '0 6 * * 1-5' do: { stdout println: 'report' } }
   ["every:do:"] = function(self, when, block) return every(self, when, nil, block) end,
+  --- JobQueue -<JobWorker> every:<String>schedule zone:<String?>zone do:<Block(value, job)>block
+  --- The same as `every:do:` with the five fields of cron in a time zone; a duration takes none.
+  --- > { :report | report every: '0 6 * * 1-5' zone: 'Europe/Berlin' do: { stdout println: 'report' } }
   ["every:zone:do:"] = function(self, when, zone, block) return every(self, when, zone, block) end,
 })

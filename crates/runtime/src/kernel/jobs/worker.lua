@@ -22,6 +22,7 @@ local STOP_TIME = 10
 -- Workers of a program.
 local MOST_WORKERS = 1000
 
+--- Runs a block for each job of a queue: the answer of `worker:` and `every:do:`.
 local Worker = K.newClass("JobWorker", K.classes.Object)
 for _, key in ipairs { "_block", "_isStopped", "_together", "_batch", "_attempts", "_time", "_isAlive", "_running", "_ended" } do
   K.nilKeys[key] = true
@@ -259,42 +260,33 @@ end
 
 -- Messages ------------------------------------------------------------------------------------------
 
-local OPTIONS = { "attempts", "concurrency", "timeout", "transaction" }
-
-local function bounded(value, name, self, least, most)
-  take.count(value, name, self)
-  if value < least or value > most then
-    throw("invalid", string.format("`%s` of a worker must lie from %d to %d", name, least, most))
+local function bounded(least, most)
+  return function(value, name, self)
+    take.count(value, name, self)
+    if value < least or value > most then
+      throw("invalid", string.format("`%s` of a worker must lie from %d to %d", name, least, most))
+    end
+    return value
   end
-  return value
 end
 
-local function configured(worker, options)
-  worker._together, worker._attempts, worker._time = true, 20, 600
-  local concurrency
-  if options ~= nil then
-    if type(options) ~= "table" or not options._isDictionary then
-      throw("typeError", "with: expects a dictionary of options, got " .. K.nameOf(options))
+local OPTIONS = {
+  transaction = take.flag, attempts = bounded(1, 100), concurrency = bounded(1, 256),
+  timeout = function(value, name, self)
+    local seconds = take.seconds(value, name, self)
+    if seconds <= 0 or seconds > 86400 then
+      throw("invalid", "`timeout` of a worker must lie above 0 and up to one day")
     end
-    options:keysAndValuesDo_(function(key, value)
-      key = K.str(key)
-      if key == "transaction" then worker._together = take.flag(value, key, worker)
-      elseif key == "attempts" then worker._attempts = bounded(value, key, worker, 1, 100)
-      elseif key == "concurrency" then concurrency = bounded(value, key, worker, 1, 256)
-      elseif key == "timeout" then
-        worker._time = take.seconds(value, key, worker)
-        if worker._time <= 0 or worker._time > 86400 then
-          throw("invalid", "`timeout` of a worker must lie above 0 and up to one day")
-        end
-      else
-        local near = K.nearest(key, OPTIONS)
-        throw("unknownProperty", "a worker has no option `" .. key .. "`",
-          { i_hint = near and "did you mean `" .. near .. "`?" or "its options are " .. table.concat(OPTIONS, ", ") })
-      end
-    end)
-  end
+    return seconds
+  end,
+}
+
+local function configured(worker, options)
+  local given = K.readOptions(options, "a worker", worker, OPTIONS)
+  worker._together = given.transaction ~= false
+  worker._attempts, worker._time = given.attempts or 20, given.timeout or 600
   -- A batch shares one transaction; several would only meet each other.
-  return concurrency or worker._together and 1 or 4
+  return given.concurrency or worker._together and 1 or 4
 end
 
 -- `jobs:mail worker: { :mail | … }`: runs the block for each job of the queue, from now on.
@@ -310,6 +302,9 @@ function own.worker(queue, block, options)
 end
 
 K.methods(Worker, {
+  --- -<self> stop
+  --- Takes no more jobs; a job that runs ends. The queue and its jobs stay.
+  --- > { :mail | (mail worker: { :value | stdout println: value }) stop }
   ["stop"] = function(self)
     self._isStopped = true
     for i = #workers, 1, -1 do
@@ -318,15 +313,26 @@ K.methods(Worker, {
     native.wake(self._queue.i_name)
     return self
   end,
+  --- As in Object.
   ["description"] = function(self) return "worker of " .. self._queue.i_name end,
 })
 
 K.methods(own.Queue, {
+  --- JobQueue -<JobWorker> worker:<Block(value, job)>block
+  --- Runs the block for each job of the queue from now on, in a transaction that also ends the job. A failed job runs
+  --- again after 2, 4, 8, … seconds, in 20 attempts; then it is dead. The program does not end by itself any more.
+  --- > { :mail | mail worker: { :value | stdout println: (value at: 'to') } }
   ["worker:"] = function(self, block) return own.worker(self, block) end,
+  --- JobQueue -<JobWorker> worker:<Block(value, job)>block with:<Dictionary?>options
+  --- The same as `worker:` with the options `transaction`, `attempts` (1 to 100), `concurrency` (1 to 256) and
+  --- `timeout` (up to 1 day; for `transaction: false`). Another option is an error.
+  --- > { :mail | mail worker: { :value | nil } with: #{ transaction: false, concurrency: 8 } }
   ["worker:with:"] = function(self, block, options) return own.worker(self, block, options) end,
 })
 
--- For tests: runs what is due until nothing is, in this fiber. Answers how many attempts that were.
+--- -<Number> drain
+--- Runs the jobs that are due until none is, and answers the number of attempts: for tests. Jobs for later stay.
+--- > { :jobs | jobs drain }
 K.method(K.classes.Jobs, "drain", function(self)
   startOwner(self)
   local before = self._ended

@@ -7,7 +7,7 @@ local live = K.live
 
 for _, key in ipairs { "_isLiveSource", "_isLiveItems" } do K.nilKeys[key] = true end
 
--- A list that follows a reference: its elements after some steps.
+--- A list that follows a reference: its elements after `select:`, `sorted:` and others, for `collect:` in a page.
 local LiveList = K.newClass("LiveList", K.classes.Object)
 rawset(LiveList._methods, "_isLiveSource", true)
 for _, key in ipairs { "_source", "_steps", "_writer" } do K.nilKeys[key] = true end
@@ -68,23 +68,56 @@ local function with(source, step)
   return setmetatable({ _source = referenceOf(source), _steps = steps }, LiveList._methods)
 end
 
--- Items: a list with what writes each.
+--- The items of a page that follow a list: what is inserted, deleted, moved or changed is sent alone.
 local LiveItems = K.newClass("LiveItems", K.classes.Object)
 rawset(LiveItems._methods, "_isLiveItems", true)
 
 local messages = {
+  --- LiveList -<LiveItems> collect:<Block(each)|String>block
+  --- Reference -<LiveItems> collect:<Block(each)|String>block
+  --- What a page shows of each element, as the block answers it; a text is the name of a property. The page follows the
+  --- list, which is an array, rows, a dictionary, or the children of the reference.
+  --- > items := [ 'tea' ]. #ul[ ref:var:items collect: { :one | #li[ one ] } ] stringValue ⇒ '<ul><li>tea</li></ul>'
   ["collect:"] = function(self, block)
-    return setmetatable({ _source = self, _writer = function(buffer, one) K.child(buffer, K.valueOf(block, one)) end },
+    block = K.asBlock(block, "collect:")
+    return setmetatable({ _source = self, _writer = function(buffer, one) K.child(buffer, block(one)) end },
       LiveItems._methods)
   end,
+  --- LiveList -<LiveList> select:<Block(each)|String>block
+  --- Reference -<LiveList> select:<Block(each)|String>block
+  --- The elements for which the block answers true, followed.
+  --- > n := [ 1, 2 ]. #p[ (ref:var:n select: { :x | x > 1 }) collect: { :x | #b[ x ] }] stringValue ⇒ '<p><b>2</b></p>'
   ["select:"] = function(self, block) return with(self, function(list) return list:select_(block) end) end,
+  --- LiveList -<LiveList> reject:<Block(each)|String>block
+  --- Reference -<LiveList> reject:<Block(each)|String>block
+  --- The elements for which the block answers false, followed.
+  --- > n := [ 1, 2 ]. #p[ (ref:var:n reject: { :x | x > 1 }) collect: { :x | #b[ x ] }] stringValue ⇒ '<p><b>1</b></p>'
   ["reject:"] = function(self, block) return with(self, function(list) return list:reject_(block) end) end,
+  --- LiveList -<LiveList> sorted:<any>order
+  --- Reference -<LiveList> sorted:<any>order
+  --- The elements in an order, as `sorted:` of an array, followed.
+  --- > { :tasks | #ul[ (tasks sorted: { :a :b | a date < b date }) collect: { :task | #li[ task title ] } ] }
   ["sorted:"] = function(self, block) return with(self, function(list) return list:sorted_(block) end) end,
+  --- LiveList -<LiveList> reversed
+  --- Reference -<LiveList> reversed
+  --- The elements in the opposite order, followed.
+  --- > n := [ 1, 2 ]. #p[ ref:var:n reversed collect: { :x | #b[ x ] } ] stringValue ⇒ '<p><b>2</b><b>1</b></p>'
   ["reversed"] = function(self) return with(self, function(list) return list:reversed() end) end,
 }
 K.methods(LiveList, messages)
+K.methods(LiveList, {
+  --- -<Element> asHtml
+  --- The elements as a page shows each, followed. `collect:` says how they look.
+  --- > items := [ 'tea', 'milk' ]. ref:var:items reversed asHtml stringValue ⇒ 'milktea'
+  ["asHtml"] = function(self)
+    return self:collect_(function(one) return one end):asHtml()
+  end,
+})
 K.methods(K.classes.Reference, messages)
 K.methods(LiveItems, {
+  --- -<Element> asHtml
+  --- The items as an element of a page.
+  --- > items := [ 'tea' ]. (ref:var:items collect: { :one | #li[ one ] }) asHtml stringValue ⇒ '<li>tea</li>'
   ["asHtml"] = function(self)
     local buffer = K.openMarkup()
     live.items(buffer, self._source, self._writer)

@@ -71,7 +71,11 @@ function K.eventIn(view, address, fields)
   return true
 end
 
+-- Handles one event in a fiber of its own: what has begun is done, although the connection breaks meanwhile. Numbers
+-- up to the last handled one are duplicates of a resumed connection, which may have forked before this one began.
 local function handle(view, n, address, name, value)
+  if n <= view.heard then return end
+  view.heard, view.busy = n, true
   local ok, raised = try(function() run(view, address, name, value) end)
   view.busy = nil
   if not ok then
@@ -83,22 +87,10 @@ local function handle(view, n, address, name, value)
   K.wakeView(view)
 end
 
--- Handles one event. Numbers up to the last handled one are duplicates of a resumed connection.
 local function receive(view, n, address, name, value)
   -- The event before it may still run for a connection that the client gave up.
   while view.busy do native.sleep(0.01) end
-  local heard = view.heard
-  if n <= heard then return end
-  view.heard, view.busy = n, true
-  -- What counts as heard is done, although the connection breaks meanwhile.
-  local ok, event = try(function()
-    return native.fork(function() handle(view, n, address, name, value) end, nil, false, true)
-  end)
-  if not ok then
-    view.heard, view.busy = heard, nil
-    error(event, 0)
-  end
-  native.join(event)
+  native.join(native.fork(function() handle(view, n, address, name, value) end, nil, false, true))
 end
 
 local View = K.viewMethods
@@ -158,23 +150,6 @@ local function begin(transport, element, print)
   return view
 end
 
--- The view that a client comes back to, with the frames that it missed sent again. Its old connection may
--- still look open here: the client knows before the server that a network is gone.
-local function resume(transport, token, seq)
-  local view = open[token]
-  if not view or view.closed or type(seq) ~= "number" or seq < view.first or seq > view.seq or view.seq - seq >= RING then
-    return nil
-  end
-  if waiting[token] then waiting[token], waitingCount = nil, waitingCount - 1 end
-  local old = view.transport
-  view.transport, view.slow = transport, false
-  if old then old:close() end
-  for n = seq + 1, view.seq do transport:send("[" .. n .. "," .. view.ring[n % RING] .. "]") end
-  view:tell("ack", view.heard)
-  K.wakeView(view)
-  return view
-end
-
 -- Keeps a view for a client that lost its connection.
 local function keep(view)
   view.transport, view.slow = nil, true
@@ -186,6 +161,31 @@ local function keep(view)
     waiting[view.token], waitingCount = nil, waitingCount - 1
     view:close()
   end, nil, false, true)
+end
+
+-- The view that a client comes back to, with the frames that it missed sent again. Its old connection may
+-- still look open here: the client knows before the server that a network is gone.
+local function resume(transport, token, seq)
+  local view = open[token]
+  if not view or view.closed or type(seq) ~= "number" or seq < view.first or seq > view.seq or view.seq - seq >= RING then
+    return nil
+  end
+  if waiting[token] then waiting[token], waitingCount = nil, waitingCount - 1 end
+  local old = view.transport
+  -- What changes while the missed frames are sent is marked, so that no frame overtakes them.
+  view.transport, view.slow = transport, true
+  if old then old:close() end
+  local ok, raised = try(function()
+    for n = seq + 1, view.seq do transport:send("[" .. n .. "," .. view.ring[n % RING] .. "]") end
+  end)
+  if not ok then
+    if view.transport == transport then keep(view) end
+    error(raised, 0)
+  end
+  if view.transport == transport then view.slow = false end
+  view:tell("ack", view.heard)
+  K.wakeView(view)
+  return view
 end
 
 -- The view for the first message of a client: `["hello", token, seq, fingerprint]`; nil if it is none.
@@ -231,8 +231,12 @@ local function converse(socket, element)
   if not ok then error(failure, 0) end
 end
 
+--- The connection of a live page to its server.
 local Session = K.newClass("LiveSession", K.classes.WebSocket)
-K.methods(Session, { ["description"] = function() return "the session of a live page" end })
+K.methods(Session, {
+  --- As in Object.
+  ["description"] = function() return "the session of a live page" end,
+})
 
 local function socketSession(element)
   local session = Session:new()

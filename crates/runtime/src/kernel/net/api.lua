@@ -252,7 +252,7 @@ local function apiOf(store, base)
   }
 end
 
--- Describes the store behind an `#OpenAPI{ }`.
+--- The OpenAPI document of a store, which `#OpenAPI{ }` serves at `/openapi.json`.
 local ApiDescription = K.newClass("ApiDescription", K.classes.Store)
 ApiDescription._plainName = true -- a program may have a class of this name
 K.nilKeys._described = true
@@ -260,6 +260,27 @@ K.nilKeys._described = true
 K.method(ApiDescription, "at_", function(self) return K.native.json(apiOf(self._described, ".")) end)
 
 local take = K.optionKinds
+--- OpenAPI -<String?> title
+--- OpenAPI -<nothing> setTitle:<String>value
+--- The title of the document. Without one, it is the name of the first class with paths.
+--- > #OpenAPI{ title: 'Shop' } title ⇒ 'Shop'
+
+--- OpenAPI -<String?> version
+--- OpenAPI -<nothing> setVersion:<String>value
+--- The version of the API in the document; `1.0.0` without one.
+--- > #OpenAPI{ version: '2.1' } version ⇒ '2.1'
+
+--- OpenAPI -<String?> about
+--- OpenAPI -<nothing> setAbout:<String>value
+--- The description of the API in the document.
+--- > #OpenAPI{ about: 'Orders and stock' } about ⇒ 'Orders and stock'
+
+--- OpenAPI -<String?> contact
+--- OpenAPI -<nothing> setContact:<String>value
+--- Who answers questions on the API: a mail address or a URL.
+--- > #OpenAPI{ contact: 'api@example.org' } contact ⇒ 'api@example.org'
+
+--- A store that serves the OpenAPI document of the store behind it: `#OpenAPI{ title: 'Shop' } → shop`.
 K.nativeCombinator {
   name = "OpenAPI", kind = "made:openAPI", super = K.classes.MappingStore,
   parts = function(self)

@@ -2,7 +2,7 @@
 local K = ...
 local type, rawset = type, rawset
 local find, match = string.find, string.match
-local native, throw, classes = K.native, K.throw, K.classes
+local native, throw = K.native, K.throw
 
 -- What is read into memory at once, in bytes.
 local MOST_TEXT = 1048576 -- 1 MiB
@@ -22,14 +22,17 @@ end
 
 -- Streams --------------------------------------------------------------------------------------------
 
-local ContentStream = plain(K.newClass("ContentStream", classes.Source))
+--- The body of a request that a `streamed` handler reads while it arrives: `body:stream`. A stream is read once.
+local ContentStream = plain(K.newClass("ContentStream", K.classes.Source))
 K.method(ContentStream, "_isContentStream", true)
 K.nilKeys._isContentStream = true
 
 local function about(self, name) return native.streamAbout(self._native):at_(name) end
 
 K.methods(ContentStream, {
-  -- Each piece as Data; the client sends as fast as they are taken.
+  --- -<nothing> produce
+  --- Forwards each piece of the content as Data, as large as it arrives. Programs send `do:` instead.
+  --- > body:stream do: { :piece | stdout println: piece size }
   ["produce"] = function(self)
     local reader = native.streamReader(self._native)
     while true do
@@ -37,23 +40,41 @@ K.methods(ContentStream, {
       if piece == nil or not K.emit(self, K.data(piece)) then return end
     end
   end,
+  --- -<Data> data
+  --- Reads the whole content. More than 8 MiB is an error, 413.
+  --- > body:stream data size
   ["data"] = function(self) return K.data(native.streamRead(self._native, MOST_DATA)) end,
+  --- -<String> text
+  --- Reads the whole content as text. More than 1 MiB is an error, 413; content that is not UTF-8 is an error, 400.
+  --- > body:stream text
   ["text"] = function(self)
     local text = native.streamRead(self._native, MOST_TEXT)
     if not K.isUtf8(text) then throw("invalid", "the text is not UTF-8", { _side = "request" }) end
     return text
   end,
-  -- What the client says, and what the first bytes say.
+  --- -<String?> mediaType
+  --- The media type that the client declares; nil without one. Compare `imageType`, which reads the content.
+  --- > body:stream mediaType
   ["mediaType"] = function(self) return about(self, "mediaType") end,
+  --- -<Number?> length
+  --- The number of bytes that the client declares; nil for a chunked body.
+  --- > body:stream length
   ["length"] = function(self) return about(self, "length") end,
+  --- -<String?> imageType
+  --- The media type of the image by its first bytes (`image/png`, `image/jpeg`, `image/gif`, `image/webp`,
+  --- `image/avif`); nil for other content. The bytes remain to be read.
+  --- > body:stream imageType
   ["imageType"] = function(self) return native.imageType(native.streamStart(self._native, IMAGE_START)) end,
-  -- More bytes are an error of the client, 413.
+  --- -<self> atMost:<Number>bytes
+  --- Limits the content: reading more bytes is an error, 413. A negative limit is an error.
+  --- > (body:stream atMost: 1000) text
   ["atMost:"] = function(self, bytes)
     bytes = K.expectInteger(bytes, "atMost:")
     if bytes < 0 then throw("invalid", "atMost: needs a number of bytes, not " .. K.str(bytes)) end
     native.streamLimit(self._native, bytes)
     return self
   end,
+  --- As in Object.
   ["description"] = function() return "a stream" end,
 })
 
@@ -89,12 +110,22 @@ end
 
 -- Parts of a form -----------------------------------------------------------------------------------------
 
+--- A part of a `multipart/form-data` body, as a stream: a field or a file. `parts:stream` gives them one after another.
 local FormPart = plain(K.newClass("FormPart", ContentStream))
+--- -<String> field
+--- The name of the form field.
+--- > parts:stream do: { :part | stdout println: part field }
 K.ivar(FormPart, "field")
 K.methods(FormPart, {
   ["field"] = function(self) return self.i_field end,
+  --- -<Boolean> isFile
+  --- Whether the part is a file: whether the client sent a file name with it.
+  --- > parts:stream do: { :part | part isFile ifTrue: { file:photos/{UUID v7} ← part } }
   ["isFile"] = function(self) return self._fileName ~= nil end,
-  -- Without the folders that a client may put in front: a name that can be one segment of a path.
+  --- -<String?> fileName
+  --- The name of the file without folders, so that it can be one segment of a path; nil for a field. A name with
+  --- control characters, or with more than 255 bytes, is an error of the client.
+  --- > parts:stream do: { :part | part isFile ifTrue: { file:uploads/{part fileName} ← part } }
   ["fileName"] = function(self)
     local name = self._fileName and match(self._fileName, "([^/\\]*)$")
     if name == nil or self._fileName == "" then return nil end
@@ -103,12 +134,16 @@ K.methods(FormPart, {
     end
     return name
   end,
+  --- As in Object.
   ["description"] = function(self) return "the part " .. K.str(self.i_field) end,
 })
 
-local FormParts = plain(K.newClass("FormParts", classes.Source))
+--- The parts of a `multipart/form-data` body, read while they arrive: `parts:stream`.
+local FormParts = plain(K.newClass("FormParts", K.classes.Source))
 K.methods(FormParts, {
-  -- One after another; what a block does not read of a part is passed over.
+  --- -<nothing> produce
+  --- Forwards each part as a FormPart. What a reader leaves of a part is skipped. Programs send `do:` instead.
+  --- > parts:stream do: { :part | stdout println: part text }
   ["produce"] = function(self)
     while true do
       local held = native.nextPart(self._parts)
@@ -118,6 +153,7 @@ K.methods(FormParts, {
       if not K.emit(self, part) then return end
     end
   end,
+  --- As in Object.
   ["description"] = function() return "the parts of a form" end,
 })
 

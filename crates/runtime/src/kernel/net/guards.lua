@@ -2,10 +2,10 @@
 local K = ...
 local type, rawget = type, rawget
 local pathOf, throw = K.pathOf, K.throw
-local classes, definitions = K.classes, K.combinatorDefinitions
+local definitions = K.combinatorDefinitions
 
--- A block of the program as a store, for combinators that ask one about a request.
-local BlockStore = K.newClass("BlockStore", classes.Store)
+--- A block as a store, for combinators that ask a block about a request.
+local BlockStore = K.newClass("BlockStore", K.classes.Store)
 BlockStore._plainName = true -- a program may have a class of this name
 K.nilKeys._ask = true
 K.method(BlockStore, "at_", function(self, reference) return self._ask(pathOf(reference)) end)
@@ -17,7 +17,7 @@ end
 
 -- Guard: a block answers the user, or nil where there is none, or false where one may not. The guard itself is
 -- told true or false, nil, or the page where a browser logs in.
-local Guard = classes.Guard
+local Guard = K.classes.Guard
 K.nilKeys._block = true
 local function askUser(block)
   return blockStore(function(path)
@@ -42,6 +42,10 @@ definitions.Guard.check = function(self)
     throw("invalid", "nobody can pass a Guard without `user`, `users`, `bearer` or `block`")
   end
 end
+--- -<nothing> setBlock:<Block(path)>block
+--- Sets the block that lets requests through. It gets the path and answers the user; nil asks for a login (401), false
+--- forbids (403).
+--- > #Guard{ block: { :path | header:x-user } }
 K.method(Guard, K.mangle("setBlock:"), function(self, block)
   if type(block) ~= "function" then
     throw("typeError", "`block` of a Guard must be a block, not " .. K.nameOf(block))
@@ -51,7 +55,7 @@ K.method(Guard, K.mangle("setBlock:"), function(self, block)
 end)
 
 -- RateLimit: workers share the table of the limit that has the same number in each of them.
-local RateLimit = classes.RateLimit
+local RateLimit = K.classes.RateLimit
 local limits = 0
 K.nilKeys._number = true
 K.method(RateLimit, "init", function(self)
@@ -71,6 +75,10 @@ definitions.RateLimit.check = function(self)
   end
 end
 local setBy = RateLimit._methods[K.mangle("setBy:")]
+--- -<nothing> setBy:<Block(path)|String>by
+--- Sets what a limit counts by: a block that answers a key for the path of the request (nil: not limited), or a word of
+--- the combinator.
+--- > #RateLimit{ requests: 100, per: 1 minute, by: { :path | header:x-api-key } }
 K.method(RateLimit, K.mangle("setBy:"), function(self, by)
   if type(by) ~= "function" then
     self._block = nil

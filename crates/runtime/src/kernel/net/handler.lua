@@ -154,12 +154,22 @@ local function unreadable()
   throw("unsupported", "the content is expected as application/json or as a form", { _side = "request" })
 end
 
+-- A form. `curl -d '{…}'` sends JSON under the media type of forms, so that a field has all of it as its name.
+local function formContent()
+  local form = K.formOfProgram(native.exchange("form", ""))
+  local names = K.keysOf(form)
+  if names[1] ~= nil and string.find(K.str(names[1]), "^%s*[{[]") then
+    throw("unsupported", "JSON is expected as Content-Type: application/json, not as a form", { _side = "request" })
+  end
+  return form
+end
+
 -- What the client sent, as plain data; content that a converter has parsed is that already.
 local function dataOf(value)
   if type(value) == "table" and not value._isData and not value._isText then return value end
   if #(type(value) == "table" and K.bytesOf(value, "content") or value) == 0 then return nil end
   local form = formOf(native.exchange("header", "content-type"))
-  if form == "form" then return K.formOfProgram(native.exchange("form", "")), true end
+  if form == "form" then return formContent(), true end
   if form ~= "json" then unreadable() end
   if type(value) == "table" then value = value._isData and K.bytesOf(value, "content") or value:_string() end
   return value
@@ -287,14 +297,22 @@ function K.afterwards(body, after)
   return answer
 end
 
+-- The functions of the program in those of `dataOrPage`.
+local written = setmetatable({}, { __mode = "k" })
+
 -- The function that answers data or a page, as the client prefers.
 function K.dataOrPage(data, page)
-  return function(...)
+  local function either(...)
     if native.exchange("method", "") ~= nil then native.respond("vary", "accept") end
     if native.prefersPage() then return page(...) end
     return data(...)
   end
+  written[either] = data
+  return either
 end
+
+-- The function of the program that a handler calls.
+function K.writtenBody(handler) return written[handler] or handler end
 
 local function given(answer) return answer end
 

@@ -8,8 +8,12 @@ for _, key in ipairs { "_put", "_sources", "_to" } do K.nilKeys[key] = true end
 
 -- Content that is written while it is read ------------------------------------------------------------
 
+--- Content that a block writes while a client reads it: the answer of `streamed` and `asEvents`.
 local Written = K.newClass("WrittenContent", Object)
-K.methods(Written, { ["description"] = function() return "content that is written while it is read" end })
+K.methods(Written, {
+  --- As in Object.
+  ["description"] = function() return "content that is written while it is read" end,
+})
 
 -- `write` is called for each reader, with a function that takes pieces of text.
 local function written(write, mediaType)
@@ -24,8 +28,14 @@ function K.runWritten(write, pipe)
 end
 
 K.methods(K.classes.Block, {
-  -- `{ :out | out println: 'one'. … } streamed`: what the block writes is sent as it comes.
+  --- -<WrittenContent> streamed
+  --- Content that the block writes to a stream while a client reads it, as `text/plain`. The block runs once for each
+  --- reader.
+  --- > { :out | out println: 'one'. out println: 'two' } streamed
   ["streamed"] = function(block) return block:streamedAs_("text/plain; charset=utf-8") end,
+  --- -<WrittenContent> streamedAs:<String>mediaType
+  --- The same as `streamed`, with another media type.
+  --- > { :out | out println: 'id,title'. out println: '1,tea' } streamedAs: 'text/csv'
   ["streamedAs:"] = function(block, mediaType)
     return written(function(put) block(K.byteStream { write = put }) end, K.expectText(mediaType, "streamedAs:"))
   end,
@@ -33,7 +43,27 @@ K.methods(K.classes.Block, {
 
 -- Server-sent events (the standard of HTML, section 9.2) ----------------------------------------------
 
+--- A server-sent event: `#Event{ name: 'order', data: #{ id: 7 } }`.
 local Event = K.newClass("Event", Object)
+--- Event -<any> name
+--- Event -<nothing> setName:<any>value
+--- The type of the event, one line, for which a client listens; nil for `message`.
+--- > #Event{ name: 'order' } name ⇒ 'order'
+
+--- Event -<any> id
+--- Event -<nothing> setId:<any>value
+--- The id of the event, one line. After a disconnect, clients send it as `Last-Event-ID`.
+--- > #Event{ id: '41' } id ⇒ '41'
+
+--- Event -<any> data
+--- Event -<nothing> setData:<any>value
+--- What the event says: text as it is, other values as JSON. Without it, clients only store the id.
+--- > (#Event{ data: #{ id: 7 } } data) at: #id ⇒ 7
+
+--- Event -<Duration|Number?> retry
+--- Event -<nothing> setRetry:<Duration|Number>value
+--- The time after which clients reconnect; a number counts seconds.
+--- > #Event{ retry: 5 seconds } retry ⇒ 5 seconds
 for _, name in ipairs { "name", "id", "data", "retry" } do K.ivar(Event, name) end
 
 local function oneLine(value, what)
@@ -70,9 +100,14 @@ local function eventText(value)
   return table.concat(lines, "\n") .. "\n\n"
 end
 
--- Where a block writes its events.
+--- The stream to which a block of `asEvents` writes its events.
 local Events = K.newClass("EventStream", Object)
 K.methods(Events, {
+  --- -<self> writeObject:<any>value
+  --- -<self> add:<any>value
+  --- Sends an event: an Event with its name and id, a Change as its kind and path, text as it is, and other values as
+  --- JSON. Nil sends nothing.
+  --- > { :events | events add: #{ id: 7 } } asEvents
   ["writeObject:"] = function(self, value)
     if value ~= nil then self._put(eventText(value)) end
     return self
@@ -101,13 +136,40 @@ local function eventsOf(source)
   return K.eventsAfter(nil, source)
 end
 
-K.methods(Object, { ["asEvents"] = eventsOf })
-K.methods(K.classes.Block, { ["asEvents"] = eventsOf })
+K.methods(Object, {
+  --- -<WrittenContent> asEvents
+  --- The elements as server-sent events, for a `get` handler to answer. A store and a reference send their changes. An
+  --- error for a value without elements.
+  --- > [ 'one', 'two' ] asEvents
+  --- > ref:file:notes asEvents
+  ["asEvents"] = eventsOf,
+})
+K.methods(K.classes.Block, {
+  --- -<WrittenContent> asEvents
+  --- What the block adds to the stream that it gets, as server-sent events. The block runs once for each client.
+  --- > { :events | 3 timesRepeat: { events add: 'tick' } } asEvents
+  ["asEvents"] = eventsOf,
+})
 
 -- WebSocket (RFC 6455) -----------------------------------------------------------------------------------
 
+--- A WebSocket (RFC 6455): a `get` handler answers it, or a program opens one with `connect`.
 local WebSocket = K.newClass("WebSocket", Object)
 rawset(WebSocket._methods, "_isSocket", true)
+--- WebSocket -<Block(socket)?> opened
+--- WebSocket -<nothing> setOpened:<Block(socket)>value
+--- The block that runs when the socket opens, before messages are received. It may converse with `next` and `send:`.
+--- > #WebSocket{ opened: { :socket | socket send: 'hello' } }
+
+--- WebSocket -<Block(message, socket)?> received
+--- WebSocket -<nothing> setReceived:<Block(message, socket)>value
+--- The block that runs for each message, in order: text as a String, a binary message as Data.
+--- > #WebSocket{ received: { :message :socket | socket send: message } }
+
+--- WebSocket -<Block(socket)?> closed
+--- WebSocket -<nothing> setClosed:<Block(socket)>value
+--- The block that runs when the socket is closed, for any cause.
+--- > #WebSocket{ closed: { :socket | stdout println: 'bye' } }
 for _, name in ipairs { "opened", "received", "closed" } do K.ivar(WebSocket, name) end
 
 local function begin(self)
@@ -132,18 +194,32 @@ local function send(self, value, how)
 end
 
 K.methods(WebSocket, {
+  --- As in Object.
   ["init"] = begin,
   ["connectComponents"] = begin,
-  -- Waits while the other side is slow. Answers whether the message was taken: not once it is closed.
+  --- -<Boolean> send:<any>value
+  --- Sends text as text, Data as bytes, and other values as JSON. Waits while the queue is full (64 messages or 256
+  --- KiB). False where the socket is closed.
+  --- > { :socket | socket send: #{ price: 12 } }
   ["send:"] = function(self, value) return send(self, value, native.socketSend) end,
-  -- Does not wait, and answers false too when the other side is slow.
+  --- -<Boolean> offer:<any>value
+  --- Sends as `send:` does, without waiting: false where the queue is full or the socket is closed. Suits broadcasts.
+  --- > WebSocket new offer: 'price' ⇒ true
   ["offer:"] = function(self, value) return send(self, value, native.socketOffer) end,
+  --- -<self> writeObject:<any>value
+  --- Sends a value as `send:` does; nil sends nothing. Arrows to a socket write with it.
+  --- > ref:file:notes changes → WebSocket new
   ["writeObject:"] = function(self, value)
     if value ~= nil then send(self, value, native.socketSend) end
     return self
   end,
-  -- The next message; nil after the last. For a block `opened:` that asks and waits for answers.
+  --- -<Data|String?> next
+  --- Waits for the next message; nil after the last one. An error before the socket is open.
+  --- > { :socket | socket send: 'who are you?'. socket next }
   ["next"] = function(self) return native.socketNext(self._native) end,
+  --- -<self> do:<Block(message)>block
+  --- Evaluates the block for each message, until the socket is closed.
+  --- > ref:https://shop.example/live connectDo: { :socket | socket do: { :message | stdout println: message } }
   ["do:"] = function(self, block)
     while true do
       local message = native.socketNext(self._native)
@@ -151,17 +227,26 @@ K.methods(WebSocket, {
       block(message)
     end
   end,
+  --- -<self> close
+  --- Sends the queued messages and closes the socket.
+  --- > socket := WebSocket new. socket close. socket isOpen ⇒ false
   ["close"] = function(self)
     native.socketClose(begin(self)._native)
     return self
   end,
+  --- -<Boolean> isOpen
+  --- Whether the socket accepts messages: also before its handshake.
+  --- > WebSocket new isOpen ⇒ true
   ["isOpen"] = function(self) return native.socketIsOpen(begin(self)._native) end,
-  -- `socket → stream`: each message is written to it.
+  --- -<self?> connect:<any>target
+  --- Writes each message to a stream: `socket → stdout` sends it. Nil where the target takes no objects.
+  --- > socket := WebSocket new. socket → stdout. socket
   ["connect:"] = function(self, target)
     if not target:respondsToSelector_("writeObject:") then return nil end
     self._to = target
     return self
   end,
+  --- As in Object.
   ["description"] = function() return "a WebSocket" end,
 })
 -- A source that is connected ends with the socket.

@@ -17,7 +17,7 @@ end
 
 K.pageParameters = parametersOf
 
--- What a client asks for: `page of: list` in a handler answers that part of a list.
+--- The page of a list that a client asks for: `page` in a handler that is `paged`.
 local Page = K.newClass("Page", K.classes.Object)
 Page._plainName = true -- a program may have a class of this name
 for _, key in ipairs { "_number", "_size", "_after", "_isTold", "_links", "_last" } do K.nilKeys[key] = true end
@@ -184,8 +184,18 @@ local function navigation(self)
 end
 
 K.methods(Page, {
+  --- -<Element?> links
+  --- The links to the previous and the next page as a `nav` element; nil where there is one page. Needs `of:` before.
+  --- > { :page | #div[ page links ] }
   ["links"] = navigation,
+  --- -<Number> number
+  --- The number of the page, from 1.
+  --- > { :page | "page {page number}" }
   ["number"] = function(self) return self._number end,
+  --- -<any> of:<any>list
+  --- The part of an array, of rows or of a table that the client asks for; sets the headers `Link` and `X-Total-Count`.
+  --- Empty beyond the end. An error for anything else.
+  --- > { :page :orders | page of: (orders sortedBy: { :order | order date }) }
   ["of:"] = function(self, list)
     local page = pageOf(self, list)
     if page then return page end

@@ -48,7 +48,7 @@ end
 
 local function place(body)
   local info = debug.getinfo(body, "S")
-  return string.gsub(info.source, "^@", "") .. ":" .. info.linedefined
+  return K.native.sourceLine(info.source, info.linedefined)
 end
 
 -- What collects the rows of one thing that serves.
@@ -63,7 +63,7 @@ local function collector(rows, by)
       "parameters", parameters(entry, declared),
       "content", declared.content and bracketed(declared.content) or declared.streamed and "streamed" or "",
       "answers", answers(declared), "access", guarded and "guarded" or declared.public and "public" or "",
-      "place", place(declared.body or entry.verbs[verb]),
+      "place", place(K.writtenBody(declared.body or entry.verbs[verb])),
     }
   end
   function collected:table(prefix, class)

@@ -80,6 +80,12 @@ local function isEvent(object, path, query, reference, value)
   return string.find(value, "_event", 1, true) ~= nil and K.plainEvent(object, path, query, reference)
 end
 
+-- Whether an object is a component: `#Layout{ … }[ … ]` and `#Form{ … }` are pages, and no records.
+local function isComponent(object)
+  if object._kind == K.kinds.element or not K.understands(object, "asHtml") then return false end
+  return K.isKind(object, K.classes.Form) or K.understands(object, "children")
+end
+
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
 -- `live`: the client asks for the session of a live page (live/session.lua).
 function K.serve(object, verb, path, query, value, live)
@@ -102,6 +108,10 @@ function K.serve(object, verb, path, query, value, live)
   if verb == "get" and K.isHandedOver(answer) then return answer, true end
   if type(answer) ~= "table" then return answer end
   if answer._isWidget and verb == "get" then answer = answer:_page() end
+  if isComponent(answer) then
+    answer = answer:asHtml()
+    if type(answer) ~= "table" then return answer end
+  end
   -- An error that a handler answers is an error, also where `signal` was forgotten.
   if answer._isError then K.raise(answer) end
   if answer._isTable then answer = K.allRows(answer) end

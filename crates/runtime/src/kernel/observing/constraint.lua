@@ -6,7 +6,8 @@ local running = coroutine.running
 local throw, same = K.throw, K.sameValue
 local classes = K.classes
 
-local Constraint = K.newClass("Constraint", classes.Connection)
+--- What `a |= b` and `a =|= b` answer: the left end gets the value of the right one at once and after each change.
+local Constraint = K.newClass("Constraint", K.classes.Connection)
 for _, key in ipairs { "_left", "_right", "_update", "_stops" } do K.nilKeys[key] = true end
 
 local function isReference(thing)
@@ -205,19 +206,34 @@ local function shown(thing)
 end
 
 K.methods(Constraint, {
+  --- -<self> update
+  --- Assigns the present value of the right end to the left one.
+  --- > n := 1. link := (double |= n * 2). link update. double ⇒ 2
   ["update"] = function(self)
     self._update()
     return self
   end,
-  -- What it reads: a reference, a store, or an array of the references in an expression.
+  --- -<any> source
+  --- What the constraint reads: a reference, a store, or an array of the references in an expression.
+  --- > n := 1. link := (double |= n * 2). link source stringValue ⇒ 'var:n'
   ["source"] = function(self)
     local right = self._right
     if right._scheme == "scheme" then return K.schemeNamed(right._path) end
     if right._isArray and #right == 1 then return right[1] end
     return right
   end,
+  --- -<Reference> target
+  --- The reference that the constraint assigns.
+  --- > n := 1. link := (double |= n * 2). link target stringValue ⇒ 'var:double'
   ["target"] = function(self) return self._left end,
+  --- -<Boolean> isStream
+  --- Whether the value is a stream: false.
+  --- > n := 1. link := (double |= n * 2). link isStream ⇒ false
   ["isStream"] = function() return false end,
+  --- -<String> description
+  --- -<String> stringValue
+  --- The two ends with the operator between them.
+  --- > n := 1. link := (double |= n * 2). link description ⇒ 'var:double |= var:n'
   ["description"] = function(self)
     return shown(self._left) .. " " .. self._connector .. " " .. shown(self._right)
   end,

@@ -113,20 +113,30 @@ end
 
 -- `ref:x onChange: { :value | … }` -----------------------------------------------------------------
 
+--- What `onChange:` answers: a block that observes a reference, until `stop`.
 local Observation = K.newClass("Observation", K.classes.Object)
 K.nilKeys._stop = true
 K.methods(Observation, {
+  --- -<self> stop
+  --- Ends the observation.
+  --- > n := 1. seen := []. watch := ref:n onChange: { :new | seen add: new }. watch stop. n := 2. seen ⇒ []
   ["stop"] = function(self)
     local stop = self._stop
     self._stop = nil
     if stop then stop() end
     return self
   end,
+  --- -<Boolean> isActive
+  --- Whether the observation has not been stopped.
+  --- > n := 1. (ref:n onChange: { :new | new }) isActive ⇒ true
   ["isActive"] = function(self) return self._stop ~= nil end,
 })
 
 K.methods(K.classes.Reference, {
-  -- Calls the block with the new value after every change.
+  --- -<Observation> onChange:<Block(value)>action
+  --- Evaluates the block with the new value after each change of what the reference names. A reference whose store
+  --- cannot report changes is an error of the kind `unsupported`.
+  --- > n := 1. seen := []. ref:n onChange: { :new | seen add: new }. n := 2. seen ⇒ [2]
   ["onChange:"] = function(self, block)
     K.expectBlock(block, "onChange:")
     local stop = K.observe(self, function(value)

@@ -246,12 +246,21 @@ local function named(isXml)
   end
 end
 K.classMethods(K.classes.Element, {
-  ["tag:attributes:children:"] = named(false), ["xml:attributes:children:"] = named(true),
+  --- +<Element> tag:<any>name attributes:<Dictionary?>attributes children:<any>children
+  --- An element of HTML whose name is a value. Attributes and children are escaped as those of a literal. A `script`, a
+  --- `style` and a name that is none are errors.
+  --- > (Element tag: 'h2' attributes: #{ id: 'a' } children: [ 'News' ]) stringValue ⇒ '<h2 id="a">News</h2>'
+  ["tag:attributes:children:"] = named(false),
+  --- +<Element> xml:<any>name attributes:<Dictionary?>attributes children:<any>children
+  --- An element of XML whose name is a value: attributes are text, and every element has an end tag.
+  --- > (Element xml: 'm:link' attributes: #{ url: 'a' } children: []) stringValue ⇒ '<m:link url="a"></m:link>'
+  ["xml:attributes:children:"] = named(true),
 })
 
 -- `#Card[ … ]`: a class with a variable `children` is a component.
 local plain = K.classes.Object._meta.fromArray_
 K.classMethods(K.classes.Object, {
+  --- As in Object.
   ["fromArray:"] = function(class, list)
     for _, name in ipairs(class._ivars or {}) do
       if name == "children" then return K.object(class, { "children" }, { list }, 1) end

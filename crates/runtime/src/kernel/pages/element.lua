@@ -13,13 +13,14 @@ local find, gsub, sub = string.find, string.gsub, string.sub
 local throw, live = K.throw, K.live
 local NULL = K.NULL
 
+--- Markup: HTML or XML, written as code: `#div{ class: 'note' }[ text, #br[] ]`. Values in it are escaped.
 local Element = K.newClass("Element", K.classes.Object)
 for _, key in ipairs { "_html", "_marks", "_write", "_media", "_whole", "_text", "_itemKey" } do
   K.nilKeys[key] = true
 end
 rawset(Element._methods, "_kind", K.kinds.element)
 local methods = Element._methods
--- Markup that is safe as it is: `#Raw[ '<b>x</b>' ]`, the only way around escaping.
+--- Markup that is not escaped: `#Raw[ '<b>x</b>' ]`. Only for text that is safe as it is.
 local Raw = K.newClass("Raw", K.classes.Object)
 K.alias("RawText", Raw)
 K.method(K.classes.Object, "_isRaw", false)
@@ -265,14 +266,27 @@ end
 
 -- Messages ----------------------------------------------------------------------------------------
 
-K.methods(Element, { ["stringValue"] = html, ["description"] = html })
--- HTML as content of its own: what it answers is no longer text, and a server sends it as a page.
+K.methods(Element, {
+  --- -<String> stringValue
+  --- -<String> description
+  --- The markup as text, with the present values of references and blocks; a document of XML begins with its
+  --- declaration.
+  --- > #p{ class: 'note' }[ 'a < b' ] stringValue ⇒ '<p class="note">a &lt; b</p>'
+  ["stringValue"] = html,
+  ["description"] = html,
+})
+--- -<Element> asHTML
+--- The element with the present values of references and blocks, which it no longer follows.
+--- > #b[ 'x' ] asHTML stringValue ⇒ '<b>x</b>'
 K.method(Element, "asHTML", function(self)
   return setmetatable({ _html = html(self), _media = rawget(self, "_media"), _whole = rawget(self, "_media") ~= nil }, methods)
 end)
 
 -- The markup of anything, as it would stand between tags.
 K.methods(K.classes.Object, {
+  --- -<Element> asHTML
+  --- The value as it stands between tags: text is escaped, elements and widgets are their markup.
+  --- > 'a < b' asHTML stringValue ⇒ 'a &lt; b'
   ["asHTML"] = function(self)
     local buffer = open()
     buffer.live = true
@@ -280,7 +294,9 @@ K.methods(K.classes.Object, {
     buffer.live = false
     return K.markup(finished(buffer))
   end,
-  -- `self raw: '<b>x</b>'`: markup that is already safe.
+  --- -<Raw> raw:<any>text
+  --- Markup that is not escaped, as `#Raw[ … ]`. Only for text that is safe as it is.
+  --- > { :page | #p[ (page raw: '<b>x</b>') ] }
   ["raw:"] = function(_, text) return Raw:text_(text) end,
 })
 
@@ -292,21 +308,47 @@ local function joined(class, list)
   return setmetatable({ _text = table.concat(parts) }, class._methods)
 end
 K.classMethods(Raw, {
+  --- +<self> text:<any>text
+  --- The text as markup that is not escaped.
+  --- > #p[ (Raw text: '<b>x</b>') ] stringValue ⇒ '<p><b>x</b></p>'
   ["text:"] = function(class, text) return setmetatable({ _text = K.str(text) }, class._methods) end,
+  --- +<self> fromArray:<Array>parts
+  --- The parts, joined, as markup that is not escaped: `#Raw[ … ]` sends it.
+  --- > #p[ #Raw[ '<b>', 7, '</b>' ] ] stringValue ⇒ '<p><b>7</b></p>'
   ["fromArray:"] = joined,
 })
 local function rawText(self) return self._text end
-K.methods(Raw, { ["stringValue"] = rawText, ["description"] = rawText })
+K.methods(Raw, {
+  --- -<String> stringValue
+  --- -<String> description
+  --- The markup as text.
+  --- > #Raw[ '<b>x</b>' ] stringValue ⇒ '<b>x</b>'
+  ["stringValue"] = rawText,
+  ["description"] = rawText,
+})
 
--- `#Comment[ 'text' ]`: `--` cannot stand in a comment (section 13.1.6).
+--- A comment in a page: `#Comment[ 'text' ]`. It cannot be ended by its text: `--` becomes `-`, and `<` and `>` are
+--- left out.
 local Comment = K.newClass("Comment", K.classes.Object)
-K.classMethods(Comment, { ["fromArray:"] = function(class, list)
-  local comment = joined(class, list)
-  comment._text = "<!-- " .. gsub(gsub(comment._text, "[<>]", ""), "%-%-+", "-") .. " -->"
-  return comment
-end })
+K.classMethods(Comment, {
+  --- +<self> fromArray:<Array>parts
+  --- A comment with the parts, joined: `#Comment[ … ]` sends it.
+  --- > #Comment[ 'a -- b' ] stringValue ⇒ '<!-- a - b -->'
+  ["fromArray:"] = function(class, list)
+    local comment = joined(class, list)
+    comment._text = "<!-- " .. gsub(gsub(comment._text, "[<>]", ""), "%-%-+", "-") .. " -->"
+    return comment
+  end,
+})
 K.method(Comment, "_isRaw", true)
-K.methods(Comment, { ["stringValue"] = rawText, ["description"] = rawText })
+K.methods(Comment, {
+  --- -<String> stringValue
+  --- -<String> description
+  --- The comment as markup.
+  --- > #Comment[ 'draft' ] stringValue ⇒ '<!-- draft -->'
+  ["stringValue"] = rawText,
+  ["description"] = rawText,
+})
 
 -- Components ---------------------------------------------------------------------------------------
 

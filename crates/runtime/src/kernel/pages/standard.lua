@@ -2,11 +2,11 @@
 local K = ...
 local type, throw = type, K.throw
 
--- Views as a store: a post of a model to the name of a view answers its HTML, or what else the view
--- answers, such as an array.
+--- The views of a standard program as a store.
 local Views = K.newClass("StandardViews", K.classes.Store)
 K.nilKeys._views = true
 K.methods(Views, {
+  --- As in Store.
   ["at:post:"] = function(self, reference, model)
     local name = string.gsub(K.splitPath(K.pathOf(reference)), "^/+", "")
     local view = self._views:at_(name)

@@ -144,7 +144,8 @@ function entries.connectionText()
 end
 
 function entries.servingText()
-  if #servers > 0 or K.isFollowing() or K.hasWorkers() or K.hasFollowers() then return "serving" end
+  if #servers > 0 or K.isFollowing() or K.hasWorkers() or K.hasFollowers()
+    or K.hasStreamFollowers() then return "serving" end
 end
 
 -- Before the end: jobs that run are waited for.
@@ -154,6 +155,7 @@ function entries.stopJobs()
     local time = servers[i].i_stopTimeout
     if time ~= nil then patience = math.max(patience or 0, K.secondsOf(time, "stopTimeout")) end
   end
+  K.stopStreams(patience)
   K.stopJobs(patience)
 end
 
@@ -171,7 +173,9 @@ function entries.testList()
 end
 
 function entries.runTest(number)
-  tests[number].body()
+  local ok, raised = K.try(tests[number].body)
+  K.stopTestClients()
+  if not ok then error(raised, 0) end
 end
 
 -- The names below `scheme:path`, for completion; none when they cannot be told.
@@ -184,68 +188,156 @@ function entries.childList(text)
   return table.concat(list, "\n")
 end
 
+-- The messages that each class defines itself, one a line: class, side, selector, and who defined it.
 function entries.messageList()
-  local seen, list = {}, {}
-  for _, class in pairs(K.classes) do
-    for name in pairs(class._own) do
+  local list = {}
+  local function add(class, side, own)
+    for name, method in pairs(own) do
       local selector = K.selector(name)
-      if not seen[selector] and not string.find(selector, "^_") then
-        seen[selector] = true
-        list[#list + 1] = selector
+      if type(method) == "function" and not K.isInternal(name) and not string.find(selector, "^[_:]") then
+        local source = debug.getinfo(method, "S").source
+        local origin = (source == "=[C]" or string.find(source, "^=kernel/")) and "kernel" or "program"
+        list[#list + 1] = table.concat({ class._name, side, selector, origin }, " ")
       end
     end
   end
-  table.sort(list)
+  for name, class in pairs(K.classes) do
+    if name == class._name then
+      add(class, "-", class._own)
+      add(class, "+", class._metaOwn)
+    end
+  end
   return table.concat(list, "\n")
+end
+
+-- The classes of the value of a variable or a predefined name, from its own one up, after the side: `-` for an instance,
+-- `+` for a class.
+function entries.classesOf(name)
+  local value = K.variables[name]
+  if value == nil then value = K.predefined[name] end
+  if value == nil then value = K.classes[name] end
+  if value == nil then return nil end
+  local side, at = "-", K.classOf(value)
+  if K.isClass(value) then side, at = "+", value end
+  local list = { side }
+  while at do
+    list[#list + 1] = at._name
+    at = at._super
+  end
+  return table.concat(list, " ")
 end
 
 -- Predefined names --------------------------------------------------------------------------------
 
+--- The class of `shell`: commands of the system, and the end of the program.
 local Shell = K.newClass("Shell", Object)
 K.methods(Shell, {
-  -- The prompt, inside the running program.
+  --- -<nothing> runInteractiveLoop
+  --- Opens the prompt inside the running program, until the end of the input.
+  --- > shell runInteractiveLoop
   ["runInteractiveLoop"] = function() native.interact() end,
+  --- -<nothing> exit
+  --- Ends the program with the exit status 0; no handler catches it.
+  --- > shell exit
   ["exit"] = function() error(K.newError("exit", "exit", { _exit = 0, _uncatchable = true }), 0) end,
+  --- -<nothing> exit:<Number>status
+  --- Ends the program with an exit status; no handler catches it.
+  --- > shell exit: 3
   ["exit:"] = function(_, status) error(K.newError("exit", "exit", { _exit = status, _uncatchable = true }), 0) end,
+  --- -<String> run:<String>command
+  --- Runs a command of the system and answers its standard output. An exit status other than 0 is an error of the kind
+  --- `failed`.
+  --- > shell run: 'date -u'
   ["run:"] = function(_, command) return native.shell(command) end,
 })
 
+--- The class of `context`: the running program, its timers and variables.
 local Context = K.newClass("Context", Object)
 K.methods(Context, {
+  --- -<Framework> loadFramework:<String>name
+  --- The framework with this name, for scripts of the original.
+  --- > context loadFramework: 'Foundation'
   ["loadFramework:"] = function(_, name) return K.framework(name) end,
+  --- -<Reference> bindingForString:<String>text
+  --- The reference that a text spells, such as `file:notes.txt`; a text without a scheme is a variable.
+  --- > context bindingForString: 'env:HOME' | stringValue ⇒ 'env:HOME'
   ["bindingForString:"] = function(_, text)
     local scheme, path = string.match(text, "^([%a_][%w_]*):(.*)$")
     return K.reference(scheme or "var", scheme and path or text)
   end,
-  -- `after: 5 seconds do: { … }` and `every: 1 minute do: { … }` are sent here.
+  --- -<Fiber> after:<Duration|Number>time do:<Block()>action
+  --- Runs the block once in a fiber, after a Duration or a number of milliseconds. It can be written without `context`.
+  --- > job := context after: 1 milliseconds do: { 7 }. job value ⇒ 7
   ["after:do:"] = function(_, time, block) return K.after(time, block) end,
+  --- -<Fiber> every:<Duration|Number>time do:<Block()>action
+  --- Runs the block in a fiber after each Duration or number of milliseconds, until `cancel`. An error of one time is
+  --- written to standard error and is not the end.
+  --- > ticker := context every: 1 hour do: { 7 }. ticker cancel isDone
   ["every:do:"] = function(_, time, block) return K.every(time, block) end,
+  --- -<Job> onceEvery:<Duration|Number>time do:<Block()>action
+  --- Like `every:do:`, but in one worker only; another one takes over when that worker has ended.
+  --- > job := context onceEvery: 1 hour do: { 7 }. job cancel class ⇒ Job
   ["onceEvery:do:"] = function(_, time, block) return K.onceEvery(time, block) end,
+  --- -<any> evaluateScriptString:<String>source
+  --- Compiles and runs a text as a program, and answers the value of its last statement.
+  --- > context evaluateScriptString: '3 + 4' ⇒ 7
   ["evaluateScriptString:"] = function(_, source)
     return native.compile(source, "evaluated")(K)
   end,
+  --- -<nothing> bindValue:<any?>value toVariableNamed:<String>name
+  --- Sets the variable of the program with this name.
+  --- > context bindValue: 7 toVariableNamed: 'limit'. context valueOfVariableNamed: 'limit' ⇒ 7
   ["bindValue:toVariableNamed:"] = function(_, value, name) K.variables[name] = value end,
+  --- -<any> valueOfVariableNamed:<String>name
+  --- The value of the variable of the program with this name; nil where there is none.
+  --- > context valueOfVariableNamed: 'unheardOf' ⇒ nil
   ["valueOfVariableNamed:"] = function(_, name) return K.variables[name] end,
 })
 
 -- Waits for a Duration, or for a number of seconds.
 function K.pause(time)
-  native.sleep(type(time) == "number" and time or K.secondsOf(time, "runFor:"))
+  if type(time) ~= "number" then
+    if type(time) ~= "table" or not time._isDuration then
+      K.throw("typeError", "runFor: expects a Duration or a number of seconds, got " .. K.nameOf(time))
+    end
+    time = K.secondsOf(time, "runFor:")
+  end
+  native.sleep(time)
 end
 
+--- The class of `runLoop`: it waits while timers, fibers and connections run.
 local RunLoop = K.newClass("RunLoop", Object)
 K.methods(RunLoop, {
+  --- -<nothing> run
+  --- -<nothing> runInteractiveLoop
+  --- Opens the prompt inside the running program, until the end of the input.
+  --- > runLoop run
   ["run"] = function() native.interact() end,
   ["runInteractiveLoop"] = function() native.interact() end,
+  --- -<nothing> run:<Duration|Number>time
+  --- -<nothing> runFor:<Duration|Number>time
+  --- Waits for a Duration or a number of seconds; other fibers run meanwhile. Timers and `timeout:` count milliseconds.
+  --- > runLoop runFor: 1 milliseconds. 'later' ⇒ 'later'
   ["run:"] = function(_, seconds) K.pause(seconds) end,
   ["runFor:"] = function(_, seconds) K.pause(seconds) end,
 })
 
--- Standard input: a source of lines.
+--- The class of `stdin`: standard input, line by line.
 local Input = K.newClass("StandardInput", Object)
 K.methods(Input, {
+  --- -<String?> nextObject
+  --- -<String?> readLine
+  --- The next line without its line break; nil at the end of the input.
+  --- > stdin readLine
   ["nextObject"] = function() return native.readLine() end,
   ["readLine"] = function() return native.readLine() end,
+  --- -<self> run
+  --- The input itself. A connection, `stdin → filter`, reads all of it at once, so nothing is left to run.
+  --- > (stdin → { :line | line uppercase } → stdout) run
+  ["run"] = function(self) return self end,
+  --- -<nothing> do:<Block(line)>action
+  --- Evaluates the block for each line, until the end of the input.
+  --- > stdin do: { :line | stdout println: line uppercase }
   ["do:"] = function(_, block)
     while true do
       local line = native.readLine()
@@ -253,23 +345,37 @@ K.methods(Input, {
       block(line)
     end
   end,
+  --- -<Array> lines
+  --- All lines up to the end of the input.
+  --- > stdin lines
   ["lines"] = function(self)
     local lines = {}
     self:do_(function(line) lines[#lines + 1] = line end)
     return K.array(lines, #lines)
   end,
+  --- -<String> stringValue
+  --- The input up to its end, without the last line break.
+  --- > stdin stringValue fromJSON
   ["stringValue"] = function(self) return table.concat(self:lines(), "\n") end,
-  -- `stdin → filter`: each line is written to what it is connected to.
+  --- -<self> connect:<any>target
+  --- Writes each line to the target by `writeObject:`, until the end of the input: what `stdin → filter` does.
+  --- > stdin connect: stdout
   ["connect:"] = function(self, target)
     self:do_(function(line) target:writeObject_(line) end)
     return self
   end,
 })
 
+-- Lines come from the standard input without their breaks: what a connection writes here gets one again.
+local rawOutput = K.byteStream { write = function(text) native.write(1, text) end }
+function rawOutput.writeObject_(_, object)
+  if object ~= nil then K.stdout:println_(object) end
+end
+
 local context = setmetatable({}, Context._methods)
 for name, value in pairs {
   stdout = K.stdout,
-  rawstdout = K.stdout,
+  rawstdout = rawOutput,
   stdline = K.stdline,
   stderr = K.stderr,
   stdin = setmetatable({}, Input._methods),
@@ -344,6 +450,12 @@ scheme("request", { ["at:"] = function(_, reference) return native.exchange(trim
 scheme("response", {
   ["at:put:"] = function(_, reference, value)
     local name = string.gsub(trimmed(reference), "^header/", "")
+    if name == "early-hints" then
+      -- The links of a page: one, or an array.
+      local links = type(value) == "table" and value._isArray and value or { value }
+      for position = 1, #links do native.respond(name, K.str(links[position])) end
+      return value
+    end
     native.respond(name, name == "status" and value or K.str(value))
     return value
   end,

@@ -94,10 +94,12 @@ local function literal(class, keys, values, n)
   return K.connected(object)
 end
 
+--- A full-text index of records: `#SearchIndex{ name: 'books', title: #Category{ } }`. A path is the id of a document.
 local Index = K.nativeCombinator {
   name = "SearchIndex", kind = "made:searchIndex", super = classes.MappingStore,
   parts = function() return {}, {} end, more = told(nil),
 }
+--- Searches several indexes at once: `#Search{ indexes: [ books, films ] }`.
 local Search = K.nativeCombinator {
   name = "Search", kind = "made:search", super = classes.MappingStore, more = told("indexes"),
   parts = function(self)
@@ -127,6 +129,25 @@ local function search(self, text, ids, offset)
   return K.storeGet(self, query)
 end
 
+--- SearchIndex -<SearchAnswer> search:<any>text
+--- Search -<SearchAnswer> search:<any>text
+--- Searches for the words of a text, and answers the first 20 documents. Every text is a query: none is an error.
+--- > { :books | (books search: 'title:emma') ids }
+
+--- SearchIndex -<SearchAnswer> search:<any>text ids:<Number?>count
+--- Search -<SearchAnswer> search:<any>text ids:<Number?>count
+--- The same as `search:` with the number of documents to answer, at most 100,000; 0 counts only.
+--- > { :books | (books search: 'emma' ids: 0) total }
+
+--- SearchIndex -<SearchAnswer> search:<any>text ids:<Number?>count offset:<Number?>skipped
+--- Search -<SearchAnswer> search:<any>text ids:<Number?>count offset:<Number?>skipped
+--- The same as `search:ids:` without the first documents.
+--- > index := #SearchIndex{ name: 'c', title: #{} }. (index search: 'emma' ids: 10 offset: 10) ids ⇒ []
+
+--- SearchIndex -<Number> count
+--- Search -<Number> count
+--- How many documents are indexed.
+--- > #SearchIndex{ name: 'd', title: #{} } count ⇒ 0
 for _, class in ipairs { Index, Search } do
   K.classMethod(class, "_literal", literal)
   K.method(class, "_isSearch", true)
@@ -140,11 +161,16 @@ for _, class in ipairs { Index, Search } do
     end,
   })
 end
+--- SearchIndex -<Number> size
+--- SearchIndex -<Number> length
+--- How many documents are indexed, as `count`.
+--- > #SearchIndex{ name: 'e', title: #{} } size ⇒ 0
 for _, selector in ipairs { "size", "length" } do K.method(Index, selector, Index._methods.count) end
 
 -- Answers ------------------------------------------------------------------------------------------
 
-local Answer = K.newClass("SearchAnswer", classes.Rows)
+--- The answer of a search: how many documents were found, which, and in which interpretations of the query.
+local Answer = K.newClass("SearchAnswer", K.classes.Rows)
 local loaded = classes.Rows._methods.asArray
 local function field(name)
   return function(self) return loaded(self):at_(name) end
@@ -164,13 +190,54 @@ local function gathered(position)
   end
 end
 K.methods(Answer, {
-  ["total"] = field("total"), ["allocations"] = field("allocations"), ["offset"] = field("offset"),
-  ["duration"] = field("duration"), ["facets"] = field("facets"),
+  --- -<Number> total
+  --- How many documents all interpretations have together; a document counts in each.
+  --- > (#SearchIndex{ name: 'f', title: #{} } search: 'emma') total ⇒ 0
+  ["total"] = field("total"),
+  --- -<Array> allocations
+  --- The interpretations of the query, best first. Each is an array: the index, the score, the number of documents, the
+  --- words with their categories, and the ids.
+  --- > (#SearchIndex{ name: 'g', title: #{} } search: 'emma') allocations ⇒ []
+  ["allocations"] = field("allocations"),
+  --- -<Number> offset
+  --- How many documents were skipped.
+  --- > (#SearchIndex{ name: 'h', title: #{} } search: 'emma') offset ⇒ 0
+  ["offset"] = field("offset"),
+  --- -<Number> duration
+  --- The duration of the search in seconds.
+  --- > (#SearchIndex{ name: 'i', title: #{} } search: 'emma') duration
+  ["duration"] = field("duration"),
+  --- -<Dictionary?> facets
+  --- Values of categories with their numbers of documents, where the query asks for `facets`; nil otherwise.
+  --- > (#SearchIndex{ name: 'j', title: #{} } search: 'emma') facets ⇒ nil
+  ["facets"] = field("facets"),
+  --- -<Boolean> isComplete
+  --- Whether the search was completed: false where it reached the limit of its work and answers what it found so far.
+  --- > (#SearchIndex{ name: 'k', title: #{} } search: 'emma') isComplete ⇒ true
   ["isComplete"] = function(self) return loaded(self):at_("incomplete") ~= true end,
-  ["ids"] = gathered(5), ["documents"] = gathered(6),
+  --- -<Array> ids
+  --- The ids of the documents of all interpretations, best first.
+  --- > i := #SearchIndex{ name: 'l', t: #{} }. i insertAll: [ #{ id: 7, t: 'Emma' } ]. (i search: 'emma') ids ⇒ [ 7 ]
+  ["ids"] = gathered(5),
+  --- -<Array> documents
+  --- The documents of all interpretations, where the query asks for `documents`; otherwise empty.
+  --- > (#SearchIndex{ name: 'm', title: #{} } search: 'emma') documents ⇒ []
+  ["documents"] = gathered(6),
+  --- -<any> at:<String>key
+  --- A member of the answer, as JSON has it: `allocations`, `offset`, `duration`, `total`, `facets`.
+  --- > (#SearchIndex{ name: 'n', title: #{} } search: 'emma') at: 'total' ⇒ 0
   ["at:"] = function(self, key) return loaded(self):at_(key) end,
-  ["value"] = loaded, ["asDictionary"] = loaded,
+  --- -<Dictionary> value
+  --- -<Dictionary> asDictionary
+  --- The whole answer as a dictionary.
+  --- > (#SearchIndex{ name: 'o', title: #{} } search: 'emma') asDictionary at: 'total' ⇒ 0
+  ["value"] = loaded,
+  ["asDictionary"] = loaded,
+  --- As in Object.
   ["description"] = function(self) return K.json(loaded(self)) end,
+  --- -<String> stringValue
+  --- The answer as JSON.
+  --- > (#SearchIndex{ name: 'p', title: #{} } search: 'emma') stringValue hasPrefix: '{"allocations":[]' ⇒ true
   ["stringValue"] = function(self) return K.json(loaded(self)) end,
 })
 
@@ -258,12 +325,41 @@ for _, class in ipairs { Index, Search, Answer } do
   end)
 end
 
-K.methods(Index, K.inserters)
+--- SearchIndex -<Number> insertAll:<any>records
+--- SearchIndex -<Number> addAll:<any>records
+--- SearchIndex -<Number> writeAll:<any>records
+--- Indexes records and answers how many: a collection of objects or dictionaries, rows, a reference of a file, or a
+--- block that gets a stream to which it writes them. A record with the id of an indexed one replaces it.
+--- > #SearchIndex{ name: 'q', title: #{} } insertAll: [ #{ id: 7, title: 'Emma' } ] ⇒ 1
 
--- A source that is followed: `stop` ends it.
-local Following = K.newClass("SearchFollowing", classes.Object)
+--- SearchIndex -<Number> insertAll:<any>source collect:<Block(each)>block
+--- Indexes the record that the block answers for each element of a collection, in batches, and answers how many.
+--- > #SearchIndex{ name: 'r', title: #{} } insertAll: (1 to: 9) collect: { :n | #{ id: n, title: 'Emma' } } ⇒ 9
+
+--- SearchIndex -<Number> insertColumns:<Dictionary>columns
+--- Indexes records that are given as arrays of values, one for each field, all of the same length.
+--- > { :books | books insertColumns: #{ id: [ 7, 8 ], title: [ 'Emma', 'Persuasion' ] } }
+
+--- SearchIndex -<Number> insertCSV:<Reference>file
+--- SearchIndex -<Number> insertJSON:<Reference>file
+--- SearchIndex -<Number> insertJSONLines:<Reference>file
+--- Indexes the records of a file in that format, whatever its name, and answers how many.
+--- > { :books | books insertCSV: ref:file:books.txt }
+K.methods(Index, K.inserters)
+K.methods(Index, {
+  --- SearchIndex -<Number> insert:<any>record
+  --- Indexes one object or dictionary, and answers 1. `insertAll:` indexes many.
+  --- > #SearchIndex{ name: 's', title: #{} } insert: #{ id: 7, title: 'Emma' } ⇒ 1
+  ["insert:"] = function(self, record) return self:insertAll_(K.array { record }) end,
+})
+
+--- The connection of an index to its source: the answer of `follow:`.
+local Following = K.newClass("SearchFollowing", K.classes.Object)
 for _, key in ipairs { "_changes", "_claim", "_ended" } do K.nilKeys[key] = true end
 K.methods(Following, {
+  --- -<self> stop
+  --- Ends the connection; the index keeps its documents.
+  --- > { :index | (index follow: ref:sqlite:shop.db/books) stop }
   ["stop"] = function(self)
     self._ended, self._claim = true, nil
     if self._changes then self._changes:stop() end
@@ -304,7 +400,10 @@ local function begin(self, index, source)
 end
 
 K.methods(Index, {
-  -- Loads the present records and then follows the changes.
+  --- SearchIndex -<SearchFollowing> follow:<Reference>source
+  --- Loads the records at a reference into the index, and repeats each change of them. One worker of the process does
+  --- it for all. A database without the table is an error.
+  --- > { :index | index follow: ref:sqlite:shop.db/books }
   ["follow:"] = function(self, source)
     if type(source) ~= "table" or not source._isReference then
       throw("typeError", "follow: expects a reference, got " .. K.nameOf(source))
@@ -331,7 +430,8 @@ K.methods(Index, {
 
 -- `ref:file:books.csv records → books`, `ref:file:plain.csv withColumns: [ 'id', 'title' ]` where the table
 -- has no line with the names.
-local Source = K.newClass("RecordSource", classes.Object)
+--- The records of a file or another store, one by one, for an index: `ref:file:books.csv records → books`.
+local Source = K.newClass("RecordSource", K.classes.Object)
 for _, key in ipairs { "_from", "_columns" } do K.nilKeys[key] = true end
 local function recordsOf(reference, columns)
   if columns ~= nil and (type(columns) ~= "table" or not columns._isArray) then
@@ -339,8 +439,21 @@ local function recordsOf(reference, columns)
   end
   return setmetatable({ _from = reference, _columns = columns }, Source._methods)
 end
-K.methods(classes.Reference, { ["records"] = recordsOf, ["withColumns:"] = recordsOf })
+K.methods(K.classes.Reference, {
+  --- -<RecordSource> records
+  --- The records at the reference, by its media type, for an arrow to an index. The first line of a table names the
+  --- columns.
+  --- > { :books | ref:file:books.csv records → books }
+  ["records"] = recordsOf,
+  --- -<RecordSource> withColumns:<Array?>names
+  --- The records of a table whose first line has no names: the names of its columns are given.
+  --- > { :books | (ref:file:plain.csv withColumns: [ 'id', 'title' ]) → books }
+  ["withColumns:"] = recordsOf,
+})
 K.methods(Source, {
+  --- -<any> connect:<any>target
+  --- Indexes the records: `→` sends it. Nil where the target takes none.
+  --- > { :books | ref:file:books.csv records → books }
   ["connect:"] = function(self, target)
     local index = K.recordTarget(target)
     if index then

@@ -2,6 +2,8 @@
 local K = ...
 local type, rawset, setmetatable = type, rawset, setmetatable
 
+--- A place of content by scheme and path, such as `file:notes/today.txt`. `ref:` in front of a reference makes one
+--- without reading it.
 local Reference = K.newClass("Reference", K.classes.Object)
 for _, name in ipairs { "MPWBinding", "Binding", "MPWReference", "MPWGenericReference", "MPWIdentifier" } do
   K.alias(name, Reference)

@@ -10,33 +10,61 @@ local function isVariable(reference)
   return rawget(reference, "_get") ~= nil or named and rawget(reference, "_store") == nil
 end
 
--- A change: its kind (`changed`, `deleted`, `lost`), its path, the present content.
+--- A change of a store or a variable, as `changes` answers it: its kind, its path and the present value.
 local Change = K.newClass("Change", K.classes.Object)
+--- -<String> kind
+--- 'changed', 'deleted', or 'lost' where a reader was too slow: then everything below the path may have changed.
+--- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next kind ⇒ 'changed'
 K.ivar(Change, "kind")
+--- -<String> path
+--- The path of what changed, in its store.
+--- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next path ⇒ 'a'
 K.ivar(Change, "path")
 K.methods(Change, {
+  --- -<Reference> reference
+  --- The reference of what changed.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next reference ⇒ ref:w:a
   ["reference"] = function(self)
     if rawget(self._of, "_get") or isVariable(self._of) then return self._of end
     local reference = K.pathReference(self.i_path, self._of._scheme)
     reference._store = rawget(self._of, "_store")
     return reference
   end,
-  -- The content that the change carries, else the present content.
+  --- -<any> value
+  --- The content that the change carries, otherwise the content at the moment; nil after a deletion.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next value ⇒ 1
   ["value"] = function(self)
     local value = rawget(self, "_value")
     if value ~= nil then return value end
     if self.i_kind == "deleted" then return nil end
     return self:reference():value()
   end,
-  -- What caused it, where a server tells (`s3:ObjectCreated:Put`).
+  --- -<String?> event
+  --- What caused the change, where a server reports it, such as 's3:ObjectCreated:Put'; nil otherwise.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next event ⇒ nil
   ["event"] = function(self) return self._event end,
-  -- Where to go on after it, in a change feed.
+  --- -<any> cursor
+  --- The place to continue from after this change, for changes of a change feed; nil for others.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next cursor ⇒ nil
   ["cursor"] = function() return nil end,
+  --- -<Boolean> isDeletion
+  --- Whether the content was deleted.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next isDeletion ⇒ false
   ["isDeletion"] = function(self) return self.i_kind == "deleted" end,
+  --- -<Boolean> isLost
+  --- Whether changes were dropped, so that everything below the path is to be read again.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next isLost ⇒ false
   ["isLost"] = function(self) return self.i_kind == "lost" end,
+  --- -<String> description
+  --- -<String> stringValue
+  --- The kind and the path.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next stringValue ⇒ 'changed a'
   ["description"] = function(self) return self.i_kind .. " " .. self.i_path end,
   ["stringValue"] = function(self) return self:description() end,
-  -- Repeats the change in another store, at the same path.
+  --- -<any> applyTo:<Store>target
+  --- Repeats the change in another store, at the same path, and answers that store. After lost changes everything below
+  --- the path is synchronized.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. (changes next applyTo: #{ } asStore) at: 'a' ⇒ 1
   ["applyTo:"] = function(self, target)
     local path = self.i_path
     if self.i_kind == "lost" then
@@ -55,7 +83,8 @@ K.methods(Change, {
 K.nilKeys._value = true
 rawset(Change._methods, "_isOperation", true)
 
--- The source of them.
+--- The changes below a reference from a moment on, as a stream. At most 1,024 changes wait for a reader; more of them
+--- become one of the kind 'lost'.
 local Changes = K.newClass("Changes", K.classes.Source)
 
 -- Variables, and what lies in their values, publish their changes through a store of their own, which
@@ -76,8 +105,9 @@ end
 local function nextOf(self)
   local told = native.nextChange(self._watch)
   if told == nil then return nil end
-  local change = setmetatable({ i_kind = told[1], i_path = told[2], _event = told[4], _of = self._watched },
-    Change._methods)
+  local event = told[4]
+  if event == K.NULL then event = nil end
+  local change = setmetatable({ i_kind = told[1], i_path = told[2], _event = event, _of = self._watched }, Change._methods)
   change._value = native.changeContent(self._watch)
   return change
 end
@@ -91,17 +121,33 @@ local function each(self, block)
 end
 
 K.methods(Changes, {
+  --- -<Change?> next
+  --- -<Change?> nextObject
+  --- Waits for the next change and answers it; nil after `stop`.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next path ⇒ 'a'
   ["next"] = nextOf,
   ["nextObject"] = nextOf,
+  --- -<self> do:<Block(change)>block
+  --- Evaluates the block with each change, until `stop` is sent.
+  --- > changes := ref:memory:q changes. memory:q ← 1. changes do: { :each | changes stop }. changes next ⇒ nil
   ["do:"] = each,
+  --- -<nothing> produce
+  --- Forwards each change to the target of a connection, until `stop` is sent.
+  --- > { ref:file:notes changes produce }
   ["produce"] = function(self) each(self, function(change) self:forward_(change) end) end,
+  --- -<self> stop
+  --- Ends the watch; a fiber that waits in `next` gets nil.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes stop next ⇒ nil
   ["stop"] = function(self)
     native.unwatch(self._watch)
     if self._unobserve then self._unobserve() end
     self._unobserve = nil
     return self
   end,
-  -- In a fiber of its own: to a store, which repeats each change, or to a stream.
+  --- -<self> connect:<any>target
+  --- Forwards each change to a target in a fiber of its own, which ends with the program. A store repeats the changes,
+  --- a printing stream writes a line for each, and a block, filter or list gets each change. An arrow sends it.
+  --- > { ref:file:notes changes → scheme:memory }
   ["connect:"] = function(self, target)
     if K.isClass(target) then target = K.isSubclass(target, K.classes.Store) and target:store() or target:new() end
     if type(target) == "function" then target = K.classes.MapFilter:filterWithBlock_(target) end
@@ -125,6 +171,9 @@ K.methods(Changes, {
     if type(target) == "table" and target._isSocket then target:_followed(self) end
     return self
   end,
+  --- -<String> description
+  --- What is watched.
+  --- > ref:memory:notes changes description ⇒ 'changes of memory:notes'
   ["description"] = function(self) return "changes of " .. self._watched:stringValue() end,
 })
 
@@ -137,12 +186,31 @@ end
 
 local function changesOf(reference) return K.changesFrom(reference, open(reference)) end
 
-K.methods(K.classes.Reference, { ["changes"] = changesOf })
+K.methods(K.classes.Reference, {
+  --- -<Changes> changes
+  --- The changes of the content there and below from now on, as a stream; also those of a variable. A store that
+  --- reports no changes is an error: `#Polling{ }` in front of it finds them.
+  --- > scheme:w ← DictStore store. changes := ref:w: changes. w:a ← 1. changes next path ⇒ 'a'
+  ["changes"] = changesOf,
+})
 K.methods(K.classes.Store, {
+  --- -<Changes> changes
+  --- The changes of all content of the store from now on, as a stream.
+  --- > store := DictStore store. changes := store changes. store at: 'a' put: 1. changes next path ⇒ 'a'
   ["changes"] = function(self)
     local reference = K.pathReference("")
     reference._store = self
     return changesOf(reference)
   end,
 })
-K.methods(K.classes.Dictionary, { ["changes"] = function(self) return K.dictionaryView(self):changes() end })
+K.methods(K.classes.Dictionary, {
+  --- -<Changes> changes
+  --- The changes of the entries from now on, as a stream. The value of a change is the dictionary; its path is empty.
+  --- > settings := #{ a: 1 }. changes := settings changes. settings at: 'a' put: 2. changes next value ⇒ #{ a: 2 }
+  ["changes"] = function(self)
+    local reference = K.pathReference("")
+    reference._get = function() return self end
+    reference._observe = function(_, update) return K.observe(self, update) end
+    return changesOf(reference)
+  end,
+})

@@ -22,9 +22,14 @@ local function sourceOf(self)
 end
 K.sourceOf = sourceOf
 
--- MappingStore: passes everything on, through messages that a subclass may override.
+--- A store that passes everything on to its source. A subclass maps references and values by overriding
+--- `mapReference:`, `mapRetrievedObject:forReference:` and `mapObjectToStore:forReference:`; its property paths come
+--- first.
 local Mapping = K.newClass("MappingStore", Scheme)
 K.alias("MPWMappingStore", Mapping)
+--- -<any> source
+--- The store behind this one; nil before it is set or connected.
+--- > #ReadOnly{ source: DictStore store } source description ⇒ 'memory dictionary'
 K.ivar(Mapping, "source")
 
 local standard -- the methods as they are here, to tell what a program has overridden
@@ -91,9 +96,13 @@ end
 local function inner(self)
   local made = rawget(self, "_inner")
   if not made then
-    made = combine(self)
-    self._inner = made
-    if isPlain(self) then self._native = made._native end
+    local new = combine(self)
+    -- Another fiber may have made it while this one was preempted: there is one for all, with its limits and entries.
+    made = rawget(self, "_inner")
+    if not made then
+      made, self._inner = new, new
+      if isPlain(self) then self._native = new._native end
+    end
   end
   return made
 end
@@ -139,36 +148,67 @@ K.answering[mappedGet] = function(self, reference)
 end
 
 K.methods(Mapping, {
+  --- -<nothing> setSource:<any>source
+  --- Sets the store behind this one: a store, or what stands for one. A store that leads back to this one is an error.
+  --- > store := ReadOnly new. store setSource: #DictStore{ a: 1 }. store at: 'a' ⇒ 1
   ["setSource:"] = function(self, source)
     self.i_source = source ~= nil and noRing(self, K.asStore(source)) or nil
     changed(self)
   end,
+  --- -<Array> schemeNames
+  --- The names of variables that are schemes in methods of the class. Any class may define it; a mapping store has
+  --- `source:`.
+  --- > MappingStore new schemeNames ⇒ [ 'source' ]
   ["schemeNames"] = function() return K.array({ "source" }, 1) end,
+  --- -<self> nativeStore
+  --- The store itself, prepared so that requests pass it without a fiber, where nothing is overridden. Runnel sends it.
+  --- > #ReadOnly{ source: #DictStore{ a: 1 } } nativeStore at: 'a' ⇒ 1
   ["nativeStore"] = function(self)
     if isPlain(self) then inner(self) else self._native = false end
     return self
   end,
+  --- -<any> mapReference:<Reference>reference
+  --- The reference, or path, that the source is asked for. A subclass overrides it; by itself it changes nothing.
+  --- > MappingStore new mapReference: ref:memory:a ⇒ ref:memory:a
   ["mapReference:"] = function(_, reference) return reference end,
+  --- -<any> reverseMapReference:<Reference>reference
+  --- The counterpart of `mapReference:`, from the source to this store. No store sends it, so overriding it has no
+  --- effect.
+  --- > MappingStore new reverseMapReference: ref:memory:a ⇒ ref:memory:a
   ["reverseMapReference:"] = function(_, reference) return reference end,
+  --- -<any> mapRetrievedObject:<any>object forReference:<Reference>reference
+  --- What a reader gets for a value of the source. A subclass overrides it; nil of the source is not mapped.
+  --- > MappingStore new mapRetrievedObject: 'text' forReference: ref:memory:a ⇒ 'text'
   ["mapRetrievedObject:forReference:"] = keepObject,
+  --- -<any> mapObjectToStore:<any>object forReference:<Reference>reference
+  --- What is written to the source for a value that is put, posted or merged. A subclass overrides it.
+  --- > MappingStore new mapObjectToStore: 'text' forReference: ref:memory:a ⇒ 'text'
   ["mapObjectToStore:forReference:"] = function(_, object) return object end,
+  --- As in Store.
   ["at:"] = mappedGet,
+  --- As in Store.
   ["at:put:"] = byPath("put", function(self, reference, value)
     K.storePutAt(below(self), pathOf(mapped(self, reference)),
       self:mapObjectToStore_forReference_(value, reference))
     return value
   end),
+  --- As in Store.
   ["at:post:"] = byPath("post", function(self, reference, value)
     return K.storePost(below(self), pathOf(mapped(self, reference)),
       self:mapObjectToStore_forReference_(value, reference))
   end),
+  --- As in Store.
   ["deleteAt:"] = byPath("delete", function(self, reference)
     return K.storeDelete(below(self), pathOf(mapped(self, reference)))
   end),
+  --- As in Store.
   ["childrenOfReference:"] = byPath("list", function(self, reference)
     return K.storeList(below(self), pathOf(mapped(self, reference)))
   end),
 })
+--- -<any> merge:<any>fields at:<Reference|String|Number>path
+--- Changes the named fields of the record at the path, by a `merge` handler of this store or in the source.
+--- > memory:m ← #{ a: 1 }. #Ensure{ source: scheme:memory } merge: #{ b: 2 } at: 'm'. memory:m ⇒ #{ a: 1, b: 2 }
 K.method(Mapping, "merge_at_", function(self, value, reference)
   local found, answer = K.tryPath(self, "merge", (K.splitPath(pathOf(reference))), value, reference)
   if found then return answer end
@@ -268,6 +308,31 @@ function take.class(value, name, self)
   return value._name
 end
 
+-- The options of a message, a dictionary or nil, as a table of Lua: those of `what`, for errors. `readers` has a function
+-- of the value, the name and `self` for each option. Any other option is an error: a misspelt one must not be without effect.
+function K.readOptions(given, what, self, readers)
+  if given == nil then return {} end
+  if type(given) ~= "table" or K.isClass(given) or not given._isDictionary then
+    throw("typeError", "the options of " .. what .. " must be a dictionary, not " .. K.nameOf(given))
+  end
+  local read = {}
+  given:keysAndValuesDo_(function(key, value)
+    key = K.str(key)
+    local reader = readers[key]
+    if reader then
+      read[key] = reader(value, key, self)
+      return
+    end
+    local names = {}
+    for name in pairs(readers) do names[#names + 1] = name end
+    table.sort(names)
+    local near = K.nearest(key, names)
+    throw("unknownProperty", string.format("%s has no option `%s`", what, key),
+      { i_hint = near and "did you mean `" .. near .. "`?" or "its options are " .. table.concat(names, ", ") })
+  end)
+  return read
+end
+
 -- Another store than the source; native code gets it among the sources.
 take.store = "store"
 
@@ -298,14 +363,14 @@ local function settingReader(class, kind)
 end
 
 -- Makes a class of native combinators:
---   name, aliases: what programs call it
+--   name, aliases: what programs call it; or the class is given
 --   kind: what native code calls it
 --   options: name → reader of the option, or the name of the kind of its values
 --   former: old name → name of the option; secret: name → whether no message shows the value
 --   check(self): refuses options that do not belong together, once a literal has set them
 --   parts(self): its sources, and their names, where they are not just `source`
-function K.nativeCombinator(definition)
-  local class = K.newClass(definition.name, definition.super or Mapping)
+function K.nativeCombinator(definition, made)
+  local class = made or K.newClass(definition.name, definition.super or Mapping)
   class._plainName = true
   for _, alias in ipairs(definition.aliases or {}) do K.alias(alias, class) end
   K.method(class, "_combines", definition)

@@ -72,7 +72,12 @@ end
 
 -- The store that a reference is looked up in.
 local function storeOf(self)
-  return rawget(self, "_store") or K.schemeNamed(self._scheme)
+  local store = rawget(self, "_store")
+  if store == nil and self._scheme == nil then
+    throw("unknownScheme", string.format("the reference `%s` has no scheme and no store", self._path),
+      { i_hint = "`store referenceForPath: path` answers a reference of a store" })
+  end
+  return store or K.schemeNamed(self._scheme)
 end
 
 local function isVariable(self)
@@ -112,13 +117,23 @@ local function split(path)
   return parts
 end
 
+-- The path as it is written, without a query.
+local function plainPath(self) return string.match(self._path, "^[^?]*") end
+
 local function joined(self, path)
-  local inner = string.gsub(K.str(path), "^/+", "")
+  local inner, base = string.gsub(K.str(path), "^/+", ""), plainPath(self)
   -- Below an empty path, which is where relative ones begin, nothing becomes absolute.
-  if self._path ~= "" then inner = string.gsub(self._path, "/+$", "") .. "/" .. inner end
+  if base ~= "" then inner = string.gsub(base, "/+$", "") .. "/" .. inner end
   local result = setmetatable({ _scheme = self._scheme, _path = inner }, methods)
   result._store = rawget(self, "_store")
   return result
+end
+
+-- The names below a reference. To stores in memory, a path with a slash at its end is another one.
+local function listed(self)
+  local names = K.storeList(storeOf(self), self._path, self._scheme)
+  if names ~= nil and #names > 0 or not find(self._path, "[^/]/+$") then return names end
+  return K.storeList(storeOf(self), (string.gsub(self._path, "/+$", "")), self._scheme)
 end
 
 local function postTo(self, value) return K.storePost(storeOf(self), self._path, value, self._scheme) end
@@ -137,17 +152,34 @@ local function addToList(self, value, raised)
 end
 
 K.methods(Reference, {
+  --- -<any> value
+  --- -<any> get
+  --- What the store has at the reference, or the value of the variable; nil where nothing exists.
+  --- > memory:city ← 'Bern'. ref:memory:city value ⇒ 'Bern'
   ["value"] = read,
   ["get"] = read,
+  --- -<self> value:<any>newValue
+  --- Writes the value and answers the reference; nil deletes. `put:` answers what the store answers instead.
+  --- > ref:memory:city value: 'Bern'. memory:city ⇒ 'Bern'
   ["value:"] = function(self, value) write(self, value) return self end,
+  --- -<nothing> setValue:<any>newValue
+  --- Writes the value as `value:` does; nil deletes.
+  --- > ref:memory:city setValue: 'Bern'. memory:city ⇒ 'Bern'
   ["setValue:"] = function(self, value) write(self, value) end,
-  -- What the store answers: the value of a handler, the content of another server's answer.
+  --- -<any> put:<any>newValue
+  --- Writes the value and answers what the store answers: the value of a `put` handler, the content of an HTTP
+  --- response. It is nil where the store only says that it wrote; for a variable it is the value.
+  --- > ref:memory:city put: 'Bern'. memory:city ⇒ 'Bern'
   ["put:"] = function(self, value)
     if rawget(self, "_set") or isVariable(self) then return write(self, value) end
     local answer = K.storePutAt(storeOf(self), self._path, value, self._scheme)
     if type(answer) == "boolean" then return nil end
     return answer
   end,
+  --- -<any> post:<any>entry
+  --- Appends to a text or a list, or creates an entry below the reference, as the store defines it: a table gets a row,
+  --- a file is appended to. Answers what the store answers. Unlike `+=`, it adds no number to a number in a store.
+  --- > ref:memory:inbox delete. ref:memory:inbox post: 'mail'. memory:inbox ⇒ [ 'mail' ]
   ["post:"] = function(self, value)
     if rawget(self, "_get") or isVariable(self) then
       local held = read(self)
@@ -164,7 +196,15 @@ K.methods(Reference, {
     if ok then return answer end
     return addToList(self, value, answer)
   end,
+  --- -<any> merge:<any>fields
+  --- Changes the named fields of a record and keeps the others (PATCH). It is an error where nothing exists, and of a
+  --- variable.
+  --- > memory:user ← #{ name: 'Ada' }. ref:memory:user merge: #{ age: 36 }. memory:user ⇒ #{ name: 'Ada', age: 36 }
   ["merge:"] = function(self, value) return K.storeMerge(storeOf(self), self._path, value, self._scheme) end,
+  --- -<any> delete
+  --- Deletes the content; a variable becomes nil. Answers whether something existed, or what a `delete` handler
+  --- answers.
+  --- > memory:draft ← 'text'. ref:memory:draft delete ⇒ true
   ["delete"] = function(self)
     if isVariable(self) then
       write(self, nil)
@@ -172,64 +212,142 @@ K.methods(Reference, {
     end
     return K.storeDelete(storeOf(self), self._path, self._scheme)
   end,
+  --- -<any> required
+  --- The value, as `value`, but a missing value or an empty text is an error that names the reference.
+  --- > ref:memory:missing required ⇒ error: memory:missing is not set
   ["required"] = function(self)
     return K.required(read(self), self:stringValue(), self._scheme or "")
   end,
+  --- -<Boolean> isBound
+  --- -<Boolean> exists
+  --- Whether the reference has a value. The value is read to find out.
+  --- > ref:memory:missing isBound ⇒ false
   ["isBound"] = function(self) return read(self) ~= nil end,
   ["exists"] = function(self) return read(self) ~= nil end,
+  --- -<any> ifBound:<any>block
+  --- Evaluates the block with the value if there is one, and answers its result; nil otherwise.
+  --- > memory:city ← 'Bern'. ref:memory:city ifBound: { :city | city length } ⇒ 4
   ["ifBound:"] = function(self, block)
     local value = read(self)
     if value ~= nil then return K.valueOf(block, value) end
   end,
+  --- -<any> ifNotBound:<any>block
+  --- Evaluates the block if there is no value, and answers its result; nil otherwise.
+  --- > ref:memory:missing ifNotBound: { 'nothing' } ⇒ 'nothing'
   ["ifNotBound:"] = function(self, block)
     if read(self) == nil then return K.valueOf(block) end
   end,
+  --- -<Array> children
+  --- The references directly below this one; empty where the store lists nothing there. `childNames` answers their
+  --- names.
+  --- > memory:team/ann ← 1. ref:memory:team children ⇒ [ ref:memory:team/ann ]
   ["children"] = function(self)
-    local names = K.storeList(storeOf(self), self._path, self._scheme)
+    local names = listed(self)
     if names == nil then return K.array({}, 0) end
     local list = {}
     for i = 1, #names do list[i] = joined(self, (string.gsub(K.str(names[i]), "?", "%%3F"))) end
     return K.array(list, #names)
   end,
+  --- -<Array> childNames
+  --- The names directly below the reference, as texts; a name with entries below it ends with a slash.
+  --- > memory:team/ann ← 1. ref:memory:team childNames ⇒ [ 'ann' ]
   ["childNames"] = function(self)
-    local names = K.storeList(storeOf(self), self._path, self._scheme)
+    local names = listed(self)
     if names == nil then return K.array({}, 0) end
     local list = {}
     for i = 1, #names do list[i] = K.decodeSegment(K.str(names[i])) end
     return K.array(list, #names)
   end,
-  -- An address with which anyone may read the content for some time; `for:` names another verb.
+  --- -<String> presigned:<Duration|Number>validity
+  --- A URL with which anyone may read the content without credentials until the time is over: from 1 second to 7 days.
+  --- A number is in milliseconds. Only stores of S3 have such URLs; it is an error of the others.
+  --- > address := { ref:s3:shared/report.pdf presigned: 5 minutes }
   ["presigned:"] = function(self, validity)
     return K.storePresign(storeOf(self), self._path, self._scheme, "get", K.secondsOf(validity, "presigned:"))
   end,
+  --- -<String> presigned:<Duration|Number>validity for:<String>verb
+  --- A URL as `presigned:` answers it, for the verb 'get', 'put' or 'delete'; another verb is an error.
+  --- > upload := { ref:s3:shared/new.txt presigned: 5 minutes for: 'put' }
   ["presigned:for:"] = function(self, validity, verb)
     local seconds = K.secondsOf(validity, "presigned:for:")
     return K.storePresign(storeOf(self), self._path, self._scheme, K.expectText(verb, "for:"), seconds)
   end,
+  --- -<Boolean> hasChildren
+  --- Whether the store lists anything below the reference.
+  --- > memory:team/ann ← 1. ref:memory:team hasChildren ⇒ true
   ["hasChildren"] = function(self)
-    local names = K.storeList(storeOf(self), self._path, self._scheme)
+    local names = listed(self)
     return names ~= nil and #names > 0
   end,
+  --- -<String> path
+  --- The path without the scheme and without the query.
+  --- > ref:https://example.org/search?q=milk path ⇒ '//example.org/search'
   ["path"] = function(self) return (K.splitPath(self._path)) end,
+  --- -<String?> query
+  --- The text behind the question mark, as it is written; nil without one.
+  --- > ref:https://example.org/search?q=milk query ⇒ 'q=milk'
   ["query"] = function(self) local _, query = K.splitPath(self._path) return query end,
+  --- -<self> identifier
+  --- -<self> reference
+  --- The reference itself.
+  --- > ref:file:a.txt reference ⇒ ref:file:a.txt
   ["identifier"] = function(self) return self end,
+  --- -<String> identifierName
+  --- The path with its query, as it is written, without the scheme.
+  --- > ref:https://example.org/search?q=milk identifierName ⇒ '//example.org/search?q=milk'
   ["identifierName"] = function(self) return self._path end,
   ["reference"] = function(self) return self end,
+  --- -<String?> schemeName
+  --- The name of the scheme; `var` for a variable, and nil for a reference that belongs to a store without a name.
+  --- > ref:file:a.txt schemeName ⇒ 'file'
   ["schemeName"] = function(self) return self._scheme end,
-  ["name"] = function(self) return K.decodeSegment(string.match(self._path, "([^/]*)/*$")) end,
-  ["pathExtension"] = function(self) return string.match(self._path, "%.([^./]*)$") or "" end,
-  ["pathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
-  ["relativePathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
-  ["isRoot"] = function(self) return self._path == "" or self._path == "/" end,
+  --- -<String> name
+  --- The last segment of the path, decoded and without a trailing slash; empty for the root.
+  --- > ref:https://example.org/docs/index.html?lang=en name ⇒ 'index.html'
+  ["name"] = function(self) return K.decodeSegment(string.match(plainPath(self), "([^/]*)/*$")) end,
+  --- -<String> pathExtension
+  --- What follows the last point of the last segment; empty without a point.
+  --- > ref:https://example.org/docs/index.html?lang=en pathExtension ⇒ 'html'
+  ["pathExtension"] = function(self) return string.match(plainPath(self), "%.([^./]*)$") or "" end,
+  --- -<Array> pathComponents
+  --- -<Array> relativePathComponents
+  --- The segments of the path, decoded, without empty ones.
+  --- > ref:file:notes/2026/today.txt pathComponents ⇒ [ 'notes', '2026', 'today.txt' ]
+  ["pathComponents"] = function(self) local parts = split(plainPath(self)) return K.array(parts, #parts) end,
+  ["relativePathComponents"] = function(self) local parts = split(plainPath(self)) return K.array(parts, #parts) end,
+  --- -<Boolean> isRoot
+  --- Whether the path is empty or a single slash.
+  --- > ref:memory:/ isRoot ⇒ true
+  ["isRoot"] = function(self) local path = plainPath(self) return path == "" or path == "/" end,
+  --- -<Boolean> isAbsolute
+  --- Whether the path begins with a slash.
+  --- > ref:file:/etc/hosts isAbsolute ⇒ true
   ["isAbsolute"] = function(self) return string.sub(self._path, 1, 1) == "/" end,
-  ["hasTrailingSlash"] = function(self) return string.sub(self._path, -1) == "/" end,
+  --- -<Boolean> hasTrailingSlash
+  --- Whether the path ends with a slash.
+  --- > ref:file:notes/ hasTrailingSlash ⇒ true
+  ["hasTrailingSlash"] = function(self) return string.sub(plainPath(self), -1) == "/" end,
+  --- -<self> parent
+  --- The reference without its last segment and its query, in the same store; of a single segment it is the root.
+  --- > ref:file:notes/2026/today.txt parent ⇒ ref:file:notes/2026
   ["parent"] = function(self)
-    local path = string.gsub(self._path, "/*[^/]*/*$", "")
+    local path = string.gsub(plainPath(self), "/*[^/]*/*$", "")
     return setmetatable({ _scheme = self._scheme, _path = path, _store = rawget(self, "_store") }, methods)
   end,
+  --- -<String> URL
+  --- -<String> stringValue
+  --- -<String> description
+  --- The reference as text: scheme, colon and path with its query.
+  --- > ref:file:notes/today.txt stringValue ⇒ 'file:notes/today.txt'
   ["URL"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
   ["stringValue"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
   ["description"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
+  --- -<Store> asScheme
+  --- -<Store> asStore
+  --- A store of everything below the reference. Of a database such as `sqlite:data.db/files` it is the key-value store
+  --- of that name, which is made when it does not exist; of a variable it is the store or dictionary that the variable
+  --- holds.
+  --- > (ref:memory:shop asScheme) at: 'tea' put: 3. memory:shop/tea ⇒ 3
   ["asScheme"] = function(self)
     if isVariable(self) then return K.asStore(read(self)) end
     local inner = K.nativeStore(storeOf(self))
@@ -240,38 +358,74 @@ K.methods(Reference, {
     return store
   end,
   ["asStore"] = function(self) return self:asScheme() end,
+  --- -<any> store
+  --- The store that the reference is read from and written to. An unknown scheme is an error.
+  --- > ref:memory:a store = ref:memory:b store ⇒ true
   ["store"] = function(self) return storeOf(self) end,
+  --- -<self> div:<any>name
+  --- The reference of a name or path below this one, without the query of this one; `reference / name` is the same.
+  --- > ref:file:notes div: '2026/today.txt' ⇒ ref:file:notes/2026/today.txt
   ["div:"] = joined,
+  --- -<self> mkdir:<any>name
+  --- Creates an empty folder of that name below the reference and answers its reference. It is for stores with folders,
+  --- as `file:`.
+  --- > ref:file:. mkdir: 'reports' ⇒ ref:file:./reports
   ["mkdir:"] = function(self, name)
     local at = joined(self, name)
     K.native.put(rawget(storeOf(at), "_native"), at._path, nil, at._scheme, nil)
     return at
   end,
-  ["load"] = function(self)
-    local source = read(self)
-    if source == nil then throw("notFound", string.format("there is nothing at %s to load", self:stringValue())) end
-    return K.loadSource(K.str(source), self:stringValue())
-  end,
+  --- -<Boolean> isEqual:<any>other
+  --- Whether the other is a reference with the same scheme, path and query, in the same store. Contents are not
+  --- compared.
+  --- > ref:file:a.txt isEqual: ref:file:a.txt ⇒ true
   ["isEqual:"] = function(self, other)
     return type(other) == "table" and rawget(other, "_path") == self._path and rawget(other, "_scheme") == self._scheme
       and rawget(other, "_store") == rawget(self, "_store")
   end,
+  --- -<String> hash
+  --- The same value for equal references: their text.
+  --- > ref:file:a.txt hash = ref:file:a.txt hash ⇒ true
   ["hash"] = function(self) return self:stringValue() end,
   -- Streams: `! value` assigns, `?` reads.
+  --- -<self> writeObject:<any>newValue
+  --- Writes the value, so that a reference is the target of a connection: `value → ref:file:a.txt`. The last value
+  --- stays.
+  --- > ref:memory:last writeObject: 7. memory:last ⇒ 7
   ["writeObject:"] = function(self, value) write(self, value) return self end,
+  --- -<any> nextObject
+  --- The value, as `value` answers it, where a reference is read as a stream.
+  --- > memory:city ← 'Bern'. ref:memory:city nextObject ⇒ 'Bern'
   ["nextObject"] = read,
+  --- -<Array> lines
+  --- The lines of the content as texts; empty where nothing exists. The whole content is read.
+  --- > memory:log ← "one{newline}two". ref:memory:log lines ⇒ [ 'one', 'two' ]
   ["lines"] = function(self)
     local text = read(self)
     if text == nil then return K.array({}, 0) end
     return K.str(text):lines()
   end,
-  -- A stream that appends to the content: `text → ref:file:log.txt outputStream`.
+  --- -<ByteStream> outputStream
+  --- -<ByteStream> writeStream
+  --- A stream that posts each text that is written to it: a file is appended to. A missing entry in memory becomes a
+  --- list of the texts.
+  --- > ref:file:log.txt delete. (ref:file:log.txt outputStream) println: 'one'. ref:file:log.txt lines ⇒ [ 'one' ]
   ["outputStream"] = function(self)
     return K.byteStream { write = function(text) self:post_(text) end }
   end,
   ["writeStream"] = function(self) return self:outputStream() end,
+  --- -<any> copyTo:<Reference>target
+  --- Writes the value to the target and answers the target. For all content below, use `copyTo:` of a store.
+  --- > memory:a ← 1. (ref:memory:a copyTo: ref:memory:b) value ⇒ 1
   ["copyTo:"] = function(self, target) target:setValue_(read(self)) return target end,
+  --- -<self> copyFrom:<Reference>source
+  --- Writes the value of the source here and answers this reference.
+  --- > memory:a ← 1. ref:memory:b copyFrom: ref:memory:a. memory:b ⇒ 1
   ["copyFrom:"] = function(self, source) write(self, source:value()) return self end,
+  --- -<nothing> traverse:<Block(each)>block
+  --- Evaluates the block with each reference below this one, parents before children. More than 100 levels are an
+  --- error.
+  --- > memory:t/a/b ← 1. all := [ ]. ref:memory:t traverse: { :each | all add: each name }. all ⇒ [ 'a', 'b' ]
   ["traverse:"] = function(self, block)
     local function visit(at, depth)
       if depth > 100 then throw("invalid", "the tree is deeper than 100 levels") end
@@ -307,24 +461,43 @@ end
 local CHANGED = "it has changed meanwhile; read it again"
 
 K.methods(Reference, {
-  -- What changes with the content, where the store knows it.
+  --- -<String?> entityTag
+  --- A text that changes with the content, for `replace:knowing:`; nil where nothing exists, and for variables. A store
+  --- of the program has no tags, which is an error.
+  --- > memory:plan ← 'a'. (ref:memory:plan entityTag) = ref:memory:plan entityTag ⇒ true
   ["entityTag"] = function(self)
     if rawget(self, "_get") or isVariable(self) then return nil end
     return K.storeTag(storeOf(self), self._path, self._scheme)
   end,
+  --- -<self> create:<any>newValue
+  --- Writes the value only if nothing exists, in one atomic step. Otherwise it is an error of kind `precondition`.
+  --- > memory:seat ← 'Ann'. ref:memory:seat create: 'Ben' ⇒ error: create memory:seat: something is there already
   ["create:"] = function(self, value)
     return hold(self, putIf(self, value, "absent"), "create", "something is there already")
   end,
+  --- -<self> replace:<any>newValue
+  --- Writes the value only if something exists, in one atomic step. Otherwise it is an error of kind `precondition`.
+  --- > ref:memory:missing replace: 1 ⇒ error: replace memory:missing: there is nothing to replace
   ["replace:"] = function(self, value)
     return hold(self, putIf(self, value, "present"), "replace", "there is nothing to replace")
   end,
+  --- -<self> replace:<any>newValue knowing:<any>tag
+  --- Writes the value only while the content has this entity tag (compare-and-swap). Otherwise it is an error of kind
+  --- `precondition`.
+  --- > memory:plan ← 'a'. ref:memory:plan replace: 'b' knowing: ref:memory:plan entityTag. memory:plan ⇒ 'b'
   ["replace:knowing:"] = function(self, value, tag)
     return hold(self, putIf(self, value, "tag", K.str(tag)), "replace", CHANGED)
   end,
+  --- -<self> deleteKnowing:<any>tag
+  --- Deletes the content only while it has this entity tag. Otherwise it is an error of kind `precondition`.
+  --- > memory:plan ← 'a'. ref:memory:plan deleteKnowing: ref:memory:plan entityTag. memory:plan ⇒ nil
   ["deleteKnowing:"] = function(self, tag)
     return hold(self, K.storeDeleteIf(storeOf(self), self._path, self._scheme, "tag", K.str(tag)), "delete", CHANGED)
   end,
-  -- Writes what the block makes of the present value; begins again after a concurrent write.
+  --- -<any> update:<Block(value)>block
+  --- Writes what the block makes of the value (nil if nothing exists) in one atomic step, and answers it. The block
+  --- runs again after a concurrent write, at most 100 times; then it is an error of kind `conflict`.
+  --- > ref:memory:hits delete. ref:memory:hits update: { :count | (count ifNil: { 0 }) + 1 } ⇒ 1
   ["update:"] = function(self, block)
     if rawget(self, "_get") or isVariable(self) then
       write(self, K.valueOf(block, read(self)))
@@ -440,7 +613,7 @@ function K.post(target, value)
 end
 
 -- The same options with durations as numbers of seconds.
-local function inSeconds(options)
+function K.inSeconds(options)
   if type(options) ~= "table" or not options._isDictionary then return options end
   local keys, map, n = {}, {}, 0
   options:keysAndValuesDo_(function(key, value)
@@ -454,7 +627,7 @@ end
 
 -- A database by its reference: `sqlite:tasks.db`, perhaps with a dictionary of options.
 function K.databaseOf(reference, options)
-  local database = K.native.database(reference._scheme, reference._path, inSeconds(options))
+  local database = K.native.database(reference._scheme, reference._path, K.inSeconds(options))
   -- What stands for a server is its reference, which has been told the options.
   if (reference._scheme == "postgres" or reference._scheme == "postgresql") and (database ~= nil or options == nil) then
     return reference
@@ -466,19 +639,35 @@ function K.databaseOf(reference, options)
   return database
 end
 
-K.methods(Reference, { ["database"] = function(self) return K.databaseOf(self) end, ["database:"] = K.databaseOf })
+K.methods(Reference, {
+  --- -<NativeStore|Reference> database
+  --- The database that the reference names, such as `sqlite:shop.db` or `postgres://host/shop`; another scheme is an
+  --- error.
+  --- > ref:sqlite::memory: database run: 'select 1 as one' ⇒ [ #{ one: 1 } ]
+  ["database"] = function(self) return K.databaseOf(self) end,
+  --- -<NativeStore|Reference> database:<Dictionary>options
+  --- The database, opened with options such as `maxConnections`, `busyTimeout` and `readOnly`. An unknown option, or
+  --- other options than those with which it is open already, are errors.
+  --- > db := { ref:sqlite:shop.db database: #{ maxConnections: 8, poolTimeout: 1 second } }
+  ["database:"] = K.databaseOf,
+})
 
--- Runs a source once: `ref:file:lib.st load`. What it defines stays.
-local loaded = {}
-function K.loadSource(source, name)
-  if loaded[name] then return nil end
-  loaded[name] = true
-  local chunk = K.native.compile(source, name)
-  return chunk(K)
-end
-
--- Frameworks of the original are built in: loading one does nothing.
-local Framework = K.newClass("Framework", Object)
-K.ivar(Framework, "name")
-K.methods(Framework, { ["load"] = function(self) return self end })
-function K.framework(name) return setmetatable({ i_name = name }, Framework._methods) end
+K.methods(K.classes.String, {
+  --- -<Reference> asReference
+  --- The reference that the text spells, such as `env:DATABASE_URL asReference` for a database that the environment names. The
+  --- text must be the program's own: who writes it chooses the scheme. A scheme that does not exist, a text without one, and
+  --- `sh:`, which runs commands, are errors.
+  --- > 'file:notes/today.txt' asReference path ⇒ 'notes/today.txt'
+  --- > { 'notes/today.txt' asReference } onError: { :e | e kind } ⇒ 'invalid'
+  ["asReference"] = function(self)
+    local scheme, path = string.match(self, "^(%a%w+):(.*)$")
+    if not scheme then
+      throw("invalid", "this text is no reference: it has no scheme", { i_hint = "a reference is written like `file:notes/today.txt`" })
+    end
+    if scheme == "sh" then
+      throw("denied", "a text does not become a reference to a shell command", { i_hint = "write `sh:` in the program itself" })
+    end
+    K.schemeNamed(scheme)
+    return K.reference(scheme, path)
+  end,
+})

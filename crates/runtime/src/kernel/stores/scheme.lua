@@ -352,9 +352,23 @@ local function ownVariable(self, path)
   end
 end
 
+-- A method of the program without arguments, which `this:name` of a store asks before its paths.
+local function ownMethod(self, path)
+  if type(self) ~= "table" or not self._isStore then return nil end
+  local first, rest = string.match(path, "^([^/]*)/?(.*)$")
+  local name, class = K.mangle(first), K.classOf(self)
+  while class and rawget(class, "_program") do
+    local method = rawget(class._own, name)
+    if method then return method, rest end
+    class = class._super
+  end
+end
+
 function K.thisGet(self, path, client)
   local field, rest = ownVariable(self, path)
   if field then return K.walk(self[field], rest, client) end
+  local method, below = ownMethod(self, path)
+  if method then return K.walk(method(self), below, client) end
   return K.walk(self, path)
 end
 function K.thisPut(self, path, value)

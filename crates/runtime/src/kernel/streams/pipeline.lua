@@ -49,6 +49,9 @@ end
 
 -- Pipelines -------------------------------------------------------------------------------------
 
+--- Several filters in a row as one stream. A stage is a stream or a class of streams, a block, an array (each object
+--- goes to all of its stages), or a text: `'-message'`, `'[key]'`, `'%format'`, `'!command'`, otherwise a property
+--- path.
 local Pipeline = K.newClass("Pipeline", WriteStream)
 K.alias("MPWPipeline", Pipeline)
 K.nilKeys._filters = true
@@ -83,19 +86,37 @@ local function lastFilter(self)
 end
 
 K.methods(Pipeline, {
+  --- -<self> setFilters:<Collection>stages
+  --- -<self> filters:<Collection>stages
+  --- Replaces the stages, connects each to the next one, and answers the pipeline. Another kind of stage is a
+  --- `typeError`.
+  --- > (Pipeline new setFilters: ['-uppercase', '-reversed']) process: 'ab' ⇒ ['BA']
   ["setFilters:"] = setFilters, ["filters:"] = setFilters,
+  --- -<Array> filters
+  --- Answers the streams of the stages.
+  --- > #Pipeline[ { :n | n + 1 }, '-printString' ] filters count ⇒ 2
   ["filters"] = function(self)
     local list = {}
     for i, stream in ipairs(self._filters or {}) do list[i] = stream end
     return K.array(list)
   end,
+  --- -<self> addFilter:<any>stage
+  --- Adds a stage behind the others and answers the pipeline.
+  --- > (Pipeline new addFilter: { :n | n + 1 }; addFilter: { :n | n * 10 }) process: 1 ⇒ [20]
   ["addFilter:"] = function(self, component)
     local filters = self._filters or {}
     filters[#filters + 1] = K.toStream(component)
     self._filters = filters
     return link(self)
   end,
+  --- -<nothing> writeObject:<any>object
+  --- -<nothing> ! <any>object
+  --- Writes the object to the first stage, or to the target without stages.
+  --- > pipe := #Pipeline[ { :n | n + 1 }, { :n | n * 10 } ]. pipe writeObject: 4. pipe target ⇒ [50]
   ["writeObject:"] = toFirst("writeObject_"),
+  --- -<any> target
+  --- Answers the target behind the last stage.
+  --- > pipe := #Pipeline[ '[name]' ]. pipe writeObject: #{ name: 'ada' }. pipe target ⇒ ['ada']
   ["target"] = function(self)
     local last = lastFilter(self)
     if last and K.isStream(last) then
@@ -104,17 +125,22 @@ K.methods(Pipeline, {
     end
     return self._target or nil
   end,
+  --- -<self> setTarget:<any>target
+  --- Replaces the target behind the last stage and answers the pipeline.
+  --- > list := []. (#Pipeline[ '-uppercase' ] setTarget: list) writeObject: 'a'. list ⇒ ['A']
   ["setTarget:"] = function(self, target)
     self._target = target == nil and false or target
     local last = lastFilter(self)
     if last then last:setFinalTarget_(target) end
     return self
   end,
+  --- As in WriteStream.
   ["flush"] = function(self)
     local first = self._filters and self._filters[1]
     if K.isStream(first) then first:flush() end
     return self
   end,
+  --- As in WriteStream.
   ["close"] = function(self)
     local first = self._filters and self._filters[1]
     if K.isStream(first) then first:close() end
@@ -122,13 +148,18 @@ K.methods(Pipeline, {
   end,
 })
 K.classMethods(Pipeline, {
+  --- +<self> filters:<Collection>stages
+  --- +<self> fromArray:<Collection>stages
+  --- Answers a new pipeline of the stages, as the literal `#Pipeline[ … ]` does. Another kind of stage is a
+  --- `typeError`.
+  --- > (Pipeline filters: ['-uppercase']) process: 'a' ⇒ ['A']
   ["filters:"] = function(class, list) return class:new():setFilters_(list) end,
   ["fromArray:"] = function(class, list) return class:new():setFilters_(list) end,
 })
 
 -- Sources ---------------------------------------------------------------------------------------
 
--- What produces objects by itself: `run` writes them to the target (sources.lua).
+--- A stream that produces its objects itself and writes them to its target. Subclasses define `produce`.
 local Source = K.newClass("Source", WriteStream)
 K.alias("MPWStreamSource", Source)
 
@@ -143,18 +174,31 @@ function K.emit(self, object)
 end
 
 K.methods(Source, {
-  -- Writes each object to a block instead.
+  --- -<nothing> do:<any>block
+  --- Runs the source and writes each object to the block instead of the target at the end of its chain.
+  --- > list := []. (FixedValueSource values: [1, 2]) do: { :n | list add: n * 2 }. list ⇒ [2, 4]
   ["do:"] = function(self, block)
     self:setFinalTarget_(block)
     self:run()
   end,
+  --- -<nothing> produce
+  --- Writes the objects of the source with `forward:`, until it has no more. `run` sends it; subclasses define it.
+  --- > Source new run ⇒ []
   ["produce"] = function() end,
 })
 
--- The values of a collection, with a pause between them when `seconds` is set.
+--- A source of the elements of a collection, with a pause between them when `seconds` is set.
 local FixedValueSource = K.newClass("FixedValueSource", Source)
 K.alias("MPWFixedValueSource", FixedValueSource)
+--- -<any> values
+--- -<nothing> setValues:<Collection>values
+--- The collection whose elements the source writes; nil elements are skipped.
+--- > (FixedValueSource values: [1, 2]) values ⇒ [1, 2]
 K.ivar(FixedValueSource, "values")
+--- -<any> seconds
+--- -<nothing> setSeconds:<Number|Duration>time
+--- The pause between two objects, a Number of seconds or a Duration; nil for none.
+--- > #FixedValueSource{ values: ['a', 'b'], seconds: 0.001 } run ⇒ ['a', 'b']
 K.ivar(FixedValueSource, "seconds")
 local function pause(time)
   if type(time) == "table" and time._isDuration then time = time._seconds end
@@ -162,6 +206,7 @@ local function pause(time)
 end
 
 K.methods(FixedValueSource, {
+  --- As in Source.
   ["produce"] = function(self)
     local list = K.elementsOf(self.i_values, "values")
     for i = 1, #list do
@@ -171,6 +216,9 @@ K.methods(FixedValueSource, {
   end,
 })
 K.classMethods(FixedValueSource, {
+  --- +<self> values:<Collection>values
+  --- Answers a new source of the elements of a collection.
+  --- > (FixedValueSource values: (1 to: 3)) run ⇒ [1, 2, 3]
   ["values:"] = function(class, list)
     local source = class:new()
     source.i_values = list

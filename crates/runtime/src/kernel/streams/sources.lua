@@ -2,9 +2,9 @@
 -- copies of operations between stores.
 local K = ...
 local type, rawset = type, rawset
-local throw, define = K.throw, K.defineFilter
+local throw = K.throw
 local classes = K.classes
-local Source = classes.Source
+local Source, Filter = K.classes.Source, K.classes.Filter
 
 for _, field in ipairs { "_task", "_lines", "_bytes", "_draining", "_command" } do
   K.nilKeys[field] = true
@@ -35,8 +35,14 @@ local function start(self)
 end
 
 K.methods(Source, {
+  --- -<any> run
+  --- Runs the source until it has no more objects, closes it and answers the final target with the results.
+  --- > #Timer{ interval: 1 millisecond, count: 2 } run ⇒ [1, 2]
   ["run"] = run,
-  -- For a time, a duration or seconds; then it ends.
+  --- -<any> run:<Duration|Number>time
+  --- Runs the source for a time, a Duration or a Number of seconds, closes it and answers the final target with the
+  --- results.
+  --- > (FixedValueSource values: [1, 2]) run: 1 second ⇒ [1, 2]
   ["run:"] = function(self, time)
     self._stopped, self._writing = false, false
     if type(time) == "number" then time = time * 1000 end
@@ -45,8 +51,15 @@ K.methods(Source, {
     self:close()
     return self:finalTarget()
   end,
-  -- In a fiber of its own, until it has no more or gets `stop`.
+  --- -<self> start
+  --- -<self> runInThread
+  --- Runs the source in a fiber of its own until it has no more objects or gets `stop`, and answers it. The fiber ends
+  --- with the program.
+  --- > #Timer{ interval: 1 second } start; isRunning ⇒ true
   ["start"] = start, ["runInThread"] = start,
+  --- -<self> stop
+  --- Stops the source after the object that it is writing, and answers it.
+  --- > (#Timer{ interval: 1 second } start; stop; yourself) isRunning ⇒ false
   ["stop"] = function(self)
     self._stopped = true
     -- A target that stops the source while it writes to it lets that write end.
@@ -54,14 +67,27 @@ K.methods(Source, {
     self._task = nil
     return self
   end,
+  --- -<Boolean> isRunning
+  --- Answers whether the source runs in a fiber that `start` made.
+  --- > #Timer{ interval: 1 second } isRunning ⇒ false
   ["isRunning"] = function(self) return self._task ~= nil and not self._task:isDone() end,
 })
 
--- Writes its tick number every interval: `#Timer{ interval: 1 second, count: 3 }`.
+--- A source that writes 1, 2, 3, …, one number after each interval, until its `count`.
 local Timer = plain(K.newClass("Timer", Source))
+--- -<any> interval
+--- -<nothing> setInterval:<Duration|Number>interval
+--- The time before each number, a Duration or a Number of milliseconds. Without it running the timer is a `nilValue`
+--- error.
+--- > #Timer{ interval: 5 milliseconds, count: 2 } run ⇒ [1, 2]
 K.ivar(Timer, "interval")
+--- -<any> count
+--- -<nothing> setCount:<Number>count
+--- The last number that the timer writes; nil for a timer without end.
+--- > #Timer{ interval: 1 millisecond, count: 3 } run ⇒ [1, 2, 3]
 K.ivar(Timer, "count")
 K.methods(Timer, {
+  --- As in Source.
   ["produce"] = function(self)
     if self.i_interval == nil then
       throw("nilValue", "a Timer has no interval", { i_hint = "give it one: `#Timer{ interval: 1 second }`" })
@@ -75,6 +101,9 @@ K.methods(Timer, {
   end,
 })
 K.classMethods(Timer, {
+  --- +<self> interval:<Duration|Number>interval
+  --- Answers a new timer without end for an interval, a Duration or a Number of milliseconds.
+  --- > (Timer interval: 1 second) interval ⇒ 1 second
   ["interval:"] = function(class, interval)
     local timer = class:new()
     timer.i_interval = interval
@@ -82,11 +111,17 @@ K.classMethods(Timer, {
   end,
 })
 
--- The changes below a folder or of a file: `#FileChanges{ path: 'notes' }`.
+--- A source of the changes of a file or below a folder: `#FileChanges{ path: 'notes' }`. It runs until it gets `stop`.
 local FileChanges = plain(K.newClass("FileChanges", Source))
-for _, alias in ipairs { "MPWFileChangesStream", "FileChangesStream" } do K.alias(alias, FileChanges) end
+K.alias("MPWFileChangesStream", FileChanges)
+K.alias("FileChangesStream", FileChanges)
+--- -<any> path
+--- -<nothing> setPath:<String|Reference>path
+--- The path of the file or folder, or a reference to it. Without it running the source is a `nilValue` error.
+--- > #FileChanges{ path: 'notes' } path ⇒ 'notes'
 K.ivar(FileChanges, "path")
 K.methods(FileChanges, {
+  --- As in Source.
   ["produce"] = function(self)
     local path = self.i_path
     if path == nil then
@@ -102,6 +137,9 @@ K.methods(FileChanges, {
   end,
 })
 K.classMethods(FileChanges, {
+  --- +<self> path:<String|Reference>path
+  --- Answers a new source of the changes of a file or below a folder.
+  --- > (FileChanges path: 'notes') path ⇒ 'notes'
   ["path:"] = function(class, path)
     local source = class:new()
     source.i_path = path
@@ -111,8 +149,13 @@ K.classMethods(FileChanges, {
 
 -- The references below a folder, depth first: `ref:file:notes directoryStream`.
 local DEEPEST = 100 -- folders within each other
+--- A source of references to all files and folders below a folder, depth first, at most 100 levels deep.
 local Directory = plain(K.newClass("DirectoryStream", Source))
 K.alias("MPWDirectoryEnumerationStream", Directory)
+--- -<any> reference
+--- -<nothing> setReference:<Reference>reference
+--- The reference to the folder. Without it running the source is a `nilValue` error.
+--- > ref:file:notes directoryStream reference path ⇒ 'notes'
 K.ivar(Directory, "reference")
 local function visit(self, reference, depth)
   if depth > DEEPEST then throw("invalid", "the folder is deeper than 100 levels") end
@@ -123,6 +166,7 @@ local function visit(self, reference, depth)
   return true
 end
 K.methods(Directory, {
+  --- As in Source.
   ["produce"] = function(self)
     if self.i_reference == nil then
       throw("nilValue", "a DirectoryStream has no reference", { i_hint = "write `ref:file:folder directoryStream`" })
@@ -130,7 +174,10 @@ K.methods(Directory, {
     visit(self, self.i_reference, 1)
   end,
 })
-K.methods(classes.Reference, {
+K.methods(K.classes.Reference, {
+  --- -<DirectoryStream> directoryStream
+  --- Answers a source of references to all files and folders below this one, depth first.
+  --- > (ref:file:notes directoryStream → stdline) run
   ["directoryStream"] = function(self)
     local source = Directory:new()
     source.i_reference = self
@@ -140,16 +187,29 @@ K.methods(classes.Reference, {
 
 -- Filters ------------------------------------------------------------------------------------------
 
--- Counts the objects, and writes their number when it is closed.
-define("CountingFilter", "MPWCountingFilter", {
+--- Counts the objects that are written to it, and passes on their number when it is closed.
+local CountingFilter = K.newClass("CountingFilter", Filter)
+K.alias("MPWCountingFilter", CountingFilter)
+K.methods(CountingFilter, {
+  --- As in Object.
   ["init"] = function(self)
     self._arrived = 0
     return self
   end,
+  --- -<nothing> writeObject:<any>object
+  --- -<nothing> ! <any>object
+  --- Counts the object, except nil, and drops it.
+  --- > (CountingFilter new writeAll: ['a', 'b']) count ⇒ 2
   ["writeObject:"] = function(self, object)
     if object ~= nil then self._arrived = self._arrived + 1 end
   end,
+  --- -<Number> count
+  --- Answers the number of objects since the filter was made or closed.
+  --- > CountingFilter new count ⇒ 0
   ["count"] = function(self) return self._arrived end,
+  --- -<self> close
+  --- Passes on the number of objects, begins again with 0, and closes the streams behind.
+  --- > (CountingFilter new writeAll: ['a', 'b']; close) target ⇒ [2]
   ["close"] = function(self)
     self:forward_(self._arrived)
     self._arrived = 0
@@ -157,27 +217,50 @@ define("CountingFilter", "MPWCountingFilter", {
   end,
 })
 
--- Passes each object on after a time. The writer waits, so no queue grows.
-local Delay = define("DelayStream", "MPWDelayStream", {
+--- Passes each object on after a time. The writer waits, so that no queue grows; a Queue before it with `async: true`
+--- waits instead. `Delay` is its short name.
+local Delay = K.newClass("DelayStream", Filter)
+K.alias("MPWDelayStream", Delay)
+K.methods(Delay, {
+  --- -<nothing> writeObject:<any>object
+  --- -<nothing> ! <any>object
+  --- Waits for the delay, then passes the object on; without a delay at once.
+  --- > #Delay{ delay: 1 millisecond } process: 'a' ⇒ ['a']
   ["writeObject:"] = function(self, object)
     if self.i_delay ~= nil then K.wait(self.i_delay) end
     self:forward_(object)
   end,
-}, {
+})
+K.classMethods(Delay, {
+  --- +<self> delay:<Duration|Number>time
+  --- Answers a new stream with a delay, a Duration or a Number of milliseconds.
+  --- > (DelayStream delay: 1 millisecond) process: 'a' ⇒ ['a']
   ["delay:"] = function(class, time) return class:new():delay_(time) end,
 })
+--- -<any> delay
+--- The time before each object is passed on, as it was set; nil for none.
+--- > (DelayStream delay: 1 second) delay ⇒ 1 second
 K.ivar(Delay, "delay")
 local function setDelay(self, time)
   K.secondsOf(time, "delay")
   self.i_delay = time
   return self
 end
-K.methods(Delay, { ["setDelay:"] = setDelay, ["delay:"] = setDelay,
-  ["setSeconds:"] = function(self, seconds) return setDelay(self, K.expectNumber(seconds, "seconds") * 1000) end })
+K.methods(Delay, {
+  --- -<self> setDelay:<Duration|Number>time
+  --- -<self> delay:<Duration|Number>time
+  --- Sets the delay, a Duration or a Number of milliseconds, and answers the stream. Another value is a `typeError`.
+  --- > (DelayStream new delay: 5) delay ⇒ 5
+  ["setDelay:"] = setDelay, ["delay:"] = setDelay,
+  --- -<self> setSeconds:<Number>seconds
+  --- Sets the delay as a Number of seconds, and answers the stream.
+  --- > #Delay{ seconds: 0.001 } delay ⇒ 1
+  ["setSeconds:"] = function(self, seconds) return setDelay(self, K.expectNumber(seconds, "seconds") * 1000) end,
+})
 K.alias("Delay", Delay)
 
 -- A queue that empties itself in a fiber of its own, so that the writer does not wait.
-local Queue = classes.Queue
+local Queue = K.classes.Queue
 local write = Queue._methods.writeObject_
 local function drain(self)
   self._draining = true
@@ -200,13 +283,27 @@ local function setAsync(self, async)
   return self
 end
 K.methods(Queue, {
+  --- -<self> setAsync:<Boolean>async
+  --- -<self> setAsynchronous:<Boolean>async
+  --- Sets whether the queue empties itself in a fiber of its own, false by default, and answers it.
+  --- > #Queue{ async: true } isEmpty ⇒ true
   ["setAsync:"] = setAsync, ["setAsynchronous:"] = setAsync,
+  --- -<self> makeAsynchronous
+  --- Lets the queue empty itself in a fiber of its own, as `async: true` does, and answers it.
+  --- > Queue new makeAsynchronous isEmpty ⇒ true
   ["makeAsynchronous"] = function(self) return setAsync(self, true) end,
+  --- -<nothing> writeObject:<any>object
+  --- -<nothing> ! <any>object
+  --- Appends the object and, when the queue is asynchronous, starts the fiber that empties it; nil is ignored. An
+  --- object beyond the capacity is a `tooLarge` error.
+  --- > queue := Queue new. queue ! 'a'; writeObject: nil. queue count ⇒ 1
   ["writeObject:"] = function(self, object)
     write(self, object)
     if self._started and not self._draining then drain(self) end
   end,
-  -- Drops what waits.
+  --- -<self> removeAll
+  --- Drops all objects that wait, and answers the queue.
+  --- > queue := Queue new. queue ! 'a'; removeAll. queue count ⇒ 0
   ["removeAll"] = function(self)
     self._items, self._from = {}, 1
     if self._seen then self._seen = {} end
@@ -227,9 +324,16 @@ local function segment(word)
   return (string.gsub(K.encodeSegment(word), "?", "%%3F"))
 end
 
--- Runs a command of the system: each object is a line of its input, each line of its output is an
--- object. It runs when the stream is flushed or closed, by the rules of `sh:`.
-local External = define("CommandFilter", "MPWExternalFilter", {
+--- Runs a command of the system when it is flushed or closed: each object is a line of its input, each line of its
+--- output an object. The rules of `sh:` apply: no shell, a time limit, and an error for a status other than 0.
+local External = K.newClass("CommandFilter", Filter)
+K.alias("MPWExternalFilter", External)
+K.methods(External, {
+  --- -<nothing> writeObject:<any>object
+  --- -<nothing> ! <any>object
+  --- Adds the text of the object as a line of the command's input; nil is ignored. More than 64 MiB are a `tooLarge`
+  --- error.
+  --- > sorter := CommandFilter command: 'sort'. sorter ! 'b'; writeObject: 'a'; close. sorter target ⇒ ['a', 'b']
   ["writeObject:"] = function(self, object)
     if object == nil then return end
     local line = K.str(object) .. "\n"
@@ -242,6 +346,10 @@ local External = define("CommandFilter", "MPWExternalFilter", {
     lines[#lines + 1] = line
     self._lines, self._bytes = lines, bytes
   end,
+  --- -<nothing> runCommand
+  --- Runs the command with the lines that are written, and passes on the lines of its output. `flush` and `close` send
+  --- it.
+  --- > shout := CommandFilter command: 'tr a-z A-Z'. shout ! 'a'; runCommand. shout target ⇒ ['A']
   ["runCommand"] = function(self)
     local lines = self._lines
     if not lines then return end
@@ -251,14 +359,24 @@ local External = define("CommandFilter", "MPWExternalFilter", {
       if line ~= "" then self:forward_(line) end
     end
   end,
+  --- -<self> flush
+  --- Runs the command with the lines that are written since the last time, and passes on the lines of its output except
+  --- empty ones. Without lines it does not run.
+  --- > sorter := CommandFilter command: 'sort -r'. sorter ! 'a'; writeObject: 'b'; flush. sorter target ⇒ ['b', 'a']
   ["flush"] = function(self)
     self:runCommand()
     return classes.WriteStream._methods.flush(self)
   end,
+  --- -<self> close
+  --- Runs the command as `flush` does, and closes the streams behind.
+  --- > shout := CommandFilter command: 'tr a-z A-Z'. shout ! 'a'; close. shout target ⇒ ['A']
   ["close"] = function(self)
     self:runCommand()
     return classes.WriteStream._methods.close(self)
   end,
+  --- -<String> description
+  --- Answers the word `command` and the command as a path of `sh:`.
+  --- > (CommandFilter command: 'sort -r') description ⇒ 'command sort/-r'
   ["description"] = function(self) return "command " .. K.str(self._command) end,
 })
 local function command(class, words)
@@ -277,8 +395,13 @@ local function words(text)
   return K.array(list, #list)
 end
 K.classMethods(External, {
-  -- `CommandFilter command: 'sort -n'`: split at blanks; no shell looks at it.
+  --- +<self> command:<String>command
+  --- Answers a new filter for a program and its arguments, split at blanks. An empty command is an `invalid` error.
+  --- > (CommandFilter command: 'sort -r') description ⇒ 'command sort/-r'
   ["command:"] = function(class, text) return command(class, words(K.expectText(text, "command:"))) end,
+  --- +<self> command:<String>program arguments:<Collection>arguments
+  --- Answers a new filter for a program and its arguments, each as it is. An empty argument is an `invalid` error.
+  --- > (CommandFilter command: 'tr' arguments: ['a', 'b']) process: 'banana' ⇒ ['bbnbnb']
   ["command:arguments:"] = function(class, program, arguments)
     local list = { K.expectText(program, "command:arguments:") }
     local more = K.elementsOf(arguments, "command:arguments:")
@@ -291,7 +414,15 @@ K.textStreams[33] = function(text) return command(External, words(string.sub(tex
 -- Operations ---------------------------------------------------------------------------------------
 
 -- Repeats operations of one store in another one: `#RESTCopyStream{ source: a, target: b }`.
-local Copy = define("RESTCopyStream", "MPWRESTCopyStream", {
+--- Repeats operations on one store, such as the writes in the log of its `logger`, on another store, its target.
+local Copy = K.newClass("RESTCopyStream", Filter)
+K.alias("MPWRESTCopyStream", Copy)
+K.methods(Copy, {
+  --- -<self> writeObject:<any>operation
+  --- -<self> ! <any>operation
+  --- Repeats an operation or a change on the target store: deletes the path, or stores the value that `source` has now.
+  --- Reads do nothing. Another object is a `typeError`, a missing target a `nilValue` error.
+  --- > RESTCopyStream new writeObject: 1 ⇒ error: a RESTCopyStream takes operations and changes, not a Number (1)
   ["writeObject:"] = function(self, operation)
     if type(operation) ~= "table" or not operation._isOperation then
       throw("typeError", "a RESTCopyStream takes operations and changes, not " .. K.nameOf(operation))
@@ -312,4 +443,8 @@ local Copy = define("RESTCopyStream", "MPWRESTCopyStream", {
     return self
   end,
 })
+--- -<any> source
+--- -<nothing> setSource:<any>store
+--- The store that has the current values; nil to take them from the operations.
+--- > RESTCopyStream new source ⇒ nil
 K.ivar(Copy, "source")

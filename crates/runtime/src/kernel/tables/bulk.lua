@@ -165,11 +165,55 @@ local function asking(plan)
 end
 
 K.methods(Rows, {
-  ["removeAll"] = removing("removeAll"), ["removeEveryRow"] = removing("removeEveryRow", true),
-  ["updateAll:"] = updating("updateAll:"), ["updateEveryRow:"] = updating("updateEveryRow:", true),
-  ["takeAll"] = takeAll, ["updateAll:returning:"] = returning("updateAll:"),
+  --- -<Number> removeAll
+  --- DatabaseTable -<Number> removeAll
+  --- Deletes the rows of the query with one statement, and answers their number. Without a condition and `first:` it is
+  --- an error: `removeEveryRow` says that all rows are meant.
+  --- > books := ref:sqlite:shop.db/books table. books[{ year < 1850 }] removeAll
+  ["removeAll"] = removing("removeAll"),
+  --- -<Number> removeEveryRow
+  --- DatabaseTable -<Number> removeEveryRow
+  --- Deletes the rows of the query, also those of a query without a condition, and answers their number.
+  --- > books := ref:sqlite:shop.db/books table. books removeEveryRow
+  ["removeEveryRow"] = removing("removeEveryRow", true),
+  --- -<Number> updateAll:<Dictionary|Block(row)>changes
+  --- Changes the rows of the query with one statement, and answers their number. The changes are a dictionary of
+  --- fields, or a block that answers one, computed from the row as it was. Without a condition it is an error.
+  --- > books := ref:sqlite:shop.db/books table. books[{ stock > 0 }] updateAll: { :book | #{ stock: book stock - 1 } }
+  ["updateAll:"] = updating("updateAll:"),
+  --- -<Number> updateEveryRow:<Dictionary|Block(row)>changes
+  --- DatabaseTable -<Number> updateEveryRow:<Dictionary|Block(row)>changes
+  --- Changes the rows of the query as `updateAll:` does, also those of a query without a condition, and answers their
+  --- number.
+  --- > books := ref:sqlite:shop.db/books table. books updateEveryRow: #{ stock: 0 }
+  ["updateEveryRow:"] = updating("updateEveryRow:", true),
+  --- -<Array> takeAll
+  --- DatabaseTable -<Array> takeAll
+  --- Deletes the rows of the query and answers them, in its order, with one statement: each row is taken once, also by
+  --- several processes. Without a condition and `first:` it is an error.
+  --- > jobs := ref:sqlite:shop.db/jobs table. ((jobs sorted: 'id') first: 10) takeAll
+  ["takeAll"] = takeAll,
+  --- -<Array> updateAll:<Dictionary|Block(row)>changes returning:<String|Array>fields
+  --- Changes the rows of the query as `updateAll:` does, and answers the values of a field, records of several, or for
+  --- '*' the rows.
+  --- > books := ref:sqlite:shop.db/books table. books[{ stock = 1 }] updateAll: #{ stock: 0 } returning: [ 'id' ]
+  ["updateAll:returning:"] = returning("updateAll:"),
+  --- -<Array> updateEveryRow:<Dictionary|Block(row)>changes returning:<String|Array>fields
+  --- DatabaseTable -<Array> updateEveryRow:<Dictionary|Block(row)>changes returning:<String|Array>fields
+  --- Changes the rows as `updateEveryRow:` does, and answers the values of a field, records of several, or for '*' the
+  --- rows.
+  --- > books := ref:sqlite:shop.db/books table. books updateEveryRow: #{ stock: 0 } returning: 'id'
   ["updateEveryRow:returning:"] = returning("updateEveryRow:", true),
-  ["sql"] = asking(false), ["explain"] = asking(true),
+  --- -<Dictionary> sql
+  --- DatabaseTable -<Dictionary> sql
+  --- The SQL of the query: its `statement` and its `parameters`. The query does not run.
+  --- > books := ref:sqlite:shop.db/books table. books[{ year < 1850 }] sql at: 'statement'
+  ["sql"] = asking(false),
+  --- -<String> explain
+  --- DatabaseTable -<String> explain
+  --- The plan of the database for the query (`EXPLAIN`). The query does not run.
+  --- > books := ref:sqlite:shop.db/books table. books[{ year < 1850 }] explain
+  ["explain"] = asking(true),
 })
 
 -- Messages that change an array would change a copy of the rows, and the table not.

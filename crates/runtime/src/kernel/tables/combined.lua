@@ -49,6 +49,20 @@ local function combining(selector, combine)
 end
 
 K.methods(Rows, {
-  ["union:"] = combining("union:", either), ["intersection:"] = combining("intersection:", both),
+  --- -<Rows|Array> union:<any>other
+  --- DatabaseTable -<Rows|Array> union:<any>other
+  --- The rows of either query, each once, as a query in the order of the first. Other rows and arrays are combined as
+  --- arrays.
+  --- > books := ref:sqlite:shop.db/books table. (books[{ lent }] union: books[{ year < 1850 }]) sorted: 'title'
+  ["union:"] = combining("union:", either),
+  --- -<Rows|Array> intersection:<any>other
+  --- DatabaseTable -<Rows|Array> intersection:<any>other
+  --- The rows of both queries, as a query. Other rows and arrays are combined as arrays.
+  --- > books := ref:sqlite:shop.db/books table. (books[{ lent }] intersection: books[{ year < 1850 }]) count
+  ["intersection:"] = combining("intersection:", both),
+  --- -<Rows|Array> difference:<any>other
+  --- DatabaseTable -<Rows|Array> difference:<any>other
+  --- The rows of the first query that are not in the other, as a query. Other rows and arrays are combined as arrays.
+  --- > books := ref:sqlite:shop.db/books table. (books difference: books[{ lent }]) count
   ["difference:"] = combining("difference:", onlyFirst),
 })

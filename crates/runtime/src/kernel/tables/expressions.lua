@@ -17,7 +17,7 @@ local function eachField(data, visit, related)
   elseif word == "any" or word == "of" then
     visit(data[2])
     if related then related(data, word == "any" and 4 or 5) end
-  elseif word == "value" or word == "count" then
+  elseif word == "value" or word == "count" or word == "search" then
     return
   elseif word == "test" or word == "match" then
     eachField(data[3], visit, related)

@@ -5,6 +5,8 @@ local type, rawget, setmetatable = type, rawget, setmetatable
 local throw, NULL = K.throw, K.NULL
 
 -- Of `_rows`, by the expression `_by`: `_having` and `_order` are data about groups, `_limit` a number.
+--- Groups of the rows of a query (`GROUP BY`), as `groupBy:` answers them. As a dictionary of keys and arrays they read
+--- their rows.
 local Groups = K.newClass("RowGroups", K.classes.Object)
 for _, key in ipairs { "_having", "_order", "_limit", "_rows", "_by", "_block" } do K.nilKeys[key] = true end
 K.method(Groups, "_isCollection", true)
@@ -158,19 +160,63 @@ local function loaded(self)
   return groups
 end
 
+local function text(self)
+  if self._having or self._order or self._limit then return "a RowGroups" end
+  return K.str(loaded(self))
+end
+
 K.methods(Groups, {
+  --- -<Array> collect:<Block(group)|String>block
+  --- -<Array> map:<Block(group)|String>block
+  --- Values of each group, computed in the database: its `key`, its `count`, sums and other aggregates, or a record of
+  --- those. A block that the database cannot run is an error.
+  --- > books := ref:sqlite:shop.db/books table. (books groupBy: 'year') collect: { :g | #{ year: g key, n: g count } }
   ["collect:"] = collect, ["map:"] = collect,
+  --- -<RowGroups> select:<Block(group)>condition
+  --- -<RowGroups> where:<Block(group)>condition
+  --- -<RowGroups> filter:<Block(group)>condition
+  --- The groups that meet a condition on their key and aggregates (`HAVING`).
+  --- > books := ref:sqlite:shop.db/books table. ((books groupBy: 'year') select: { :g | g count > 1 }) keys
   ["select:"] = picking("select:", true), ["where:"] = picking("where:", true), ["filter:"] = picking("filter:", true),
+  --- -<RowGroups> reject:<Block(group)>condition
+  --- The groups that do not meet a condition on their key and aggregates.
+  --- > books := ref:sqlite:shop.db/books table. ((books groupBy: 'year') reject: { :g | g count > 1 }) keys
   ["reject:"] = picking("reject:", false),
+  --- -<RowGroups> sorted:<Block(group)|String>order
+  --- The groups in the order of a value: 'key', 'count', with `-` in front for the largest first, or a block that
+  --- computes it.
+  --- > books := ref:sqlite:shop.db/books table. ((books groupBy: 'year') sorted: '-count') keys
   ["sorted:"] = sorted,
+  --- -<RowGroups> first:<Number>count
+  --- At most this many groups from the beginning.
+  --- > books := ref:sqlite:shop.db/books table. (((books groupBy: 'year') sorted: '-count') first: 3) keys
   ["first:"] = function(self, number) return changed(self, "_limit", K.expectInteger(number, "first:")) end,
+  --- -<Array> keys
+  --- The value that the rows of each group share, in the order of the first rows of the groups.
+  --- > books := ref:sqlite:shop.db/books table. (books groupBy: 'year') keys
   ["keys"] = function(self) return collect(self, "key") end,
+  --- -<Number> count
+  --- -<Number> size
+  --- How many groups there are.
+  --- > books := ref:sqlite:shop.db/books table. (books groupBy: 'year') count
   ["count"] = function(self) return #collect(self, "key") end,
   ["size"] = function(self) return #collect(self, "key") end,
+  --- -<Boolean> isEmpty
+  --- Whether there is no group.
+  --- > books := ref:sqlite:shop.db/books table. (books groupBy: 'year') isEmpty
   ["isEmpty"] = function(self) return #collect(self, "key") == 0 end,
+  --- -<Dictionary> asDictionary
+  --- The groups as a dictionary of keys and arrays of rows; this reads the rows. It is an error after `select:`,
+  --- `sorted:` and `first:`.
+  --- > books := ref:sqlite:shop.db/books table. (books groupBy: 'year') asDictionary at: 1815
   ["asDictionary"] = loaded,
-  ["description"] = function(self) return K.str(loaded(self)) end,
-  ["stringValue"] = function(self) return K.str(loaded(self)) end,
+  --- -<String> description
+  --- -<String> stringValue
+  --- The dictionary of the groups as text; this reads the rows. After `select:`, `sorted:` and `first:` it is the name
+  --- of the class.
+  --- > books := ref:sqlite:shop.db/books table. (books groupBy: 'year') description
+  ["description"] = text,
+  ["stringValue"] = text,
 })
 K.method(Groups, "_json", function(self, out, n)
   out[n + 1] = K.json(loaded(self))
@@ -178,6 +224,7 @@ K.method(Groups, "_json", function(self, out, n)
 end)
 
 -- What else a dictionary understands, groups do: their rows are read for it.
+rawset(Groups, "_standsFor", K.classes.Dictionary)
 for name, method in pairs(K.classes.Dictionary._methods) do
   local ofAll = rawget(K.classes.Object._methods, name) == method
   if type(method) == "function" and not ofAll and rawget(Groups._own, name) == nil and string.find(name, "^%a") then
@@ -203,4 +250,18 @@ local function distinct(self, block, data)
   return groupsOf(self, by, block):keys()
 end
 
-K.methods(K.classes.Rows, { ["groupBy:"] = groupBy, ["groupedBy:"] = groupBy, ["distinct:"] = distinct })
+K.methods(K.classes.Rows, {
+  --- -<RowGroups|Dictionary> groupBy:<Block(row)|String>value
+  --- DatabaseTable -<RowGroups|Dictionary> groupBy:<Block(row)|String>value
+  --- -<RowGroups|Dictionary> groupedBy:<Block(row)|String>value
+  --- DatabaseTable -<RowGroups|Dictionary> groupedBy:<Block(row)|String>value
+  --- The rows in groups with the same value of a field or an expression (`GROUP BY`), as a query. Rows that were read,
+  --- or cut by `first:`, become a dictionary of keys and arrays.
+  --- > books := ref:sqlite:shop.db/books table. (books groupBy: 'year') collect: { :g | g count }
+  ["groupBy:"] = groupBy, ["groupedBy:"] = groupBy,
+  --- -<Array> distinct:<Block(row)|String>value
+  --- DatabaseTable -<Array> distinct:<Block(row)|String>value
+  --- The different values of a field or an expression, in the order of the rows; nil is one of them.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows distinct: 'n' ⇒ [ 1, 2 ]
+  ["distinct:"] = distinct,
+})

@@ -4,7 +4,7 @@ local K = ...
 local type, rawget, rawequal, setmetatable, floor = type, rawget, rawequal, setmetatable, math.floor
 local native, throw, try, error = K.native, K.throw, K.try, error
 local NULL = K.NULL
-local Table = K.classes.Table
+local Table = K.classes.DatabaseTable
 
 -- Values that a batch holds; as many rows as have about that many together.
 local BATCH = 8192
@@ -125,10 +125,16 @@ local function each(into, source, block)
   end
 end
 
--- What a block that makes records writes to.
+--- A stream that inserts what is written to it, as the block of `insertAll:` gets it.
 local Records = K.newClass("RecordStream", K.classes.WriteStream)
 K.nilKeys._into = true
+--- -<self> writeObject:<any>record
+--- Inserts a record with the others of the batch.
+--- > books := ref:sqlite:shop.db/books table. books insertAll: { :out | out writeObject: #{ title: 'Emma' } }
 K.methods(Records, { ["writeObject:"] = function(self, record) add(self._into, record) return self end })
+--- -<self> forward:<any>record
+--- Inserts a record with the others of the batch, where a connection leads to the stream.
+--- > books := ref:sqlite:shop.db/books table. books insertAll: { :out | out forward: #{ title: 'Emma' } }
 K.methods(Records, { ["forward:"] = function(self, record) add(self._into, record) return self end })
 
 local function fromBlock(into, block)
@@ -196,8 +202,18 @@ end
 K.insertAll = insertAll
 
 local inserters = {
+  --- DatabaseTable -<Number> insertAll:<any>records
+  --- DatabaseTable -<Number> addAll:<any>records
+  --- DatabaseTable -<Number> writeAll:<any>records
+  --- Inserts all records or none, in batches, and answers their number. It takes objects or dictionaries in a
+  --- collection, rows, a reference of a CSV or JSON file, or a block that writes records to its parameter. The first
+  --- record determines the fields.
+  --- > books := ref:sqlite:shop.db/books table. books insertAll: [ #{ title: 'Emma' }, #{ title: 'Nana' } ]
   ["insertAll:"] = insertAll, ["addAll:"] = insertAll, ["writeAll:"] = insertAll,
-  -- `table insertAll: (1 to: 1000) collect: { :i | #Task{ … } }`: no more than a batch is in memory.
+  --- DatabaseTable -<Number> insertAll:<any>source collect:<Block(each)>block
+  --- Inserts what the block makes of each element, all or none, and answers their number. Only a batch of records is in
+  --- memory at a time.
+  --- > books := ref:sqlite:shop.db/books table. books insertAll: (1 to: 1000) collect: { :i | #{ title: "book {i}" } }
   ["insertAll:collect:"] = function(self, source, block)
     K.expectBlock(block, "insertAll:collect:")
     if type(source) ~= "table" or not (source._isCollection or source._isTable) then
@@ -207,9 +223,22 @@ local inserters = {
     if source._isInterval then expected = source._count elseif source._isArray then expected = #source end
     return inserting(self, expected, each, source, block)
   end,
+  --- DatabaseTable -<Number> insertColumns:<Dictionary>columns
+  --- Inserts rows that are made of columns, and answers their number: an interval, an array that repeats, or one value
+  --- for every row. Intervals have the same length.
+  --- > books := ref:sqlite:shop.db/books table. books insertColumns: #{ id: 1 to: 500, title: 'Untitled' }
   ["insertColumns:"] = insertColumns,
+  --- DatabaseTable -<Number> insertCSV:<Reference>source
+  --- Inserts the records of a CSV file with a header line, all or none, as a stream, and answers their number.
+  --- > books := ref:sqlite:shop.db/books table. books insertCSV: ref:file:books.txt
   ["insertCSV:"] = function(self, source) return fromReference(self, source, "text/csv") end,
+  --- DatabaseTable -<Number> insertJSON:<Reference>source
+  --- Inserts the records of a JSON array, of at most 64 MiB, all or none, and answers their number.
+  --- > books := ref:sqlite:shop.db/books table. books insertJSON: ref:file:books.txt
   ["insertJSON:"] = function(self, source) return fromReference(self, source, "application/json") end,
+  --- DatabaseTable -<Number> insertJSONLines:<Reference>source
+  --- Inserts the records of a file with one JSON object a line, all or none, as a stream, and answers their number.
+  --- > books := ref:sqlite:shop.db/books table. books insertJSONLines: ref:file:books.txt
   ["insertJSONLines:"] = function(self, source) return fromReference(self, source, "application/x-ndjson") end,
 }
 K.methods(Table, inserters)
@@ -223,9 +252,12 @@ function K.recordTarget(target)
 end
 K.method(Table, "_recordTarget", function(self) return self end)
 
--- `ref:file:books.csv → table`, `records → table`: all of them at once. To other targets these
--- connect as they always do.
 local connection = {
+  --- Reference -<self?> connect:<any>target
+  --- Array -<self?> connect:<any>target
+  --- Rows -<self?> connect:<any>target
+  --- Inserts all records into a table or an index; nil, and without effect, for another target. An arrow sends it.
+  --- > books := ref:sqlite:shop.db/books table. ref:file:books.csv → books
   ["connect:"] = function(self, target)
     local into = K.recordTarget(target)
     if not into then return nil end

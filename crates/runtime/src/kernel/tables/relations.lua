@@ -30,8 +30,47 @@ function K.namedTable(class)
   return K.expectText(class:tableName(), "tableName")
 end
 
+-- The columns that a class names, by variable; nil where it names none.
+function K.columnNamesOf(class)
+  if rawget(class._meta, "columnNames") == nil then return end
+  local answered, names, known = class:columnNames(), {}, {}
+  if type(answered) ~= "table" or not answered._isDictionary then
+    throw("typeError", string.format("columnNames of the class %s answers no dictionary", class._name),
+      { i_hint = "+columnNames { #{ title: 'task_title' } }" })
+  end
+  for _, name in ipairs(K.columnsOfClass(class)) do known[name] = true end
+  local variables = answered:keys()
+  for i = 1, #variables do
+    local name = K.expectText(variables[i], "columnNames")
+    local column = K.expectText(answered:at_(name), "columnNames")
+    if not known[name] then
+      throw("invalid", string.format("columnNames of %s names %s, which is no variable of it", class._name, name),
+        { i_hint = "the keys are variables, and the values their columns" })
+    end
+    if column == "" or string.find(column, "\0", 1, true) then
+      throw("invalid", string.format("columnNames of %s gives %s no name of a column", class._name, name),
+        { i_hint = "a name has at least one character, and no NUL" })
+    end
+    names[name] = column
+  end
+  return names
+end
+
 -- The name of the table of a class.
 local function tableNameOf(class) return native.tableName(class._name, K.namedTable(class)) end
+
+-- The table of a class for a query: behind its name the variables that have other columns, with these.
+local function relatedTableOf(class)
+  local names, parts = K.columnNamesOf(class), { tableNameOf(class) }
+  if not names then return parts[1] end
+  for _, name in ipairs(K.columnsOfClass(class)) do
+    if names[name] then
+      parts[#parts + 1] = name
+      parts[#parts + 1] = names[name]
+    end
+  end
+  return table.concat(parts, "\0")
+end
 
 -- The key that stands for a row: an object's `id`, or what is a key already. A key of several variables
 -- is an array.
@@ -98,6 +137,29 @@ function K.keyedCondition(class, data)
   return { word, field, K.array(keys) }
 end
 
+-- The names that a class method answers, which have to be variables of the class; nil without the method.
+function K.declaredNames(class, selector)
+  if rawget(class._meta, selector) == nil then return NULL end
+  local names = class[selector](class)
+  if type(names) ~= "table" or not names._isArray then
+    throw("typeError", string.format("%s of the class %s answers no array of field names", selector, class._name))
+  end
+  local known = {}
+  for _, name in ipairs(K.columnsOfClass(class)) do known[name] = true end
+  for i = 1, #names do
+    if not known[K.expectText(names[i], selector)] then
+      throw("invalid", string.format("%s of %s names %s, which is no variable of it", selector, class._name, names[i]))
+    end
+  end
+  return names
+end
+
+-- The names of the variables whose words `search:` finds; nil where the class declares none.
+function K.fullTextOfClass(class)
+  local names = K.declaredNames(class, "fullText")
+  return names ~= NULL and names or nil
+end
+
 -- Paths ---------------------------------------------------------------------------------------------
 
 local function untranslatedPath(path, problem)
@@ -131,7 +193,7 @@ local function placeRelated(class, data, at)
     K.addRelations(many.class, inner, data[3])
   end
   if at == 5 then K.addRelations(many.class, inner, data[4]) end
-  data[at] = { tableNameOf(many.class), many.field, prefix .. many.key, unpack(inner.relations or {}) }
+  data[at] = { relatedTableOf(many.class), many.field, prefix .. many.key, unpack(inner.relations or {}) }
 end
 
 -- Adds the joins that the paths of a condition or an expression need to a query of a class.
@@ -154,7 +216,7 @@ function K.addRelations(class, query, data)
       if not known[prefix] then
         known[prefix] = true
         local n = #list
-        list[n + 1], list[n + 2], list[n + 3] = prefix, tableNameOf(owner), K.keysOfClass(owner)[1]
+        list[n + 1], list[n + 2], list[n + 3] = prefix, relatedTableOf(owner), K.keysOfClass(owner)[1]
       end
     end
     query.relations = list
@@ -171,6 +233,10 @@ end
 local rowsOf
 function K.readsRelations(with) rowsOf = with end
 
+-- How the table of a class is defined: set by the file of tables, which is loaded later.
+local tableOf
+function K.definesRelated(with) tableOf = with end
+
 -- What rows that were read together share: where their table is, and what was loaded for them. The rows themselves
 -- are held weakly, so that one row does not hold all others.
 local weak = { __mode = "v" }
@@ -181,7 +247,16 @@ function K.rowsBeside(place, class, query, asRecords)
   local database, base, scheme = place[1], place[2], place[3]
   local name = tableNameOf(class)
   K.comparesRows(class)
-  local inner = K.relativeStore(database, base == "" and name or base .. "/" .. name, scheme)
+  local at = base == "" and name or base .. "/" .. name
+  local inner
+  if K.columnNamesOf(class) then
+    -- Only its definition knows the columns. The place keeps it.
+    place.defined = place.defined or {}
+    inner = place.defined[class] or tableOf(database, at, scheme, class, base)
+    place.defined[class] = inner
+  else
+    inner = K.relativeStore(database, at, scheme)
+  end
   local rows = rowsOf(inner._native, "", nil, not asRecords and class or nil, query, place)
   rows._beside = not asRecords
   return rows
@@ -223,9 +298,9 @@ function K.countAlone(batch, name)
   counts[relation] = (counts[relation] or 0) + 1
   if counts[relation] < ALONE or logged[relation] then return end
   logged[relation] = true
-  local place = K.traceback(2)[1]
+  local place = K.framesOf(K.trace())[1]
   native.warn(string.format("N+1 statements: %s was read %d times for a single row%s; read the rows with one query, or with atAll:",
-    relation, ALONE, place and string.format(", at %s:%d", place[1], place[2]) or ""))
+    relation, ALONE, place and ", at " .. place or ""))
 end
 
 -- Loads the relation of all rows of a batch.

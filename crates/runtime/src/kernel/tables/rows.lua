@@ -8,9 +8,11 @@ local native, throw = K.native, K.throw
 
 -- Of the rows of a table: `_store`, `_path` and `_scheme` say where, `_of` of which class, and
 -- `_query` has `filter`, `sort`, `limit`, `offset`, `fields`. `_native` is the content once it was
--- asked for; rows that came from elsewhere have only that.
+-- asked for; rows that came from elsewhere have only that. `_asked` is the place in the program, for the log.
+--- Rows of a table or of a statement. Rows of a table are a query, which runs in the database when its result is
+--- needed; they understand what an array understands, and are read for it.
 local Rows = K.newClass("Rows", K.classes.Object)
-for _, key in ipairs { "_isRows", "_loaded", "_query", "_of", "_path", "_found", "_place" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_isRows", "_loaded", "_query", "_of", "_path", "_found", "_place", "_asked" } do K.nilKeys[key] = true end
 K.method(Rows, "_isRows", true)
 K.method(Rows, "_isCollection", true)
 local methods = Rows._methods
@@ -38,9 +40,9 @@ local function asked(self, count, ask)
   if self._beside and not count and not query.fields and not query.columns then
     query = copied(query)
     query.fields = K.columnsOfClass(self._of)
-    return (ask or native.query)(self._store, self._path, self._scheme, query, count)
+    return (ask or native.query)(self._store, self._path, self._scheme, query, count, self._asked)
   end
-  return (ask or native.query)(self._store, self._path, self._scheme, self._query, count)
+  return (ask or native.query)(self._store, self._path, self._scheme, self._query, count, self._asked)
 end
 
 -- The content, asked for now.
@@ -121,7 +123,7 @@ K.method(Rows, "_content", contentOf)
 
 local function with(self, query)
   local rows = K.rowsOf(self._store, self._path, self._scheme, self._of, query, self._place)
-  rows._many, rows._beside = self._many, self._beside
+  rows._many, rows._beside, rows._asked = self._many, self._beside, self._asked
   return rows
 end
 
@@ -364,30 +366,120 @@ function K.groupedBy(self, block, data, selector)
 end
 
 K.methods(Rows, {
+  --- -<Array> asArray
+  --- -<Array> allObjects
+  --- -<Array> value
+  --- The rows as an array of objects of the class, or of records; this runs the query, once. What follows runs in the
+  --- program.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows asArray count ⇒ 2
   ["asArray"] = loaded, ["allObjects"] = loaded, ["value"] = loaded,
+  --- -<any> do:<Block(row)>block
+  --- DatabaseTable -<any> do:<Block(row)>block
+  --- Reads the rows and evaluates the block with each.
+  --- > books := ref:sqlite:shop.db/books table. books do: { :book | stdout println: book }
   ["do:"] = function(self, block) return loaded(self):do_(block) end,
+  --- -<Number> count
+  --- -<Number> size
+  --- -<Number> length
+  --- DatabaseTable -<Number> count
+  --- How many rows the query has, counted in the database (`COUNT`) unless the rows were read already.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows count ⇒ 2
   ["count"] = count, ["size"] = count, ["length"] = count,
+  --- -<Boolean> isEmpty
+  --- DatabaseTable -<Boolean> isEmpty
+  --- Whether there is no row. The database looks for one row only.
+  --- > (ref:sqlite::memory: run: 'select 1 as n where false') isEmpty ⇒ true
   ["isEmpty"] = function(self) return not any(self) end,
+  --- -<Boolean> notEmpty
+  --- DatabaseTable -<Boolean> notEmpty
+  --- -<Boolean> isNotEmpty
+  --- DatabaseTable -<Boolean> isNotEmpty
+  --- Whether there is a row. The database looks for one row only.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows notEmpty ⇒ true
   ["notEmpty"] = any, ["isNotEmpty"] = any,
+  --- -<Rows> select:<Block(row)|String>condition
+  --- DatabaseTable -<Rows> select:<Block(row)|String>condition
+  --- -<Rows> where:<Block(row)|String>condition
+  --- DatabaseTable -<Rows> where:<Block(row)|String>condition
+  --- -<Rows> filter:<Block(row)|String>condition
+  --- DatabaseTable -<Rows> filter:<Block(row)|String>condition
+  --- The rows that meet a condition, as a query (`WHERE`): a block whose condition the database can run, or the name
+  --- of a field that is true. Other blocks are an error; `asArray` first runs them in the program.
+  --- > books := ref:sqlite:shop.db/books table. (books select: { :book | book year < 1850 }) count
   ["select:"] = picked, ["where:"] = picked, ["filter:"] = picking("filter:", true, "select_"),
+  --- -<Rows> reject:<Block(row)|String>condition
+  --- DatabaseTable -<Rows> reject:<Block(row)|String>condition
+  --- The rows that do not meet the condition, as a query; a comparison with nil does not hold.
+  --- > books := ref:sqlite:shop.db/books table. (books reject: { :book | book year < 1850 }) count
   ["reject:"] = unpicked,
+  --- -<any> detect:<Block(row)|String>condition
+  --- DatabaseTable -<any> detect:<Block(row)|String>condition
+  --- The first row that meets the condition, read with `LIMIT 1`; nil without one.
+  --- > books := ref:sqlite:shop.db/books table. books detect: { :book | book title = 'Emma' }
   ["detect:"] = function(self, block, data) return picked(self, block, data):first() end,
+  --- -<any> detect:<Block(row)|String>condition ifNone:<any>alternative
+  --- DatabaseTable -<any> detect:<Block(row)|String>condition ifNone:<any>alternative
+  --- The first row that meets the condition; without one the value of the alternative, which is evaluated if it is a
+  --- block.
+  --- > books := ref:sqlite:shop.db/books table. books detect: { :book | book year > 1850 } ifNone: { 'none' }
   ["detect:ifNone:"] = function(self, block, none, data)
     local found = picked(self, block, data):first()
     if found == nil then return K.valueOf(none) end
     return found
   end,
+  --- -<Boolean> anySatisfy:<Block(row)|String>condition
+  --- DatabaseTable -<Boolean> anySatisfy:<Block(row)|String>condition
+  --- Whether a row meets the condition. In conditions it asks for related rows (`EXISTS`).
+  --- > books := ref:sqlite:shop.db/books table. books anySatisfy: { :book | book year > 1850 }
   ["anySatisfy:"] = function(self, block, data) return picked(self, block, data):notEmpty() end,
+  --- -<Boolean> noneSatisfy:<Block(row)|String>condition
+  --- DatabaseTable -<Boolean> noneSatisfy:<Block(row)|String>condition
+  --- Whether no row meets the condition; true of no rows.
+  --- > books := ref:sqlite:shop.db/books table. books noneSatisfy: { :book | book year > 1850 }
   ["noneSatisfy:"] = function(self, block, data) return picked(self, block, data):isEmpty() end,
+  --- -<Boolean> allSatisfy:<Block(row)|String>condition
+  --- DatabaseTable -<Boolean> allSatisfy:<Block(row)|String>condition
+  --- Whether every row meets the condition; true of no rows.
+  --- > books := ref:sqlite:shop.db/books table. books allSatisfy: { :book | book year > 1800 }
   ["allSatisfy:"] = function(self, block, data) return unpicked(self, block, data):isEmpty() end,
+  --- -<Number> countOf:<Block(row)|String>condition
+  --- DatabaseTable -<Number> countOf:<Block(row)|String>condition
+  --- -<Number> count:<Block(row)|String>condition
+  --- DatabaseTable -<Number> count:<Block(row)|String>condition
+  --- How many rows meet the condition, counted in the database.
+  --- > books := ref:sqlite:shop.db/books table. books count: { :book | book year < 1850 }
   ["countOf:"] = function(self, block, data) return picked(self, block, data):count() end,
   ["count:"] = function(self, block, data) return picked(self, block, data):count() end,
+  --- -<Rows> sorted:<Block|String|Array>order
+  --- DatabaseTable -<Rows> sorted:<Block|String|Array>order
+  --- -<Rows> sortedBy:<Block|String|Array>order
+  --- DatabaseTable -<Rows> sortedBy:<Block|String|Array>order
+  --- -<Rows> sortBy:<Block|String|Array>order
+  --- DatabaseTable -<Rows> sortBy:<Block|String|Array>order
+  --- The rows in an order, as a query: by a field, '-field' for the largest first, an array of those, or a block that
+  --- computes a value of a row, or compares a field of two rows. Nil is the least value; equal rows keep their earlier
+  --- order.
+  --- > books := ref:sqlite:shop.db/books table. (books sorted: [ '-year', 'title' ]) first
   ["sorted:"] = sorted("sorted:"), ["sortedBy:"] = sorted("sortedBy:"), ["sortBy:"] = sorted("sortBy:"),
+  --- -<any> first
+  --- -<any> firstObject
+  --- DatabaseTable -<any> first
+  --- The first row, read with `LIMIT 1`; nil of no rows.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows first ⇒ #{ n: 1 }
   ["first"] = first, ["firstObject"] = first,
+  --- -<Rows> first:<Number>count
+  --- DatabaseTable -<Rows> first:<Number>count
+  --- At most this many rows from the beginning, as a query (`LIMIT`). What selects after it runs in the program, among
+  --- these.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. (rows first: 1) asArray ⇒ [ #{ n: 1 } ]
   ["first:"] = function(self, number)
     if not grows(self) then return read(loaded(self):first_(number), self._of) end
     return limited(self, size(number, "first:"))
   end,
+  --- -<Rows> skip:<Number>count
+  --- DatabaseTable -<Rows> skip:<Number>count
+  --- The rows without this many at the beginning, as a query (`OFFSET`). What selects after it runs in the program.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. (rows skip: 1) asArray ⇒ [ #{ n: 2 } ]
   ["skip:"] = function(self, number)
     if not grows(self) then return read(loaded(self):allButFirst_(number), self._of) end
     number = size(number, "skip:")
@@ -396,6 +488,11 @@ K.methods(Rows, {
     if query.limit then query.limit = math.max(0, query.limit - number) end
     return with(self, query)
   end,
+  --- -<Rows> columns:<Array|String>names
+  --- DatabaseTable -<Rows> columns:<Array|String>names
+  --- The rows as records of these fields alone, as a query. A path such as 'author.name' reads a field of a related
+  --- row.
+  --- > books := ref:sqlite:shop.db/books table. (books columns: [ 'id', 'title' ]) first: 20
   ["columns:"] = function(self, names)
     if not grows(self) then throw("unsupported", "these rows have no query that could name columns") end
     local query = copied(self._query)
@@ -403,13 +500,37 @@ K.methods(Rows, {
     for i = 1, #query.fields do K.addRelations(self._of, query, query.fields[i]) end
     return with(self, query)
   end,
-  -- Rows that no other transaction changes before this one ends.
+  --- -<Rows> search:<String>words
+  --- DatabaseTable -<Rows> search:<String>words
+  --- The rows whose texts contain all of the words, the best first. The class method `fullText` names the variables
+  --- with these texts. It comes before `first:` and `skip:`.
+  --- > found := { :books | (books search: 'rain night') first: 10 }
+  ["search:"] = function(self, text)
+    local class = self._of
+    if not grows(self) or cut(self) then throw("notAllowed", "search: comes before first: and skip:, and before the rows are read") end
+    local names = class and K.fullTextOfClass(class)
+    if not names or #names == 0 then
+      throw("notAllowed", (class and class._name or "a record") .. " declares no +fullText, which search: needs",
+        { i_hint = "name variables that hold text in the class: +fullText { [ 'title' ] }" })
+    end
+    return filtered(self, { "search", names, K.expectText(text, "search:") })
+  end,
+  --- -<Array> forUpdate
+  --- DatabaseTable -<Array> forUpdate
+  --- Reads the rows and locks them until the transaction ends (`FOR UPDATE`): other transactions wait. It is an error
+  --- outside of a transaction.
+  --- > books := ref:sqlite:shop.db/books table. books transaction: { (books first: 10) forUpdate }
   ["forUpdate"] = function(self)
     if not grows(self) then throw("notAllowed", "only rows of a table are locked") end
     local query = copied(self._query)
     query.lock = true
     return loaded(with(self, query))
   end,
+  --- -<Rows> include:<Array|String>paths
+  --- DatabaseTable -<Rows> include:<Array|String>paths
+  --- The rows together with related rows, as a query: to-one relations are joined, lists of rows are read with one more
+  --- statement. A path such as 'author country' leads on. As JSON, included rows are records in the record.
+  --- > page := { :books | (books include: [ 'author', 'tags' ]) first: 20 }
   ["include:"] = function(self, paths)
     if not grows(self) or self._query.fields and not self._query.include then
       throw("unsupported", "include: is for the rows of a table, before columns: and what reads them")
@@ -417,11 +538,44 @@ K.methods(Rows, {
     if type(paths) == "string" then paths = K.array { paths } end
     return with(self, K.includeRelations(self._of, copied(self._query), paths))
   end,
+  --- -<Array> collect:<Block(row)|String>block
+  --- DatabaseTable -<Array> collect:<Block(row)|String>block
+  --- -<Array> map:<Block(row)|String>block
+  --- DatabaseTable -<Array> map:<Block(row)|String>block
+  --- The results of the block for each row. A field, or a block that answers one, reads that column alone; other blocks
+  --- read the rows and run in the program.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows collect: 'n' ⇒ [ 1, 2 ]
   ["collect:"] = collect, ["map:"] = collect,
-  ["max:"] = extreme("max:", "-"), ["min:"] = extreme("min:", ""),
-  ["sum:"] = total("sum:"), ["average:"] = total("average:"),
+  --- -<any> max:<Block(row)|String>value
+  --- DatabaseTable -<any> max:<Block(row)|String>value
+  --- The row with the largest value of a field or an expression; nil of no rows. Rows whose value is nil do not count.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows max: 'n' ⇒ #{ n: 2 }
+  ["max:"] = extreme("max:", "-"),
+  --- -<any> min:<Block(row)|String>value
+  --- DatabaseTable -<any> min:<Block(row)|String>value
+  --- The row with the least value of a field or an expression; nil of no rows. Rows whose value is nil do not count.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows min: 'n' ⇒ #{ n: 1 }
+  ["min:"] = extreme("min:", ""),
+  --- -<Number|Decimal> sum:<Block(row)|String>value
+  --- DatabaseTable -<Number|Decimal> sum:<Block(row)|String>value
+  --- The sum of a field or an expression, computed in the database for numbers; 0 of no rows. Nil does not count, and
+  --- decimals are exact.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows sum: 'n' ⇒ 3
+  ["sum:"] = total("sum:"),
+  --- -<any> average:<Block(row)|String>value
+  --- DatabaseTable -<any> average:<Block(row)|String>value
+  --- The average of a field or an expression, computed in the database for numbers; nil of no rows. Nil does not count.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows average: 'n' ⇒ 1.5
+  ["average:"] = total("average:"),
+  --- -<String> description
+  --- -<String> stringValue
+  --- The rows as text; this reads them.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows description ⇒ '[{n:1},{n:2}]'
   ["description"] = function(self) return K.str(loaded(self)) end,
   ["stringValue"] = function(self) return K.str(loaded(self)) end,
+  --- -<Boolean> isEqual:<any>other
+  --- Whether the other is the same rows, or an array or rows with equal elements in the same order; both are read.
+  --- > rows := ref:sqlite::memory: run: 'select 1 as n union select 2'. rows isEqual: [ #{ n: 1 }, #{ n: 2 } ] ⇒ true
   ["isEqual:"] = function(self, other)
     if rawequal(self, other) then return true end
     if type(other) == "table" and other._isRows then other = loaded(other) end
@@ -453,6 +607,11 @@ local function standIn(selector, ofField)
           return ofField(rows, K.selector(name))
         end
         local list = loaded(rows)
+        local row = list[1]
+        -- The fields of a record are no messages.
+        if select("#", ...) == 0 and type(row) == "table" and row._isDictionary and row._map[K.selector(name)] ~= nil then
+          return list[inMemory .. "_"](list, K.selector(name))
+        end
         local inner = list[inMemory](list)
         return inner[name](inner, ...)
       end
@@ -465,12 +624,27 @@ local function standIn(selector, ofField)
 end
 
 K.methods(Rows, {
+  --- -<any> collect
+  --- DatabaseTable -<any> collect
+  --- A stand-in whose next message is sent to each row: `rows collect title` answers an array, and reads that column
+  --- alone.
+  --- > books := ref:sqlite:shop.db/books table. books collect title
   ["collect"] = standIn("collect", function(rows, name) return columnValues(rows, name) end),
+  --- -<any> select
+  --- A stand-in whose next message is a condition on each row: `rows select done` answers the rows for which it is
+  --- true. Of a table, `select` answers all rows instead.
+  --- > books := ref:sqlite:shop.db/books table. (books rows select lent) count
   ["select"] = standIn("select", function(rows, name) return filtered(rows, { "=", name, true }) end),
+  --- -<any> reject
+  --- DatabaseTable -<any> reject
+  --- A stand-in whose next message is a condition on each row: `rows reject done` answers the rows for which it is not
+  --- true.
+  --- > books := ref:sqlite:shop.db/books table. (books reject lent) count
   ["reject"] = standIn("reject", function(rows, name) return filtered(rows, { "not", { "=", name, true } }) end),
 })
 
 -- What else an array understands, rows do: they are read for it.
+rawset(Rows, "_standsFor", K.classes.Array)
 for name, method in pairs(K.classes.Array._methods) do
   local ofAll = rawget(K.classes.Object._methods, name) == method
   if type(method) == "function" and not ofAll and rawget(Rows._own, name) == nil and string.find(name, "^%a") then
@@ -480,6 +654,14 @@ for name, method in pairs(K.classes.Array._methods) do
     end)
   end
 end
+
+--- -<nothing> search:<String>words
+--- An error: the words of an array have no index. `select:` goes through the elements.
+--- > [ 'rain' ] search: 'rain' ⇒ error: search: needs a table of SQLite or PostgreSQL, and this is an array
+K.method(K.classes.Array, K.mangle("search:"), function()
+  throw("unsupported", "search: needs a table of SQLite or PostgreSQL, and this is an array",
+    { i_hint = "select: { :one | one title contains: 'rain' } goes through the elements" })
+end)
 
 -- Records that show which columns a table without a class has, by store and path: read once.
 local samples = setmetatable({}, { __mode = "k" })

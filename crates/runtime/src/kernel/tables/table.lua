@@ -1,11 +1,19 @@
--- Tables: collections of rows in a store, seen as a class or as plain records.
+-- Tables: collections of rows in a store, seen as a class or as plain records. `Table` is a widget.
 local K = ...
-local type, rawget, setmetatable, ipairs, next = type, rawget, setmetatable, ipairs, next
+local type, rawget, setmetatable, ipairs, next, unpack = type, rawget, setmetatable, ipairs, next, unpack
 local native, throw, NULL = K.native, K.throw, K.NULL
 local Store = K.classes.Store
 
-local Table = K.newClass("Table", Store)
-K.alias("MPWSQLTable", Table)
+--- A table of a database, or rows as documents in another store. `table:` makes one of a class, `records:` one of
+--- records.
+local Table = K.newClass("DatabaseTable", Store)
+--- DatabaseTable -<any> db
+--- The database of the table, as `database` answers it.
+--- > books := ref:sqlite:shop.db/books table. books db
+
+--- DatabaseTable -<String> name
+--- The name of the table in its database.
+--- > books := ref:sqlite:shop.db records: 'books'. books name ⇒ 'books'
 for _, name in ipairs { "db", "name", "class" } do K.ivar(Table, name) end
 for _, key in ipairs { "_keys", "_plan", "_place", "_tableName" } do K.nilKeys[key] = true end
 K.method(Table, "_isTable", true)
@@ -23,6 +31,18 @@ local function referencesOf(class)
 end
 
 local keyOf = K.keyOfRow
+
+-- The key of a record, of an object or of a dictionary of its fields; a key is itself.
+local function keyOfRecord(self, record)
+  if type(record) ~= "table" or not record._isDictionary then return keyOf(record) end
+  local parts = {}
+  for i, name in ipairs(self.i_class and K.keysOfClass(self.i_class) or { "id" }) do
+    parts[i] = keyOf(record:at_(name))
+    if parts[i] == nil then throw("invalid", string.format("the record has no %s, which names its row", name)) end
+  end
+  if #parts == 0 then return record end
+  return #parts == 1 and parts[1] or K.array(parts)
+end
 
 -- The fields of an object or a dictionary as a dictionary of its own.
 function K.fieldsRecord(object)
@@ -87,22 +107,7 @@ end
 
 local namedTable = K.namedTable
 
--- The names that a class method answers, which have to be variables of the class; nil without the method.
-local function declaredNames(class, selector)
-  if rawget(class._meta, selector) == nil then return NULL end
-  local names = class[selector](class)
-  if type(names) ~= "table" or not names._isArray then
-    throw("typeError", string.format("%s of the class %s answers no array of field names", selector, class._name))
-  end
-  local known = {}
-  for _, name in ipairs(K.columnsOfClass(class)) do known[name] = true end
-  for i = 1, #names do
-    if not known[K.expectText(names[i], selector)] then
-      throw("invalid", string.format("%s of %s names %s, which is no variable of it", selector, class._name, names[i]))
-    end
-  end
-  return names
-end
+local declaredNames = K.declaredNames
 
 -- What clients of a server may ask of a table, as natives take it.
 function K.servedLimits(class)
@@ -138,16 +143,18 @@ end
 
 -- The fields and indexes of a class, as natives take them.
 local function shapeOf(class)
-  local fields, indexes = {}, {}
+  local fields, indexes, columns = {}, {}, K.columnNamesOf(class) or {}
   K.manyOfClass(class, true)
   for i, name in ipairs(K.columnsOfClass(class)) do
     local marks = class._marks[name]
     fields[i] = K.array { name, K.columnKind(class, name), marks and marks.required or false,
-      marks and marks.readonly or false, reference(class, name, marks) }
+      marks and marks.readonly or false, columns[name] or "", reference(class, name, marks) }
     if marks and marks.unique then indexes[#indexes + 1] = K.array { true, name } end
   end
   addIndexes(indexes, class, "indexes", false)
   addIndexes(indexes, class, "unique", true)
+  local words = K.fullTextOfClass(class)
+  if words then indexes[#indexes + 1] = K.array { "fullText", unpack(words) } end
   return K.array(fields), K.array(indexes)
 end
 
@@ -206,18 +213,26 @@ function K.tableOf(database, path, scheme, class, base)
   -- What a change feed calls it.
   local name = base and string.sub(path, base == "" and 1 or #base + 2) or native.tableName(class._name, namedTable(class))
   return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class), _place = place,
-    _tableName = name }, Table._methods)
+    _tableName = name, i_name = name }, Table._methods)
 end
+
+K.definesRelated(K.tableOf)
 
 -- The table of that name as it is: its rows are records.
 function K.recordsOf(database, path, scheme)
   local inner = K.relativeStore(database, path, scheme)
-  return setmetatable({ _native = inner._native, i_db = database, i_name = path }, Table._methods)
+  return setmetatable({ _native = inner._native, i_db = database, i_name = string.match(path, "[^/]*$") },
+    Table._methods)
 end
 
 -- Messages ----------------------------------------------------------------------------------------
 
-local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}, self._place) end
+local function rows(self)
+  local made = K.rowsOf(self._native, "", nil, self.i_class, {}, self._place)
+  -- A handler has ended when its rows are read.
+  made._asked = native.programPlace()
+  return made
+end
 K.allRows = rows
 
 local function path(id)
@@ -353,9 +368,15 @@ local function merge(self, id, object)
   return native.merge(self._native, path(id), nil, nil, stored(self, object), maker(self, object))
 end
 
--- `accounts at: 1 forUpdate`: the key of a row that is locked until the transaction ends.
+--- The key of a row with `forUpdate`, for `at:` of a table.
 local LockedKey = K.newClass("LockedKey", K.classes.Object)
+--- -<String> description
+--- The key and `forUpdate`.
+--- > 1 forUpdate description ⇒ '1 forUpdate'
 K.method(LockedKey, "description", function(self) return K.str(self._locks) .. " forUpdate" end)
+--- -<LockedKey> forUpdate
+--- The value as the key of a row to be locked until the transaction ends: `accounts at: 1 forUpdate`.
+--- > accounts := ref:sqlite:shop.db/accounts table. accounts transaction: { accounts at: 1 forUpdate }
 K.method(K.classes.Object, "forUpdate", function(self)
   return setmetatable({ _locks = self }, LockedKey._methods)
 end)
@@ -365,25 +386,105 @@ local function locked(self, id)
 end
 
 K.methods(Table, {
+  --- -<Class> class
+  --- `DatabaseTable`; not the class of the rows.
+  --- > books := ref:sqlite:shop.db/books table. books class
   ["class"] = function(self) return K.classOf(self) end,
-  ["select"] = rows, ["all"] = rows, ["rows"] = rows, ["asArray"] = function(self) return rows(self):asArray() end,
-  ["insert:"] = insert, ["add:"] = insert, ["insert:with:"] = insertWith, ["writeObject:"] = function(self, object)
+  --- -<Rows> select
+  --- -<Rows> all
+  --- -<Rows> rows
+  --- All rows, as a query that runs when its result is needed. A handler that answers it sends the rows as JSON.
+  --- > books := ref:sqlite:shop.db/books table. books select collect title
+  ["select"] = rows, ["all"] = rows, ["rows"] = rows,
+  --- -<Array> asArray
+  --- All rows as an array of objects of the class, or of records; this reads them.
+  --- > books := ref:sqlite:shop.db/books table. books asArray count
+  ["asArray"] = function(self) return rows(self):asArray() end,
+  --- -<any> insert:<any>record
+  --- -<any> add:<any>record
+  --- Inserts an object or a dictionary of fields, and answers the row with its generated key. A record of a client must
+  --- conform to the class; an array is an error, which `insertAll:` takes.
+  --- > books := ref:sqlite:shop.db/books table. books insert: #{ title: 'Emma', year: 1815 }
+  ["insert:"] = insert, ["add:"] = insert,
+  --- -<any> insert:<any>record with:<Dictionary>fields
+  --- Inserts a record of a client with fields that the program sets, whatever the record says of them, and answers the
+  --- row.
+  --- > sent := #{ title: 'Emma' }. books := ref:sqlite:shop.db/books table. books insert: sent with: #{ owner: 7 }
+  ["insert:with:"] = insertWith,
+  --- -<self> writeObject:<any>record
+  --- Inserts a record and answers the table, so that a table is the target of a connection. `insert:` answers the row.
+  --- > books := ref:sqlite:shop.db/books table. books writeObject: #{ title: 'Emma' }
+  ["writeObject:"] = function(self, object)
     insert(self, object)
     return self
   end,
+  --- -<Number> size
+  --- -<Number> length
+  --- How many rows the table has, as `count`.
+  --- > books := ref:sqlite:shop.db/books table. books size
+  ["size"] = function(self) return rows(self):count() end,
+  ["length"] = function(self) return rows(self):count() end,
+  --- -<any> inject:<any>start into:<Block(sum, row)>block
+  --- Reads the rows and combines them with the block, as of an array.
+  --- > books := ref:sqlite:shop.db/books table. books inject: 0 into: { :sum :book | sum + book pages }
+  ["inject:into:"] = function(self, start, block) return rows(self):inject_into_(start, block) end,
+  --- -<Set> asSet
+  --- All rows as a set; this reads them.
+  --- > books := ref:sqlite:shop.db/books table. books asSet count
+  ["asSet"] = function(self) return rows(self):asSet() end,
+  --- -<Rows> jsonRepresentation
+  --- All rows: a table is JSON as its rows are, also within a dictionary.
+  --- > books := ref:sqlite:shop.db/books table. books asJSON
+  ["jsonRepresentation"] = function(self) return rows(self) end,
+  --- -<any> at:<any>key
+  --- The row with this key; nil without one. A key of several variables is an array. `at: key forUpdate` locks the row
+  --- until the transaction ends.
+  --- > books := ref:sqlite:shop.db/books table. books at: 7
   ["at:"] = function(self, id)
     if type(id) == "table" and rawget(id, "_locks") ~= nil then return locked(self, id._locks) end
     return dated(self, native.get(self._native, path(id)))
   end,
-  ["at:put:"] = put, ["put:at:"] = function(self, object, id) return put(self, id, object) end,
-  ["at:merge:"] = merge, ["merge:at:"] = function(self, object, id) return merge(self, id, object) end,
+  --- -<any> at:<any>key put:<any>record
+  --- Replaces the row with this key, or creates it, and answers the record; nil deletes the row. Fields that it lacks
+  --- become nil.
+  --- > books := ref:sqlite:shop.db/books table. books at: 7 put: #{ title: 'Emma', year: 1815 }
+  ["at:put:"] = put,
+  --- -<any> put:<any>record at:<any>key
+  --- Replaces the row with this key, as `at:put:` does.
+  --- > books := ref:sqlite:shop.db/books table. books put: #{ title: 'Emma' } at: 7
+  ["put:at:"] = function(self, object, id) return put(self, id, object) end,
+  --- -<nothing> at:<any>key merge:<any>fields
+  --- Changes the named fields of the row with this key and keeps the others. It is an error where there is no such row.
+  --- > books := ref:sqlite:shop.db/books table. books at: 7 merge: #{ lent: true }
+  ["at:merge:"] = merge,
+  --- -<nothing> merge:<any>fields at:<any>key
+  --- Changes the named fields of the row with this key, as `at:merge:` does.
+  --- > books := ref:sqlite:shop.db/books table. books merge: #{ lent: true } at: 7
+  ["merge:at:"] = function(self, object, id) return merge(self, id, object) end,
+  --- -<any> at:<any>path post:<any>record
+  --- Posts a record below a path, as a store; in a table only the root takes records, which `insert:` does.
+  --- > books := ref:sqlite:shop.db/books table. books at: '' post: #{ title: 'Emma' }
   ["at:post:"] = function(self, id, object)
     return dated(self, native.post(self._native, path(id), nil, nil, stored(self, object)))
   end,
-  ["update:"] = function(self, object) return merge(self, keyOf(object), object) end,
+  --- -<nothing> update:<any>record
+  --- Changes the row that has the key of the record: of an object the fields that are not nil, of a dictionary all that
+  --- it has. `updateAll:` changes many rows.
+  --- > books := ref:sqlite:shop.db/books table. books update: #{ id: 7, lent: true }
+  ["update:"] = function(self, object) return merge(self, keyOfRecord(self, object), object) end,
+  --- -<Boolean> removeAt:<any>key
+  --- -<Boolean> deleteAt:<any>key
+  --- Deletes the row with this key, and answers whether there was one. A row to which others refer is an error.
+  --- > books := ref:sqlite:shop.db/books table. books removeAt: 7
   ["removeAt:"] = function(self, id) return native.delete(self._native, path(id)) end,
   ["deleteAt:"] = function(self, id) return native.delete(self._native, path(id)) end,
-  ["remove:"] = function(self, object) return native.delete(self._native, path(object)) end,
+  --- -<Boolean> remove:<any>record
+  --- Deletes the row that has the key of the record, or this key, and answers whether there was one.
+  --- > books := ref:sqlite:shop.db/books table. books remove: #{ id: 7 }
+  ["remove:"] = function(self, object) return native.delete(self._native, path(keyOfRecord(self, object))) end,
+  --- -<String> description
+  --- What the table is, in words for logs and graphs.
+  --- > books := ref:sqlite:shop.db/books table. books description
   ["description"] = function(self) return native.describe(self._native) end,
 })
 
@@ -392,7 +493,7 @@ for _, selector in ipairs {
   "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "allSatisfy:", "noneSatisfy:", "countOf:", "count:",
   "sorted:", "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
   "average:", "do:", "first", "count", "isEmpty", "notEmpty", "isNotEmpty", "collect", "reject",
-  "groupBy:", "groupedBy:", "distinct:", "union:", "intersection:", "difference:", "include:", "forUpdate", "removeAll", "takeAll",
+  "groupBy:", "groupedBy:", "distinct:", "union:", "intersection:", "difference:", "include:", "search:", "forUpdate", "removeAll", "takeAll",
   "removeEveryRow", "updateEveryRow:", "sql", "explain",
 } do
   local name = K.mangle(selector)

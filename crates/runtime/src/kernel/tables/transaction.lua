@@ -19,12 +19,16 @@ function K.placeOfDatabase(self)
   return self, "", nil
 end
 
--- A transaction as its block sees it: `db transaction: { :tx | … tx rollback }`.
+--- A transaction as its block gets it.
 local Transaction = K.newClass("Transaction", K.classes.Object)
 for _, key in ipairs { "_held", "_gaveUp", "_left", "_metOthers" } do K.nilKeys[key] = true end
 
 K.methods(Transaction, {
-  -- Gives everything up and leaves the block, which answers nil.
+  --- -<nothing> rollback
+  --- -<nothing> rollBack
+  --- Leaves the block of the transaction and undoes what it wrote; the transaction answers nil. After its end it is an
+  --- error.
+  --- > ref:sqlite::memory: transaction: { :tx | tx rollback. 1 } ⇒ nil
   ["rollback"] = function(self)
     if rawget(self, "_left") then throw("invalid", "this transaction has ended already") end
     error({ _gaveUp = self }, 0)

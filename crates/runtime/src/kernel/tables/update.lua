@@ -4,7 +4,7 @@ local K = ...
 local type, rawequal, ipairs, error, unpack = type, rawequal, ipairs, error, unpack
 local native, throw = K.native, K.throw
 local NULL = K.NULL
-local Table = K.classes.Table
+local Table = K.classes.DatabaseTable
 
 -- Records that are changed at once: they are read without a pause.
 local MOST = 10000
@@ -135,5 +135,24 @@ local function upsert(self, object, by)
 end
 
 K.methods(Table, {
-  ["updateAll:"] = updateAll, ["atAll:"] = atAll, ["upsert:"] = upsert, ["upsert:by:"] = upsert,
+  --- -<Number> updateAll:<any>records
+  --- Changes the rows of the records by their keys, all or none, in one trip to the database, and answers their number.
+  --- Of an object the fields that are not nil change, of a dictionary all that it has. At most 10,000 records are
+  --- changed at once.
+  --- > books := ref:sqlite:shop.db/books table. books updateAll: [ #{ id: 1, stock: 9 }, #{ id: 2, stock: 4 } ]
+  ["updateAll:"] = updateAll,
+  --- -<Array> atAll:<any>keys
+  --- The rows of several keys in the order of the keys, with nil where there is no row.
+  --- > books := ref:sqlite:shop.db/books table. books atAll: [ 3, 1 ]
+  ["atAll:"] = atAll,
+  --- -<Boolean> upsert:<any>record
+  --- Changes the fields that the record names in the row with its key, or inserts it. Answers whether it was inserted.
+  --- The table has a class.
+  --- > inserted := { :words | words upsert: #{ id: 1, count: 9 } }
+  ["upsert:"] = upsert,
+  --- -<Boolean> upsert:<any>record by:<String|Array>names
+  --- Changes the row with the same unique fields, or inserts the record. Answers whether it was inserted. Names of
+  --- fields that are not unique are an error.
+  --- > inserted := { :words | words upsert: #{ text: 'sow', count: 1 } by: 'text' }
+  ["upsert:by:"] = upsert,
 })

@@ -229,7 +229,17 @@ end
 
 local function toJson(self) return K.json(self) end
 local messages = {
+  --- Object -<String> asJSON
+  --- Object -<String> toJSON
+  --- Object -<String> JSONString
+  --- Object -<String> jsonString
+  --- The value as JSON (RFC 8259). An object writes its instance variables, or the value of its own
+  --- `jsonRepresentation` or `asDictionary`. More than 128 levels are an error.
+  --- > #{ id: 1, tags: ['a'] } asJSON ⇒ '{"id":1,"tags":["a"]}'
   ["asJSON"] = toJson, ["toJSON"] = toJson, ["JSONString"] = toJson, ["jsonString"] = toJson,
+  --- Object -<String> asPrettyJSON
+  --- The value as JSON in lines, indented by two blanks for each level.
+  --- > [1] asPrettyJSON lines ⇒ ['[', '  1', ']']
   ["asPrettyJSON"] = function(self) return K.prettyJson(K.json(self)) end,
 }
 K.methods(K.classes.Object, messages)

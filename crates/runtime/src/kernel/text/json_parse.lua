@@ -57,19 +57,36 @@ function K.fromDictionary(class, dictionary)
 end
 
 local function parsed(self) return K.parseJSON(self) end
+--- String -<any> fromJSON
+--- String -<any> parseJSON
+--- String -<any> asJSONValue
+--- Data -<any> fromJSON
+--- Data -<any> parseJSON
+--- Data -<any> asJSONValue
+--- The value of a JSON text (RFC 8259): objects become dictionaries, whole numbers stay exact, null is nil. A wrong
+--- text is an error of the kind `invalid` with line and column.
+--- > '{"id":1}' fromJSON ⇒ #{ id: 1 }
 for _, class in ipairs { K.classes.String, K.classes.MutableString, K.classes.Data } do
   K.methods(class, { ["fromJSON"] = parsed, ["parseJSON"] = parsed, ["asJSONValue"] = parsed })
 end
--- A value that a converter parsed already answers itself.
+--- -<self> parseJSON
+--- The value itself: a converter that parsed content answers values, and a handler may parse them once more.
+--- > #{ id: 1 } parseJSON ⇒ #{ id: 1 }
 K.method(K.classes.Object, "parseJSON", function(self) return self end)
 K.classMethods(K.classes.Object, {
+  --- +<self> fromDictionary:<Dictionary>dictionary
+  --- An instance with the values of a dictionary: keys that name no instance variable are ignored, and a variable with
+  --- the type of a class is made of a dictionary in the same way. A value of the wrong type is an error.
+  --- > (Message fromDictionary: #{ selector: 'count', other: 1 }) selector ⇒ 'count'
   ["fromDictionary:"] = function(class, dictionary)
     if type(dictionary) ~= "table" or not dictionary._isDictionary then
       K.throw("typeError", "fromDictionary: expects a Dictionary, got " .. K.nameOf(dictionary))
     end
     return K.fromDictionary(class, dictionary)
   end,
-  -- One instance, or an array of them, from a JSON text.
+  --- +<any> fromJSON:<String|Data>json
+  --- An instance from a JSON object, or an array of instances from a JSON array, as in `fromDictionary:`.
+  --- > (Message fromJSON: '{"selector":"count"}') selector ⇒ 'count'
   ["fromJSON:"] = function(class, text)
     local value = K.parseJSON(text)
     if type(value) ~= "table" then return value end

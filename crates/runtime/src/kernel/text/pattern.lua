@@ -5,6 +5,7 @@ local sub, find, match = string.sub, string.find, string.match
 local throw, expectText, native = K.throw, K.expectText, K.native
 local Object, String = K.classes.Object, K.classes.String
 
+--- A regular expression, written between slashes: `/[0-9]+/`. Matching takes linear time.
 local Pattern = K.newClass("Pattern", Object)
 K.method(Pattern, "_isPattern", true)
 
@@ -42,6 +43,7 @@ end
 
 -- Matches ---------------------------------------------------------------------------------------
 
+--- A place where a pattern matches a text, with the text of its groups.
 local Match = K.newClass("Match", Object)
 
 -- The offsets of a match follow a place in the list of a batch.
@@ -80,17 +82,39 @@ end
 local function itsText(self) return group(self, 0) end
 
 K.methods(Match, {
+  --- -<String> text
+  --- -<String> description
+  --- -<String> asString
+  --- -<String> stringValue
+  --- The text that the whole pattern matched.
+  --- > ('order 17' firstMatch: /\d+/) text ⇒ '17'
   ["text"] = itsText, ["description"] = itsText, ["asString"] = itsText, ["stringValue"] = itsText,
+  --- -<String?> at:<Number|String>group
+  --- The text of a group by number or name, 0 being the whole match; nil where the group took no part. A group that the
+  --- pattern does not have is an error.
+  --- > ('k=v' firstMatch: /(\w)=(\w)/) at: 2 ⇒ 'v'
   ["at:"] = groupAt,
+  --- -<Number> from
+  --- The position of the first character of the match.
+  --- > ('order 17' firstMatch: /\d+/) from ⇒ 6
   ["from"] = function(self) return K.positionOf(self._subject, self._offsets[self._at] + 1) end,
+  --- -<Number> to
+  --- The position of the last character of the match; of an empty match, the position before `from`.
+  --- > ('order 17' firstMatch: /\d+/) to ⇒ 7
   ["to"] = function(self)
     return K.positionOf(self._subject, self._offsets[self._at + 1] + 1) - 1
   end,
+  --- -<Array> groups
+  --- The texts of all groups, without the whole match; nil for a group that took no part.
+  --- > ('k=v' firstMatch: /(\w)=(\w)/) groups ⇒ ['k', 'v']
   ["groups"] = function(self)
     local list = {}
     for i = 1, self._pattern._groups do list[i] = group(self, i) or K.NULL end
     return K.array(list)
   end,
+  --- -<Dictionary> named
+  --- The texts of the named groups, by name; nil for a group that took no part.
+  --- > ('k=v' firstMatch: /(?<key>\w)=(?<value>\w)/) named ⇒ #{ key: 'k', value: 'v' }
   ["named"] = function(self)
     local names, keys, values, n = self._pattern._names, {}, {}, 0
     for i = 2, #names do
@@ -101,7 +125,14 @@ K.methods(Match, {
     end
     return K.literalDictionary(keys, values, n)
   end,
+  --- -<self> copy
+  --- The match itself: it does not change.
+  --- > ('k=v' firstMatch: /k/) copy text ⇒ 'k'
   ["copy"] = function(self) return self end,
+  --- -<Boolean> = <any?>other
+  --- -<Boolean> isEqual:<any?>other
+  --- Whether the other value is a match of the same text at the same position.
+  --- > ('k=v' firstMatch: /k/) = ('k=v' firstMatch: /./) ⇒ true
   ["isEqual:"] = function(self, other)
     return type(other) == "table" and other._offsets ~= nil and other:text() == itsText(self)
       and other:from() == self:from()
@@ -215,20 +246,50 @@ K.method(Pattern, "_separated", separated)
 
 local function source(self) return self._source end
 K.methods(Pattern, {
+  --- -<String> description
+  --- The pattern between slashes.
+  --- > /a+/ description ⇒ '/a+/'
   ["description"] = function(self) return "/" .. K.split(self._source, "/", "\\/") .. "/" end,
+  --- -<String> asString
+  --- -<String> stringValue
+  --- The source of the pattern, without slashes.
+  --- > /a+/ asString ⇒ 'a+'
   ["asString"] = source, ["stringValue"] = source,
+  --- -<self> asPattern
+  --- The pattern itself.
+  --- > /a+/ asPattern asString ⇒ 'a+'
   ["asPattern"] = function(self) return self end,
+  --- -<self> copy
+  --- The pattern itself: it does not change.
+  --- > /a+/ copy asString ⇒ 'a+'
   ["copy"] = function(self) return self end,
+  --- -<Boolean> = <any?>other
+  --- -<Boolean> isEqual:<any?>other
+  --- Whether the other value is a pattern with the same source.
+  --- > /a+/ = 'a+' asPattern ⇒ true
   ["isEqual:"] = function(self, other)
     return type(other) == "table" and other._isPattern == true and other._source == self._source
   end,
 })
-K.method(Pattern, "_keyText", function(self) return "/" .. self._source end)
+K.method(Pattern, "_keyText", function(self) return "/" .. #self._source .. ":" .. self._source end)
 
 K.methods(String, {
+  --- -<Pattern> asPattern
+  --- The pattern that the text spells. A wrong one is an error of the kind `invalid` that says where.
+  --- > 'a-b' split: '[-+]' asPattern ⇒ ['a', 'b']
   ["asPattern"] = function(text) return K.pattern(text) end,
+  --- -<Boolean> matches:<Pattern>pattern
+  --- Whether the pattern matches the whole text; `contains:` looks for a part that it matches.
+  --- > '2026-11' matches: /\d{4}-\d{2}/ ⇒ true
   ["matches:"] = function(text, pattern)
     return native.patternMatches(expectPattern(pattern, "matches:")._compiled, text)
   end,
+  --- -<Match?> firstMatch:<Pattern>pattern
+  --- The first match of the pattern in the text; nil where there is none.
+  --- > ('order 17' firstMatch: /\d+/) text ⇒ '17'
+
+  --- -<Array> allMatches:<Pattern>pattern
+  --- All matches of the pattern in the text, in order; they do not overlap.
+  --- > 'a1b22' allMatches: /\d+/ | collect: { :match | match text } ⇒ ['1', '22']
   ["firstMatch:"] = firstMatch, ["allMatches:"] = allMatches,
 })

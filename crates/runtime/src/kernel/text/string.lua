@@ -7,6 +7,7 @@ local throw, expectText = K.throw, K.expectText
 local PIECE, pieces, joinTexts, findText, split, afterCharacter =
   K.PIECE, K.pieces, K.joinTexts, K.findText, K.split, K.afterCharacter
 
+--- A text: immutable UTF-8. Positions and lengths count characters, from 0.
 local String = K.newClass("String", K.classes.Object)
 K.alias("NSString", String)
 K.alias("Symbol", String)
@@ -123,6 +124,16 @@ local function expectPosition(text, value, selector)
   return at
 end
 
+-- The characters between two positions, both included; none where the second is less.
+local function between(text, from, to, selector)
+  from, to = K.expectInteger(from, selector), K.expectInteger(to, selector)
+  if to < from then return "" end
+  local n = length(text)
+  if from < 0 or from >= n then K.outOfRange(from, n, "an empty String") end
+  if to >= n then K.outOfRange(to, n) end
+  return slice(text, from, to + 1)
+end
+
 local function characters(text)
   local list = {}
   if isAscii(text) then
@@ -173,6 +184,11 @@ local function replace(text, old, new)
   if isPattern(old) then return old:_replacedIn(text, new) end
   old = expectText(old, "replace:with:")
   if old == "" or not findText(text, old, 1) then return text end
+  if type(new) == "function" then
+    local parts = split(text, old)
+    for i = 2, #parts do parts[i] = K.str(new(old)) .. parts[i] end
+    return joinTexts(parts, #parts, "")
+  end
   return split(text, old, K.str(new))
 end
 
@@ -291,93 +307,255 @@ local function itself(text) return text end
 local function itsLength(text) return length(text) end
 
 K.methods(String, {
+  --- -<Number> length
+  --- -<Number> count
+  --- -<Number> size
+  --- How many characters the text has, unlike `byteCount`.
+  --- > 'naïve' count ⇒ 5
   ["length"] = itsLength, ["count"] = itsLength, ["size"] = itsLength,
+  --- -<Number> byteCount
+  --- How many bytes the text has in UTF-8.
+  --- > 'naïve' byteCount ⇒ 6
   ["byteCount"] = function(text) return #text end,
+  --- -<Boolean> isEmpty
+  --- Whether the text has no characters.
+  --- > '' isEmpty ⇒ true
   ["isEmpty"] = function(text) return text == "" end,
+  --- -<Boolean> notEmpty
+  --- -<Boolean> isNotEmpty
+  --- Whether the text has characters.
+  --- > 'a' notEmpty ⇒ true
   ["notEmpty"] = function(text) return text ~= "" end,
   ["isNotEmpty"] = function(text) return text ~= "" end,
+  --- -<String> at:<Number>position
+  --- -<String> characterAtIndex:<Number>position
+  --- The character at a position, as a text. A position outside of the text is an error.
+  --- > 'abc' at: 1 ⇒ 'b'
   ["at:"] = characterAt,
   ["characterAtIndex:"] = characterAt,
+  --- -<nothing> at:<Number>position put:<String>character
+  --- An error, because a text does not change: ask it for a `mutableCopy`.
+  --- > 'abc' mutableCopy at: 0 put: 'x'; yourself ⇒ 'xbc'
   ["at:put:"] = function()
     throw("typeError", "a String cannot be changed; ask it for a mutableCopy")
   end,
+  --- -<String?> first
+  --- The first character; nil of an empty text.
+  --- > 'abc' first ⇒ 'a'
   ["first"] = function(text) if text ~= "" then return slice(text, 0, 1) end end,
+  --- -<String?> last
+  --- The last character; nil of an empty text.
+  --- > 'abc' last ⇒ 'c'
   ["last"] = function(text) if text ~= "" then return slice(text, length(text) - 1, #text) end end,
+  --- -<String> first:<Number>count
+  --- The first characters: all of them where the text is shorter.
+  --- > 'abc' first: 2 ⇒ 'ab'
   ["first:"] = function(text, n)
     return slice(text, 0, math.max(0, K.expectInteger(n, "first:")))
   end,
+  --- -<String> last:<Number>count
+  --- The last characters: all of them where the text is shorter.
+  --- > 'abc' last: 2 ⇒ 'bc'
   ["last:"] = function(text, n)
     local size = length(text)
     return slice(text, math.max(0, size - K.expectInteger(n, "last:")), size)
   end,
+  --- -<String> allButFirst
+  --- The text without its first character; an empty text stays empty.
+  --- > 'abc' allButFirst ⇒ 'bc'
   ["allButFirst"] = function(text) return slice(text, 1, #text) end,
+  --- -<String> allButLast
+  --- The text without its last character; an empty text stays empty.
+  --- > 'abc' allButLast ⇒ 'ab'
   ["allButLast"] = function(text) return slice(text, 0, math.max(0, length(text) - 1)) end,
+  --- -<String> substringFromIndex:<Number>position
+  --- -<String> from:<Number>position
+  --- The characters from a position to the end. A position beyond the end is an error.
+  --- > 'abc' from: 1 ⇒ 'bc'
   ["substringFromIndex:"] = function(text, from)
     return slice(text, expectPosition(text, from, "substringFromIndex:"), #text)
   end,
   ["from:"] = function(text, from)
     return slice(text, expectPosition(text, from, "from:"), #text)
   end,
+  --- -<String> substringToIndex:<Number>position
+  --- The characters before a position, unlike in `from:to:`, which includes the last position.
+  --- > 'abc' substringToIndex: 2 ⇒ 'ab'
   ["substringToIndex:"] = function(text, to)
     return slice(text, 0, expectPosition(text, to, "substringToIndex:"))
   end,
-  ["from:to:"] = function(text, from, to)
-    return slice(text, expectPosition(text, from, "from:to:"), expectPosition(text, to,
-      "from:to:") + 1)
-  end,
-  ["copyFrom:to:"] = function(text, from, to)
-    return slice(text, expectPosition(text, from, "copyFrom:to:"), expectPosition(text, to,
-      "copyFrom:to:") + 1)
-  end,
+  --- -<String> from:<Number>first to:<Number>last
+  --- -<String> copyFrom:<Number>first to:<Number>last
+  --- The characters from the first to the last position, both included. A position beyond the end is an error.
+  --- > 'abcd' from: 1 to: 2 ⇒ 'bc'
+  ["from:to:"] = function(text, from, to) return between(text, from, to, "from:to:") end,
+  ["copyFrom:to:"] = function(text, from, to) return between(text, from, to, "copyFrom:to:") end,
+  --- -<String> substringWithRange:<Interval>range
+  --- The characters at the positions of an interval. A position outside of the text is an error.
+  --- > 'abcd' substringWithRange: (1 to: 2) ⇒ 'bc'
   ["substringWithRange:"] = function(text, range)
     local from, to = K.rangeOf(range, length(text), "substringWithRange:")
     return slice(text, from, to)
   end,
+  --- -<String> uppercase
+  --- -<String> uppercaseString
+  --- -<String> asUppercase
+  --- The text in capital letters; one letter may become two.
+  --- > 'straße' uppercase ⇒ 'STRASSE'
   ["uppercaseString"] = uppercase, ["uppercase"] = uppercase, ["asUppercase"] = uppercase,
+  --- -<String> lowercase
+  --- -<String> lowercaseString
+  --- -<String> asLowercase
+  --- The text in small letters.
+  --- > 'RuNNeL' lowercase ⇒ 'runnel'
   ["lowercaseString"] = lowercase, ["lowercase"] = lowercase, ["asLowercase"] = lowercase,
+  --- -<String> capitalized
+  --- -<String> capitalizedString
+  --- The text with a capital letter at the start of each word and small letters elsewhere.
+  --- > 'hello big-WORLD' capitalized ⇒ 'Hello Big-World'
   ["capitalizedString"] = capitalized, ["capitalized"] = capitalized,
+  --- -<String> trimmed
+  --- -<String> trim
+  --- -<String> stringByTrimmingWhitespace
+  --- The text without white space at its two ends.
+  --- > ' a b ' trimmed ⇒ 'a b'
   ["trimmed"] = trimmed, ["trim"] = trimmed, ["stringByTrimmingWhitespace"] = trimmed,
+  --- -<String> , <any?>other
+  --- -<String> concat:<any?>other
+  --- The text with the `stringValue` of the other value at its end.
+  --- > 'n = ' , 3 ⇒ 'n = 3'
   ["concat:"] = joined,
+  --- -<String> stringByAppendingString:<String>other
+  --- The text with another text at its end. Another value is an error, unlike for `,`.
+  --- > 'a' stringByAppendingString: 'b' ⇒ 'ab'
   ["stringByAppendingString:"] = function(text, other)
     return text .. expectText(other, "stringByAppendingString:")
   end,
+  --- -<Boolean> hasPrefix:<String>prefix
+  --- -<Boolean> startsWith:<String>prefix
+  --- -<Boolean> beginsWith:<String>prefix
+  --- Whether the text begins with another one.
+  --- > '/api/users' hasPrefix: '/api/' ⇒ true
   ["hasPrefix:"] = hasPrefix, ["startsWith:"] = hasPrefix, ["beginsWith:"] = hasPrefix,
+  --- -<Boolean> hasSuffix:<String>suffix
+  --- -<Boolean> endsWith:<String>suffix
+  --- Whether the text ends with another one.
+  --- > 'page.html' hasSuffix: '.html' ⇒ true
   ["hasSuffix:"] = hasSuffix, ["endsWith:"] = hasSuffix,
+  --- -<Boolean> contains:<String|Pattern>part
+  --- -<Boolean> containsString:<String|Pattern>part
+  --- -<Boolean> includesSubstring:<String|Pattern>part
+  --- -<Boolean> includes:<String|Pattern>part
+  --- Whether the part stands in the text, or the pattern matches somewhere in it.
+  --- > 'order 17' contains: /\d+/ ⇒ true
   ["contains:"] = contains, ["containsString:"] = contains, ["includesSubstring:"] = contains,
   ["includes:"] = contains,
+  --- -<Number?> indexOf:<String|Pattern>part
+  --- The position of the first occurrence; nil where there is none.
+  --- > 'banana' indexOf: 'an' ⇒ 1
+
+  --- -<Number?> lastIndexOf:<String>part
+  --- The position of the last occurrence of a text; nil where there is none.
+  --- > 'banana' lastIndexOf: 'an' ⇒ 3
   ["indexOf:"] = indexOf, ["lastIndexOf:"] = lastIndexOf,
+  --- -<String> replace:<String|Pattern>old with:<Block(match)|Object?>new
+  --- -<String> stringByReplacingOccurrencesOfString:<String|Pattern>old withString:<Block(match)|Object?>new
+  --- -<String> copyReplaceAll:<String|Pattern>old with:<Block(match)|Object?>new
+  --- -<String> replaceAll:<String|Pattern>old with:<Block(match)|Object?>new
+  --- The text with each occurrence replaced. For a pattern, `$1` and `$name` in the new text are groups, and a block
+  --- gets each Match; for a text it gets that text each time.
+  --- > 'a-b-c' replace: '-' with: '+' ⇒ 'a+b+c'
+  --- > n := 0. 'a-b-c' replace: '-' with: { n := n + 1. n } ⇒ 'a1b2c'
+  --- > 'a1b22' replace: /\d+/ with: { :match | match text count } ⇒ 'a1b2'
   ["replace:with:"] = replace, ["stringByReplacingOccurrencesOfString:withString:"] = replace,
   ["copyReplaceAll:with:"] = replace, ["replaceAll:with:"] = replace,
+  --- -<Boolean> isLessThan:<String>other
+  --- Whether the text comes before the other one in the order of bytes. Another value is an error.
+  --- > 'a' < 'b' ⇒ true
   ["isLessThan:"] = comparison(function(a, b) return a < b end),
+  --- -<Boolean> > <String>other
+  --- -<Boolean> isGreaterThan:<String>other
+  --- Whether the text comes after the other one in the order of bytes. Another value is an error.
+  --- > 'a' > 'b' ⇒ false
   ["isGreaterThan:"] = comparison(function(a, b) return a > b end),
+  --- -<Boolean> ≤ <String>other
+  --- -<Boolean> isLessThanOrEqualTo:<String>other
+  --- Whether the text is the other one or comes before it in the order of bytes. Another value is an error.
+  --- > 'a' ≤ 'b' ⇒ true
   ["isLessThanOrEqualTo:"] = comparison(function(a, b) return a <= b end),
+  --- -<Boolean> ≥ <String>other
+  --- -<Boolean> isGreaterThanOrEqualTo:<String>other
+  --- Whether the text is the other one or comes after it in the order of bytes. Another value is an error.
+  --- > 'a' ≥ 'b' ⇒ false
   ["isGreaterThanOrEqualTo:"] = comparison(function(a, b) return a >= b end),
+  --- -<Number> compare:<String>other
+  --- Answers -1 where the text comes before the other one in the order of bytes, 0 where both are equal, otherwise 1.
+  --- > 'a' compare: 'b' ⇒ -1
   ["compare:"] = comparison(function(a, b) return a < b and -1 or a > b and 1 or 0 end),
+  --- -<Number> caseInsensitiveCompare:<String>other
+  --- The same as `compare:` of both texts in small letters.
+  --- > 'A' caseInsensitiveCompare: 'a' ⇒ 0
   ["caseInsensitiveCompare:"] = comparison(function(a, b)
     a, b = lowercase(a), lowercase(b)
     return a < b and -1 or a > b and 1 or 0
   end),
+  --- -<Boolean> = <any?>other
+  --- -<Boolean> isEqual:<any?>other
+  --- -<Boolean> isEqualToString:<any?>other
+  --- Whether the other value is the same text; a MutableString counts with its present text.
+  --- > 'abc' = 'abc' mutableCopy ⇒ true
   ["isEqual:"] = function(text, other) return K.eq(text, other) end,
   ["isEqualToString:"] = function(text, other) return K.eq(text, other) end,
+  --- -<Boolean> sameAs:<String>other
+  --- Whether both texts are equal in small letters.
+  --- > 'GET' sameAs: 'get' ⇒ true
   ["sameAs:"] = function(text, other)
     return lowercase(text) == lowercase(expectText(other, "sameAs:"))
   end,
+  --- -<String> max:<String>other
+  --- The text that comes later in the order of bytes.
+  --- > 'a' max: 'b' ⇒ 'b'
   ["max:"] = function(text, other) return K.lt(text, other) and other or text end,
+  --- -<String> min:<String>other
+  --- The text that comes earlier in the order of bytes.
+  --- > 'a' min: 'b' ⇒ 'a'
   ["min:"] = function(text, other) return K.gt(text, other) and other or text end,
+  --- -<nothing> + <any?>other
+  --- -<nothing> add:<any?>other
+  --- An error: texts are joined by a comma, and `asNumber` makes a number of one.
+  --- > 'a' + 'b' ⇒ error: a String ('a') cannot add a String ('b')
   ["add:"] = function(text, other)
     throw("typeError", K.nameOf(text) .. " cannot add " .. K.nameOf(other), {
       i_hint = "join texts with a comma, or convert with asNumber",
     })
   end,
+  --- -<String> description
+  --- -<String> stringValue
+  --- -<String> asString
+  --- -<String> asSymbol
+  --- -<String> copy
+  --- The text itself; of a MutableString, its present text.
+  --- > 'abc' asString ⇒ 'abc'
   ["description"] = itself, ["stringValue"] = itself, ["asString"] = itself, ["asSymbol"] = itself,
   ["copy"] = itself,
+  --- -<Array> characters
+  --- -<Array> asArray
+  --- The characters, each as a text.
+  --- > 'abc' characters ⇒ ['a', 'b', 'c']
   ["asArray"] = function(text) return K.array(characters(text)) end,
   ["characters"] = function(text) return K.array(characters(text)) end,
+  --- -<nothing> do:<Block(character)>action
+  --- Evaluates the block for each character.
+  --- > list := []. 'abc' do: { :one | list add: one }. list ⇒ ['a', 'b', 'c']
   ["do:"] = function(text, block)
     local list = characters(text)
     K.expectBlock(block, "do:")
     for i = 1, #list do block(list[i]) end
   end,
+  --- -<String> reversed
+  --- -<String> reverse
+  --- The characters from the last to the first.
+  --- > 'abc' reversed ⇒ 'cba'
   ["reversed"] = reversed, ["reverse"] = reversed,
 })
 -- Collection messages that end with an array see the characters.

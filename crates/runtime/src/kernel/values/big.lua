@@ -50,13 +50,35 @@ local function quotient(a, b)
 end
 
 local operators = {
+  --- BigInteger -<Number|BigInteger|Decimal|Point> + <Number|BigInteger|Decimal|Point|Boolean?>other
+  --- BigInteger -<Number|BigInteger|Decimal|Point> add:<Number|BigInteger|Decimal|Point|Boolean?>other
+  --- The sum: exact among whole numbers, a floating-point number if the other has a fraction.
+  --- > 9007199254740993 + 1 ⇒ 9007199254740994
   add_ = operator("add_", exact("add"), function(a, b) return a + b end),
+  --- BigInteger -<Number|BigInteger|Decimal|Point> - <Number|BigInteger|Decimal|Point|Boolean?>other
+  --- BigInteger -<Number|BigInteger|Decimal|Point> sub:<Number|BigInteger|Decimal|Point|Boolean?>other
+  --- The difference: exact among whole numbers, a floating-point number if the other has a fraction.
+  --- > (2 pow: 64) - (2 pow: 64) ⇒ 0
   sub_ = operator("sub_", exact("sub"), function(a, b) return a - b end),
+  --- BigInteger -<Number|BigInteger|Decimal|Point|Duration> * <Number|BigInteger|Decimal|Point|Duration|Boolean?>other
+  --- BigInteger -<Number|BigInteger|Decimal|Point|Duration> mul:<Number|BigInteger|Decimal|Point|Duration|Boolean?>other
+  --- The product: exact among whole numbers, a floating-point number if the other has a fraction.
+  --- > (2 pow: 64) * 2 ⇒ 2 pow: 65
   mul_ = operator("mul_", exact("mul"), function(a, b) return a * b end),
-  div_ = operator("div_", nonZero(exact("div"), " cannot be divided by 0"),
+  --- BigInteger -<Number|BigInteger|Point> div:<Number|BigInteger|Decimal|Point|Boolean?>other
+  --- The quotient rounded down to a whole number; `/` keeps the fraction. Division by 0 is an error.
+  --- > (2 pow: 64) div: 3 ⇒ 6148914691236517205
+  div_ = operator("divFloor_", nonZero(exact("div"), " cannot be divided by 0"),
     function(a, b) return floor(a / b) end),
+  --- BigInteger -<Number|BigInteger|Decimal|Point> mod:<Number|BigInteger|Decimal|Point|Boolean?>other
+  --- BigInteger -<Number|BigInteger|Decimal|Point> % <Number|BigInteger|Decimal|Point|Boolean?>other
+  --- The remainder of `div:`, with the sign of the divisor.
+  --- > (2 pow: 64) mod: 10 ⇒ 6
   mod_ = operator("mod_", nonZero(exact("mod"), " has no remainder by 0"),
     function(a, b) return a:mod_(b) end),
+  --- BigInteger -<Number|BigInteger|Decimal|Point> / <Number|BigInteger|Decimal|Point|Boolean?>other
+  --- The quotient: exact if it is whole, the nearest floating-point number otherwise. Division by 0 is an error.
+  --- > (2 pow: 100) / (2 pow: 98) ⇒ 4
   _over = operator("div_", nonZero(quotient, " cannot be divided by 0"),
     function(a, b) return a / b end),
 }
@@ -87,9 +109,24 @@ local function comparison(name, test)
   end
 end
 
+--- BigInteger -<Boolean> isLessThan:<Number|BigInteger|Decimal|Point|Boolean>other
+--- Whether the number is less than the other, compared exactly. A comparison with nil is an error.
+--- > (2 pow: 64) < (2 pow: 65) ⇒ true
 operators.isLessThan_ = comparison("isLessThan_", function(r) return r < 0 end)
+--- BigInteger -<Boolean> > <Number|BigInteger|Decimal|Point|Boolean>other
+--- BigInteger -<Boolean> isGreaterThan:<Number|BigInteger|Decimal|Point|Boolean>other
+--- Whether the number is greater than the other, compared exactly. A comparison with nil is an error.
+--- > (2 pow: 64) > 3 ⇒ true
 operators.isGreaterThan_ = comparison("isGreaterThan_", function(r) return r > 0 end)
+--- BigInteger -<Boolean> ≤ <Number|BigInteger|Decimal|Point|Boolean>other
+--- BigInteger -<Boolean> isLessThanOrEqualTo:<Number|BigInteger|Decimal|Point|Boolean>other
+--- Whether the number is at most the other, compared exactly. A comparison with nil is an error.
+--- > (2 pow: 64) <= (2 pow: 64) ⇒ true
 operators.isLessThanOrEqualTo_ = comparison("isLessThanOrEqualTo_", function(r) return r <= 0 end)
+--- BigInteger -<Boolean> ≥ <Number|BigInteger|Decimal|Point|Boolean>other
+--- BigInteger -<Boolean> isGreaterThanOrEqualTo:<Number|BigInteger|Decimal|Point|Boolean>other
+--- Whether the number is at least the other, compared exactly. A comparison with nil is an error.
+--- > (2 pow: 64) >= 3 ⇒ true
 operators.isGreaterThanOrEqualTo_ = comparison("isGreaterThanOrEqualTo_", function(r)
   return r >= 0
 end)
@@ -140,40 +177,141 @@ local function gcd(a, b)
   if type(b) ~= "number" and not (type(b) == "table" and b._isBig) then
     throw("typeError", "gcd: expects a Number, got " .. K.nameOf(b))
   end
+  if type(b) == "number" then K.expectInteger(b, "gcd:") end
   while b ~= 0 do a, b = b, native("mod", a, b) end
   return K.lt(a, 0) and K.sub(0, a) or a
 end
 
 K.methods(Big, {
+  --- -<String> description
+  --- All digits of the number.
+  --- > (2 pow: 64) description ⇒ '18446744073709551616'
   ["description"] = function(self) return K.native.bigToText(self._bytes) end,
+  --- -<Boolean> = <any>other
+  --- -<Boolean> isEqual:<any>other
+  --- -<Boolean> isEqualToNumber:<any>other
+  --- Whether both are the same number.
+  --- > (2 pow: 64) = 18446744073709551616 ⇒ true
   ["isEqual:"] = isEqual, ["isEqualToNumber:"] = isEqual,
+  --- -<Number> compare:<Number|BigInteger|Decimal|Boolean?>other
+  --- The order of both numbers: -1 if the receiver is less, 0 if both are equal, 1 if it is greater. nil is the least.
+  --- > (2 pow: 64) compare: 3 ⇒ 1
   ["compare:"] = function(self, other) return K.order(self, other) end,
+  --- -<self> intValue
+  --- -<self> integerValue
+  --- -<self> asInteger
+  --- -<self> asNumber
+  --- -<self> truncated
+  --- -<self> rounded
+  --- -<self> floor
+  --- -<self> ceiling
+  --- The number itself: it is whole. `floatValue` answers a plain number.
+  --- > (2 pow: 64) rounded ⇒ 2 pow: 64
   ["intValue"] = itself, ["integerValue"] = itself, ["asInteger"] = itself, ["asNumber"] = itself,
   ["truncated"] = itself, ["rounded"] = itself, ["floor"] = itself, ["ceiling"] = itself,
+  --- -<Number> floatValue
+  --- -<Number> doubleValue
+  --- -<Number> asFloat
+  --- The nearest floating-point number; infinity from about 1.8e308.
+  --- > (2 pow: 64) floatValue ⇒ 18446744073709551616
   ["floatValue"] = toNumber, ["doubleValue"] = toNumber, ["asFloat"] = toNumber,
+  --- -<Boolean> boolValue
+  --- true: the number is not 0.
+  --- > (2 pow: 64) boolValue ⇒ true
   ["boolValue"] = function() return true end,
+  --- -<self> negated
+  --- The number with the other sign.
+  --- > (2 pow: 64) negated ⇒ -18446744073709551616
   ["negated"] = negated,
+  --- -<self> abs
+  --- The number without its sign.
+  --- > -18446744073709551616 abs ⇒ 2 pow: 64
   ["abs"] = function(self) return isNegative(self) and negated(self) or self end,
+  --- -<self> squared
+  --- The product of the number with itself.
+  --- > (2 pow: 64) squared ⇒ 2 pow: 128
   ["squared"] = function(self) return native("mul", self, self) end,
+  --- -<Number> sign
+  --- 1 for a number above 0, -1 for one below 0.
+  --- > (2 pow: 64) sign ⇒ 1
   ["sign"] = function(self) return isNegative(self) and -1 or 1 end,
+  --- -<Boolean> isNegative
+  --- -<Boolean> negative
+  --- Whether the number is less than 0.
+  --- > (2 pow: 64) isNegative ⇒ false
   ["isNegative"] = isNegative, ["negative"] = isNegative,
+  --- -<Boolean> isPositive
+  --- -<Boolean> positive
+  --- Whether the number is greater than 0.
+  --- > (2 pow: 64) isPositive ⇒ true
   ["isPositive"] = function(self) return not isNegative(self) end,
   ["positive"] = function(self) return not isNegative(self) end,
+  --- -<Boolean> isZero
+  --- false: 0 is a plain number.
+  --- > (2 pow: 64) isZero ⇒ false
   ["isZero"] = function() return false end,
+  --- -<Boolean> isNumber
+  --- true for every number.
+  --- > (2 pow: 64) isNumber ⇒ true
   ["isNumber"] = function() return true end,
+  --- -<Boolean> isInteger
+  --- true: the number is whole.
+  --- > (2 pow: 64) isInteger ⇒ true
   ["isInteger"] = function() return true end,
+  --- -<Boolean> even
+  --- -<Boolean> isEven
+  --- Whether the number is a multiple of 2.
+  --- > (2 pow: 64) isEven ⇒ true
   ["even"] = function(self) return string.byte(self._bytes) % 2 == 0 end,
   ["isEven"] = function(self) return string.byte(self._bytes) % 2 == 0 end,
+  --- -<Boolean> odd
+  --- -<Boolean> isOdd
+  --- Whether the number is not a multiple of 2.
+  --- > (2 pow: 64) isOdd ⇒ false
   ["odd"] = function(self) return string.byte(self._bytes) % 2 == 1 end,
   ["isOdd"] = function(self) return string.byte(self._bytes) % 2 == 1 end,
+  --- -<Number> sqrt
+  --- The square root as a floating-point number; nan for a negative number.
+  --- > (2 pow: 64) sqrt ⇒ 4294967296
   ["sqrt"] = function(self) return math.sqrt(toNumber(self)) end,
+  --- -<Number> log
+  --- The natural logarithm; nan for a negative number.
+  --- > (2 pow: 64) log ⇒ 44.3614195558365
   ["log"] = function(self) return math.log(toNumber(self)) end,
+  --- -<Number|BigInteger> pow:<Number>exponent
+  --- -<Number|BigInteger> raisedTo:<Number>exponent
+  --- The exact power for a whole exponent from 0 on, a floating-point number for a negative one.
+  --- A result of more than 1,000,000 bits is an error of kind `tooLarge`.
+  --- > (2 pow: 64) pow: 2 ⇒ 2 pow: 128
   ["pow:"] = power, ["raisedTo:"] = power,
+  --- -<Number|BigInteger> gcd:<Number|BigInteger>other
+  --- The greatest common divisor of two whole numbers. A fraction is an error.
+  --- > (2 pow: 64) gcd: 12 ⇒ 4
   ["gcd:"] = gcd,
+  --- -<Number|BigInteger|Decimal> max:<Number|BigInteger|Decimal>other
+  --- The greater of both numbers.
+  --- > (2 pow: 64) max: 3 ⇒ 2 pow: 64
   ["max:"] = function(self, other) return K.lt(self, other) and other or self end,
+  --- -<Number|BigInteger|Decimal> min:<Number|BigInteger|Decimal>other
+  --- The smaller of both numbers.
+  --- > (2 pow: 64) min: 3 ⇒ 3
   ["min:"] = function(self, other) return K.gt(self, other) and other or self end,
+  --- -<Boolean> between:<Number|BigInteger|Decimal>low and:<Number|BigInteger|Decimal>high
+  --- Whether the number is at least `low` and at most `high`.
+  --- > (2 pow: 64) between: 1 and: 2 ⇒ false
   ["between:and:"] = K.between,
+  --- -<String> , <any>other
+  --- -<String> concat:<any>other
+  --- All digits of the number, followed by the text of the other.
+  --- > (2 pow: 64) , ' bytes' ⇒ '18446744073709551616 bytes'
   ["concat:"] = function(self, other) return K.str(self) .. K.str(other) end,
+  --- As in Object.
   ["copy"] = itself,
 })
-K.method(Big, "_keyText", function(self) return "b" .. self._bytes end)
+K.classMethods(Big, {
+  --- +<Number> new
+  --- The plain number 0, which is not large enough to be a BigInteger.
+  --- > BigInteger new ⇒ 0
+  ["new"] = function() return 0 end,
+})
+K.method(Big, "_keyText", function(self) return "b" .. #self._bytes .. ":" .. self._bytes end)

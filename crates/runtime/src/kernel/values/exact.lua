@@ -4,6 +4,8 @@ local K = ...
 local type, setmetatable = type, setmetatable
 local throw = K.throw
 
+--- A whole number beyond ±2^53, exact at any size. Arithmetic with whole numbers makes one where a plain number
+--- would round, and answers a plain number where the result fits into one. It is not a kind of `Number`.
 local Big = K.newClass("BigInteger", K.classes.Object)
 K.alias("MPWBigInteger", Big)
 K.method(Big, "_isBig", true)

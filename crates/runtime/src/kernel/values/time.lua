@@ -62,23 +62,73 @@ function K.calendarMessages(daysIn)
   end
   local function weekday(self) return (daysIn(self) + 3) % 7 + 1 end
   return {
+    --- Date -<Number> year
+    --- Day -<Number> year
+    --- The year, from 0 to 9999, that the calendar shows.
+    --- > '2026-11-21' asDay year ⇒ 2026
+
+    --- Date -<Number> month
+    --- Day -<Number> month
+    --- The month from 1 to 12 that the calendar shows.
+    --- > '2026-11-21' asDay month ⇒ 11
+
+    --- Date -<Number> day
+    --- Day -<Number> day
+    --- The day of the month, from 1 to 31.
+    --- > '2026-11-21' asDay day ⇒ 21
     ["year"] = part(1), ["month"] = part(2), ["day"] = part(3),
+    --- Date -<Number> weekday
+    --- Day -<Number> weekday
+    --- The day of the week, from 1 for Monday to 7 for Sunday.
+    --- > '2026-11-21' asDay weekday ⇒ 6
     ["weekday"] = weekday,
+    --- Date -<String> weekdayName
+    --- Day -<String> weekdayName
+    --- The English name of the day of the week.
+    --- > '2026-11-21' asDay weekdayName ⇒ 'Saturday'
     ["weekdayName"] = function(self) return dayNames[weekday(self)] end,
+    --- Date -<String> monthName
+    --- Day -<String> monthName
+    --- The English name of the month.
+    --- > '2026-11-21' asDay monthName ⇒ 'November'
     ["monthName"] = function(self) return monthNames[part(2)(self)] end,
+    --- Date -<Number> dayOfYear
+    --- Day -<Number> dayOfYear
+    --- The day of the year, from 1 to 366.
+    --- > '2026-02-01' asDay dayOfYear ⇒ 32
     ["dayOfYear"] = function(self) return daysIn(self) - daysOf(part(1)(self), 1, 1) + 1 end,
     -- ISO 8601: the week belongs to the year of its Thursday.
+    --- Date -<Number> week
+    --- Day -<Number> week
+    --- The week by ISO 8601, from 1 to 53. The first days of January may belong to the last week of the year before,
+    --- and the last days of December to week 1.
+    --- > '2026-11-21' asDay week ⇒ 47
     ["week"] = function(self)
       local thursday = daysIn(self) - weekday(self) + 4
       return floor((thursday - daysOf((civil(thursday)), 1, 1)) / 7) + 1
     end,
+    --- Date -<Number> weekYear
+    --- Day -<Number> weekYear
+    --- The year that the week of ISO 8601 belongs to; around New Year it can differ from `year`.
+    --- > '2027-01-01' asDay weekYear ⇒ 2026
+    ["weekYear"] = function(self) return (civil(daysIn(self) - weekday(self) + 4)) end,
+    --- Date -<Number> daysInMonth
+    --- Day -<Number> daysInMonth
+    --- The count of days of the month, from 28 to 31.
+    --- > '2026-02-01' asDay daysInMonth ⇒ 28
     ["daysInMonth"] = function(self) return monthLength(part(1)(self), part(2)(self)) end,
+    --- Date -<Boolean> isLeapYear
+    --- Day -<Boolean> isLeapYear
+    --- Whether the year has a 29th of February.
+    --- > '2028-02-01' asDay isLeapYear ⇒ true
     ["isLeapYear"] = function(self) return monthLength(part(1)(self), 2) == 29 end,
   }
 end
 
 -- Making -----------------------------------------------------------------------------------------
 
+--- An exact moment, to the nanosecond, in the years 0 to 9999. Its parts are those that clocks in its time zone show,
+--- which is UTC unless `in:` chooses another. It reads and prints RFC 3339 text. For a date without a time see `Day`.
 local Date = K.newClass("Date", K.classes.Object)
 K.alias("NSDate", Date)
 K.alias("DateTime", Date)
@@ -208,7 +258,13 @@ local function parse(text)
   end
   local seconds = daysOf(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset
   if seconds < EARLIEST or seconds > LATEST then return nil end
-  return moment(seconds, K.nanosOf(digits), named and expectZone(named, "asDate"))
+  if named then
+    -- A zone that is not known makes the text no date, as any other wrong part does.
+    local known, name = K.try(expectZone, named, "asDate")
+    if not known then return nil end
+    named = name
+  end
+  return moment(seconds, K.nanosOf(digits), named)
 end
 K.parseDate = parse
 
@@ -273,45 +329,139 @@ local function seconds(self) return self._time + self._nanos / 1e9 end
 
 K.methods(Date, K.calendarMessages(localDays))
 K.methods(Date, {
+  --- -<Number> hour
+  --- The hour from 0 to 23 that clocks in the time zone show.
+  --- > '2026-11-21T10:30:05Z' asDate hour ⇒ 10
   ["hour"] = function(self) return floor(localTime(self) / 3600) end,
+  --- -<Number> minute
+  --- The minute from 0 to 59.
+  --- > '2026-11-21T10:30:05Z' asDate minute ⇒ 30
   ["minute"] = function(self) return floor(localTime(self) / 60) % 60 end,
+  --- -<Number> second
+  --- The whole second from 0 to 59.
+  --- > '2026-11-21T10:30:05Z' asDate second ⇒ 5
   ["second"] = function(self) return localTime(self) % 60 end,
+  --- -<Number> microsecond
+  --- The fraction of the second in whole microseconds, from 0 to 999,999.
+  --- > '2026-11-21T10:30:05.5Z' asDate microsecond ⇒ 500000
   ["microsecond"] = function(self) return floor(self._nanos / 1000) end,
+  --- -<Number> nanosecond
+  --- The fraction of the second in nanoseconds, from 0 to 999,999,999.
+  --- > '2026-11-21T10:30:05.123456789Z' asDate nanosecond ⇒ 123456789
   ["nanosecond"] = function(self) return self._nanos end,
+  --- -<Date> startOfDay
+  --- The moment at which the day begins in the time zone.
+  --- > '2026-11-21T10:30:05Z' asDate startOfDay ⇒ '2026-11-21' asDate
   ["startOfDay"] = function(self) return atLocal(localDays(self) * 86400, 0, self._zone) end,
+  --- -<Date> in:<String>zone
+  --- The same moment with the clocks of another time zone: a name of the tz database, `UTC` or an offset such as
+  --- `+05:30`. An unknown name is an error. Both dates are equal.
+  --- > ('2026-11-21T23:30:00Z' asDate in: 'Europe/Berlin') hour ⇒ 0
   ["in:"] = function(self, zone) return moment(self._time, self._nanos, expectZone(zone, "in:")) end,
+  --- -<String> zone
+  --- The name of the time zone.
+  --- > ('2026-11-21' asDate in: 'Europe/Berlin') zone ⇒ 'Europe/Berlin'
   ["zone"] = function(self) return self._zone or "UTC" end,
+  --- -<Duration> offset
+  --- How far clocks in the time zone are ahead of UTC at this moment; negative if they are behind.
+  --- > ('2026-11-21' asDate in: 'Europe/Berlin') offset ⇒ 1 hours
   ["offset"] = function(self) return duration(self._offset or 0) end,
+  --- -<Number> asSeconds
+  --- -<Number> timeIntervalSince1970
+  --- -<Number> floatValue
+  --- Seconds since 1970-01-01T00:00:00Z, with a fraction; negative before.
+  --- > '2026-11-21T10:30:05Z' asDate asSeconds ⇒ 1795257005
   ["asSeconds"] = seconds, ["timeIntervalSince1970"] = seconds, ["floatValue"] = seconds,
+  --- -<Number> timeIntervalSinceNow
+  --- Seconds from now to the moment; negative if it has passed.
+  --- > '1999-12-31' asDate timeIntervalSinceNow < 0 ⇒ true
   ["timeIntervalSinceNow"] = function(self) return seconds(self) - K.native.now() end,
+  --- -<Number> intValue
+  --- Whole seconds since 1970-01-01T00:00:00Z.
+  --- > '2026-11-21T10:30:05.5Z' asDate intValue ⇒ 1795257005
   ["intValue"] = function(self) return self._time end,
+  --- -<Date> + <Duration|Period>length
+  --- -<Date> add:<Duration|Period>length
+  --- The moment that is later by the length. A Duration is exact time; a Period of months keeps the time on the clock,
+  --- and takes the last day of a month that lacks the day.
+  --- > '2026-11-21T10:30:00Z' asDate + 90 seconds ⇒ '2026-11-21T10:31:30Z' asDate
+  --- > '2026-01-31' asDate + 1 months ⇒ '2026-02-28' asDate
   ["add:"] = function(self, other) return plus(self, other, 1, "add_") end,
+  --- -<Date> addDays:<Number>days
+  --- The same time on the clock this many days later, or earlier if negative.
+  --- > '2026-11-21' asDate addDays: 10 ⇒ '2026-12-01' asDate
   ["addDays:"] = function(self, days)
     return daysLater(self, localDays(self) + K.expectInteger(days, "addDays:"))
   end,
+  --- -<Duration|Date> - <Date|Duration|Period>other
+  --- -<Duration|Date> sub:<Date|Duration|Period>other
+  --- The Duration between two dates; minus a Duration or Period, the moment that is earlier by it.
+  --- > '2026-11-21' asDate - '2026-11-20' asDate ⇒ 1 days
+  --- > '2026-11-21' asDate - 1 days ⇒ '2026-11-20' asDate
   ["sub:"] = function(self, other)
     if type(other) == "table" and other._isDate then
       return duration(self._time - other._time + (self._nanos - other._nanos) / 1e9)
     end
     return plus(self, other, -1, "sub_")
   end,
+  --- -<Boolean> isLessThan:<Date>other
+  --- Whether the moment is before the other. Anything but a Date is an error.
+  --- > '2026-11-20' asDate < '2026-11-21' asDate ⇒ true
   ["isLessThan:"] = comparison("isLessThan_", function(r) return r < 0 end),
+  --- -<Boolean> > <Date>other
+  --- -<Boolean> isGreaterThan:<Date>other
+  --- Whether the moment is after the other. Anything but a Date is an error.
+  --- > '2026-11-20' asDate > '2026-11-21' asDate ⇒ false
   ["isGreaterThan:"] = comparison("isGreaterThan_", function(r) return r > 0 end),
+  --- -<Boolean> ≤ <Date>other
+  --- -<Boolean> isLessThanOrEqualTo:<Date>other
+  --- Whether the moment is not after the other. Anything but a Date is an error.
+  --- > '2026-11-20' asDate <= '2026-11-21' asDate ⇒ true
   ["isLessThanOrEqualTo:"] = comparison("isLessThanOrEqualTo_", function(r) return r <= 0 end),
+  --- -<Boolean> ≥ <Date>other
+  --- -<Boolean> isGreaterThanOrEqualTo:<Date>other
+  --- Whether the moment is not before the other. Anything but a Date is an error.
+  --- > '2026-11-20' asDate >= '2026-11-21' asDate ⇒ false
   ["isGreaterThanOrEqualTo:"] = comparison("isGreaterThanOrEqualTo_", function(r) return r >= 0 end),
+  --- -<Number> compare:<Date?>other
+  --- The order of both moments: -1 if the receiver is earlier, 0 if both are equal, 1 if it is later. nil is first.
+  --- > '2026-11-20' asDate compare: '2026-11-21' asDate ⇒ -1
   ["compare:"] = function(self, other) return K.order(self, other) end,
+  --- -<Boolean> = <any>other
+  --- -<Boolean> isEqual:<any>other
+  --- Whether the other is a Date of the same moment, in any time zone.
+  --- > '2026-11-21T10:00:00Z' asDate = '2026-11-21T12:00:00+02:00' asDate ⇒ true
   ["isEqual:"] = function(self, other)
     return type(other) == "table" and other._isDate == true and compare(self, other) == 0
   end,
+  --- -<String> format:<String>pattern
+  --- The date as text by a pattern of strftime, with English names. A wrong pattern is an error.
+  --- > '2026-11-21' asDate format: '%d.%m.%Y' ⇒ '21.11.2026'
   ["format:"] = formatted,
+  --- -<String> dateString
+  --- The date alone, as in `%F`.
+  --- > '2026-11-21T10:30:05Z' asDate dateString ⇒ '2026-11-21'
   ["dateString"] = function(self) return formatted(self, "%F") end,
+  --- -<String> timeString
+  --- The time of day alone, in hours, minutes and seconds, as in `%T`.
+  --- > '2026-11-21T10:30:05Z' asDate timeString ⇒ '10:30:05'
   ["timeString"] = function(self) return formatted(self, "%T") end,
   -- RFC 9110, section 5.6.7.
+  --- -<String> httpDate
+  --- The moment in UTC in the format of HTTP headers (RFC 9110), without a fraction of the second.
+  --- > '2026-11-21T10:30:00Z' asDate httpDate ⇒ 'Sat, 21 Nov 2026 10:30:00 GMT'
   ["httpDate"] = function(self)
     return K.native.formatDate("moment", "%a, %d %b %Y %H:%M:%S GMT", self._time, 0, "UTC")
   end,
+  --- -<Date> asDate
+  --- The date itself.
+  --- > '2026-11-21' asDate asDate ⇒ '2026-11-21' asDate
   ["asDate"] = function(self) return self end,
+  --- As in Object.
   ["copy"] = function(self) return self end,
+  --- -<String> description
+  --- The moment as text of RFC 3339, with the fraction of the second if it has one.
+  --- > '2026-11-21' asDate description ⇒ '2026-11-21T00:00:00Z'
   ["description"] = rfc3339,
 })
 K.method(Date, "_keyText", function(self) return format("T%.0f.%09d", self._time, self._nanos) end)
@@ -321,32 +471,81 @@ K.method(Date, "_localTime", localTime)
 
 local function now() return K.date(floor(K.native.now() * 1e6) / 1e6) end
 K.classMethods(Date, {
+  --- +<Date> now
+  --- +<Date> new
+  --- +<Date> date
+  --- The current moment in UTC, to the microsecond.
+  --- > Date now > '2026-01-01' asDate ⇒ true
   ["now"] = now, ["new"] = now, ["date"] = now,
+  --- +<Date> today
+  --- The moment at which the current day began in UTC. `Day today` answers a day without a time.
+  --- > Date today <= Date now ⇒ true
   ["today"] = function() return now():startOfDay() end,
+  --- +<Date> fromString:<String>text
+  --- The moment that the text writes, as `asDate` reads it; an error for any other text.
+  --- > Date fromString: '2026-11-21T10:30:00Z' ⇒ '2026-11-21T10:30:00Z' asDate
   ["fromString:"] = function(_, text)
     text = K.expectText(text, "fromString:")
     return parse(text) or throw("invalid", "'" .. text
       .. "' is not a date as in 2026-01-31T12:00:00Z")
   end,
+  --- +<Date> fromSeconds:<Number|BigInteger|Decimal>seconds
+  --- +<Date> dateWithTimeIntervalSince1970:<Number|BigInteger|Decimal>seconds
+  --- The moment this many seconds after 1970-01-01T00:00:00Z, before it if negative. It keeps microseconds.
+  --- > Date fromSeconds: 0.5 ⇒ '1970-01-01T00:00:00.5Z' asDate
   ["fromSeconds:"] = function(_, value) return K.date(K.expectNumber(value, "fromSeconds:")) end,
   ["dateWithTimeIntervalSince1970:"] = function(_, value)
     return K.date(K.expectNumber(value, "dateWithTimeIntervalSince1970:"))
   end,
-  ["year:month:day:"] = made, ["year:month:day:hour:minute:second:"] = made,
+  --- +<Date> year:<Number>year month:<Number>month day:<Number>day
+  --- The moment at which this day begins in UTC. An error if the calendar has no such day.
+  --- > Date year: 2026 month: 11 day: 21 ⇒ '2026-11-21' asDate
+  ["year:month:day:"] = made,
+  --- +<Date> year:<Number>y month:<Number>m day:<Number>d hour:<Number>h minute:<Number>min second:<Number>s
+  --- The moment of this day and time in UTC. The second may have a fraction. An error if there is no such day or time.
+  --- > Date year: 2026 month: 11 day: 21 hour: 10 minute: 30 second: 0 ⇒ '2026-11-21T10:30:00Z' asDate
+  ["year:month:day:hour:minute:second:"] = made,
 })
 K.methods(K.classes.String, {
+  --- -<Date?> asDate
+  --- The moment that the text writes by RFC 3339; a date alone, a blank for the `T` and a time without seconds or zone
+  --- (UTC) are allowed. nil for any other text. A zone in brackets at the end (RFC 9557) is kept; an unknown one is an
+  --- error.
+  --- > '2026-11-21T12:00:00+02:00' asDate hour ⇒ 10
+  --- > 'tomorrow' asDate ⇒ nil
   ["asDate"] = parse,
+  --- -<Date?> asDate:<String>pattern
+  --- The moment that the text writes by a pattern of strftime, in UTC unless it names a zone. nil if it does not fit.
+  --- > '21.11.2026 10:30' asDate: '%d.%m.%Y %H:%M' ⇒ '2026-11-21T10:30:00Z' asDate
   ["asDate:"] = function(text, pattern) return read(text, pattern) end,
+  --- -<Date?> asDate:<String>pattern in:<String>zone
+  --- The moment that the text writes by a pattern of strftime, in this time zone unless it names another.
+  --- nil if it does not fit.
+  --- > ('21.11.2026 10:30' asDate: '%d.%m.%Y %H:%M' in: 'Europe/Berlin') ⇒ '2026-11-21T09:30:00Z' asDate
   ["asDate:in:"] = function(text, pattern, zone)
     return read(text, pattern, expectZone(zone, "asDate:in:"))
   end,
+  --- -<Date?> asHTTPDate
+  --- The moment that the text writes in one of the three formats of HTTP dates (RFC 9110). nil for any other text.
+  --- > 'Sat, 21 Nov 2026 10:30:00 GMT' asHTTPDate ⇒ '2026-11-21T10:30:00Z' asDate
   ["asHTTPDate"] = function(text)
     local found = K.native.readHTTPDate(text)
     return found and moment(found, 0)
   end,
 })
-K.methods(K.classes.Number, { ["asDate"] = function(self) return K.date(self) end })
+K.methods(K.classes.Number, {
+  --- -<Date> asDate
+  --- The moment this many seconds after 1970-01-01T00:00:00Z, before it if negative. It keeps microseconds.
+  --- > 1795257005 asDate ⇒ '2026-11-21T10:30:05Z' asDate
+  ["asDate"] = function(self) return K.date(self) end,
+})
 K.methods(Duration, {
+  --- -<Date> ago
+  --- The moment that lies the duration before now.
+  --- > 5 minutes ago < Date now ⇒ true
   ["ago"] = function(self) return K.date(K.native.now() - self._seconds) end,
+  --- -<Date> fromNow
+  --- The moment that lies the duration after now.
+  --- > 5 minutes fromNow > Date now ⇒ true
   ["fromNow"] = function(self) return K.date(K.native.now() + self._seconds) end,
 })

@@ -3,8 +3,9 @@
 local K = ...
 local type, rawget, rawset, ipairs = type, rawget, rawset, ipairs
 local native, classes = K.native, K.classes
-local Widget, Window = classes.Widget, classes.Window
+local Widget, Window = K.classes.Widget, K.classes.Window
 
+--- The program as a user sees it, with its windows: `app`.
 local Application = K.newClass("Application", K.classes.Object)
 K.alias("CLIApp", Application)
 for _, key in ipairs { "_windows", "_wasShown" } do K.nilKeys[key] = true end
@@ -106,13 +107,24 @@ function K.runView(view)
 end
 
 K.methods(Application, {
+  --- -<any> runFromCLI:<any>view
+  --- -<any> run:<any>view
+  --- Shows a widget, or a class of one, in a native window; the program ends with status 0 when its last window is
+  --- closed. Without a display, or with `--port`, serves it for browsers and answers the window.
+  --- > { app runFromCLI: #Window{ title: 'Hello', views: [ 'Hello World!' ] } }
   ["runFromCLI:"] = function(_, view) return run(view) end,
   ["run:"] = function(_, view) return run(view) end,
+  --- -<Array> windows
+  --- The windows that stand for themselves. Windows that opened beside another one are its `dialogs`.
+  --- > app windows
   ["windows"] = function(self) return K.array({ unpack(self._windows) }, #self._windows) end,
+  --- As in Object.
   ["description"] = function() return "the application" end,
 })
 K.methods(Widget, {
-  -- The widget in a window of its own, which opens beside the present one.
+  --- -<Window> openInWindow:<any>title
+  --- Opens the widget in a window of its own, beside the window whose event is handled, and answers that window.
+  --- > { #Label{ value: 'Saved.' } openInWindow: 'Message' }
   ["openInWindow:"] = function(self, title)
     local window = windowOf(self)
     if title ~= nil then K.putProperty(window, "title", K.str(title)) end
@@ -120,7 +132,13 @@ K.methods(Widget, {
   end,
 })
 K.methods(Window, {
+  --- -<self> open
+  --- Opens the window beside the one whose event is handled. More than 100 windows beside the first one are an error.
+  --- > { #Window{ title: 'Settings' } open }
   ["open"] = function(self) return open(self) end,
+  --- -<self> close
+  --- Closes the window and calls its handler `closed`.
+  --- > { #Window{ title: 'Settings' } open close }
   ["close"] = function(self)
     if app._session then K.closeInSession(app._session, self) else windowClosed(self) end
     return self

@@ -10,6 +10,30 @@ local throw = K.throw
 -- Events of one control that wait for their handler. More are dropped; of `input` the latest waits only.
 local MOST_EVENTS = 64
 
+--- Control -<any> theAction
+--- Control -<self> setTheAction:<any>value
+--- The handler of a press, a choice, or Return in a field: a block, a reference that is written, or the name of a
+--- message for `target`.
+--- > #Button{ theAction: 'save' } theAction ⇒ 'save'
+
+--- Control -<any> target
+--- Control -<self> setTarget:<any>value
+--- The object that gets the message named by `theAction`.
+--- > #Button{ target: 7 } target ⇒ 7
+
+--- Control -<any> click
+--- Control -<any> change
+--- Control -<self> setClick:<any>value
+--- Control -<self> setChange:<any>value
+--- A handler of a press, a choice, or Return in a field, called beside `theAction`.
+--- > #Button{ title: 'Save', click: { stdout println: 'saved' } } press
+
+--- Control -<any> input
+--- Control -<self> setInput:<any>value
+--- The handler of each keystroke, and of each step of a slider.
+--- > #TextField{ input: { :text | stdout println: text } }
+
+--- A widget with which a user does something. Its handlers are blocks that get the value and the control.
 local Control = K.widgetClass("Control", K.classes.Widget, "Label", {
   theAction = { "handler" }, target = { "handler" }, change = { "handler" }, input = { "handler" }, click = { "handler" },
 }, { "NSControl" })
@@ -104,9 +128,17 @@ function K.queueEvent(self, event, value, after)
 end
 
 K.methods(Control, {
-  -- Calls the block with each value that the user commits; answers a block that ends it.
+  --- Control -<Block> onAction:<Block(value, control)>block
+  --- Calls the block, too, with each value that the user commits. Answers a block that ends it.
+  --- > seen := []. field := #TextField{}. field onAction: { :text | seen add: text }. field enter: 'x'. seen ⇒ [ 'x' ]
   ["onAction:"] = function(self, block) return self:_onAction(block) end,
-  ["objectValue"] = function(self) return self:value() end,
+  --- Control -<any> objectValue
+  --- The value of the control, as `value`; nil for a control without one, such as a button.
+  --- > #TextField{ value: 'a' } objectValue ⇒ 'a'
+  ["objectValue"] = function(self)
+    if not K.understands(self, "value") then return nil end
+    return self:value()
+  end,
 })
 K.method(Control, "_onAction", function(self, block)
   local entry, actions = { block = block }, rawget(self, "_actions")
@@ -124,18 +156,91 @@ end)
 
 -- Controls ----------------------------------------------------------------------------------------
 
-local function class(name, kind, properties, aliases) return K.widgetClass(name, Control, kind, properties, aliases) end
+--- TextField -<String> value
+--- TextField -<String> stringValue
+--- TextField -<String> text
+--- TextField -<String> binding
+--- TextField -<self> setValue:<any>value
+--- TextField -<self> setStringValue:<any>value
+--- TextField -<self> setText:<any>value
+--- TextField -<self> setBinding:<any>value
+--- The line in the field. A reference is written, too, when the user enters something.
+--- > #TextField{ value: 'a' } value ⇒ 'a'
 
+--- TextField -<String> placeholder
+--- TextField -<self> setPlaceholder:<any>value
+--- The text that an empty field shows.
+--- > #TextField{ placeholder: 'Name' } placeholder ⇒ 'Name'
+
+--- TextField -<Boolean> editable
+--- TextField -<self> setEditable:<any>value
+--- Whether the user can change the text.
+--- > #TextField{} editable ⇒ true
+
+--- TextView -<String> value
+--- TextView -<String> stringValue
+--- TextView -<String> text
+--- TextView -<String> binding
+--- TextView -<self> setValue:<any>value
+--- TextView -<self> setStringValue:<any>value
+--- TextView -<self> setText:<any>value
+--- TextView -<self> setBinding:<any>value
+--- The text in the field. A reference is written, too, when the user enters something.
+--- > #TextView{ value: 'a' } value ⇒ 'a'
+
+--- TextView -<String> placeholder
+--- TextView -<self> setPlaceholder:<any>value
+--- The text that an empty field shows.
+--- > #TextView{ placeholder: 'Name' } placeholder ⇒ 'Name'
+
+--- TextView -<Boolean> editable
+--- TextView -<self> setEditable:<any>value
+--- Whether the user can change the text.
+--- > #TextView{} editable ⇒ true
 local textual = { value = { "text", "" }, placeholder = { "text", "" }, editable = { "boolean", true } }
-local TextField = class("TextField", "TextField", textual, { "NSTextField", "STTextField" })
-local TextView = class("TextView", "TextView", textual, { "NSTextView" })
+--- A field for a line of text.
+local TextField = K.widgetClass("TextField", Control, "TextField", textual, { "NSTextField", "STTextField" })
+--- A field for a text of several lines.
+local TextView = K.widgetClass("TextView", Control, "TextView", textual, { "NSTextView" })
 for _, one in ipairs { TextField, TextView } do
   K.propertyAlias(one, "stringValue", "value")
   K.propertyAlias(one, "text", "value")
   K.propertyAlias(one, "binding", "value")
 end
 
-local NumberField = class("NumberField", "NumberField", {
+--- NumberField -<Number?> value
+--- NumberField -<self> setValue:<any>value
+--- The number in the field; nil for an empty one. What is no number is an error.
+--- > #NumberField{ value: '7' } value ⇒ 7
+
+--- NumberField -<Number?> min
+--- NumberField -<self> setMin:<any>value
+--- The least number that is taken; nil for no limit.
+--- > #NumberField{ min: 0 } min ⇒ 0
+
+--- NumberField -<Number?> max
+--- NumberField -<self> setMax:<any>value
+--- The greatest number that is taken; nil for no limit.
+--- > #NumberField{ max: 10 } max ⇒ 10
+
+--- NumberField -<Number?> step
+--- NumberField -<self> setStep:<any>value
+--- The distance between two numbers; nil for none. Windows and browsers do not use it.
+--- > #NumberField{ step: 5 } step ⇒ 5
+
+--- NumberField -<String> placeholder
+--- NumberField -<self> setPlaceholder:<any>value
+--- The text that an empty field shows.
+--- > #NumberField{ placeholder: 'Age' } placeholder ⇒ 'Age'
+
+--- NumberField -<Boolean> editable
+--- NumberField -<self> setEditable:<any>value
+--- Whether the user can change the number.
+--- > #NumberField{} editable ⇒ true
+
+--- A field for a number. Input that is no number, or not within the limits, leaves the value as it is and calls no
+--- handler.
+local NumberField = K.widgetClass("NumberField", Control, "NumberField", {
   value = { "number" }, min = { "number" }, max = { "number" }, step = { "number" }, placeholder = { "text", "" },
   editable = { "boolean", true },
 }, { "STNumberField" })
@@ -153,19 +258,96 @@ K.method(NumberField, "_taken", function(self, _, value)
   if self._seen then K.putProperty(self, "value", number) end
 end)
 K.methods(NumberField, {
-  -- Whether what stands in the field is a number within its limits.
+  --- NumberField -<Boolean> isValid
+  --- Whether the last input is a number within the limits; true before any input.
+  --- > field := #NumberField{ max: 10 }. field enter: '11'. field isValid ⇒ false
   ["isValid"] = function(self) return rawget(self, "_seen") ~= false end,
 })
 
-local Label = class("Label", "Label", { value = { "any", "" } }, { "STLabel" })
+--- Label -<any> value
+--- Label -<any> text
+--- Label -<any> ref
+--- Label -<any> stringValue
+--- Label -<any> binding
+--- Label -<self> setValue:<any>value
+--- Label -<self> setText:<any>value
+--- Label -<self> setRef:<any>value
+--- Label -<self> setStringValue:<any>value
+--- Label -<self> setBinding:<any>value
+--- What the label shows, as text.
+--- > #Label{ value: 7 } value ⇒ 7
+
+--- Shows a value. Texts, numbers, references and blocks among widgets become labels by themselves.
+local Label = K.widgetClass("Label", Control, "Label", { value = { "any", "" } }, { "STLabel" })
 for _, name in ipairs { "text", "ref", "stringValue", "binding" } do K.propertyAlias(Label, name, "value") end
 
-class("Button", "Button", { title = { "text", "" } }, { "NSButton", "STButton" })
-local Checkbox = class("Checkbox", "Checkbox", { title = { "text", "" }, value = { "boolean", false } }, { "STCheckbox" })
-local Slider = class("Slider", "Slider", {
+--- Button -<String> title
+--- Button -<self> setTitle:<any>value
+--- The text on the button.
+--- > #Button{ title: 'Save' } title ⇒ 'Save'
+
+--- A button.
+K.widgetClass("Button", Control, "Button", { title = { "text", "" } }, { "NSButton", "STButton" })
+--- Checkbox -<String> title
+--- Checkbox -<self> setTitle:<any>value
+--- The text beside the box.
+--- > #Checkbox{ title: 'Done' } title ⇒ 'Done'
+
+--- Checkbox -<Boolean> value
+--- Checkbox -<Boolean> ref
+--- Checkbox -<self> setValue:<any>value
+--- Checkbox -<self> setRef:<any>value
+--- Whether the box is checked.
+--- > box := #Checkbox{ title: 'Done' }. box press. box value ⇒ true
+
+--- A box that is checked or not.
+local Checkbox = K.widgetClass("Checkbox", Control, "Checkbox", {
+  title = { "text", "" }, value = { "boolean", false },
+}, { "STCheckbox" })
+--- Slider -<Number?> value
+--- Slider -<Number?> ref
+--- Slider -<Number?> binding
+--- Slider -<self> setValue:<any>value
+--- Slider -<self> setRef:<any>value
+--- Slider -<self> setBinding:<any>value
+--- The number; 0 by default.
+--- > slider := #Slider{}. slider moveTo: 5. slider value ⇒ 5
+
+--- Slider -<Number?> min
+--- Slider -<self> setMin:<any>value
+--- The number at the start; 0 by default.
+--- > #Slider{} min ⇒ 0
+
+--- Slider -<Number?> max
+--- Slider -<self> setMax:<any>value
+--- The number at the end; 100 by default.
+--- > #Slider{} max ⇒ 100
+
+--- Slider -<Number?> step
+--- Slider -<self> setStep:<any>value
+--- The distance between two values; nil for any.
+--- > #Slider{ step: 10 } step ⇒ 10
+
+--- A number that a user moves between two limits.
+local Slider = K.widgetClass("Slider", Control, "Slider", {
   value = { "number", 0 }, min = { "number", 0 }, max = { "number", 100 }, step = { "number" },
 }, { "NSSlider" })
-local Progress = class("Progress", "Progress", { value = { "number", 0 }, max = { "number", 1 } },
+--- Progress -<Number?> value
+--- Progress -<Number?> ref
+--- Progress -<self> setValue:<any>value
+--- Progress -<self> setRef:<any>value
+--- How much is done; 0 by default.
+--- > #Progress{ value: 0.5 } value ⇒ 0.5
+
+--- Progress -<Number?> max
+--- Progress -<Number?> maxRef
+--- Progress -<self> setMax:<any>value
+--- Progress -<self> setMaxRef:<any>value
+--- The value of finished work; 1 by default.
+--- > #Progress{} max ⇒ 1
+
+--- Shows how much of a work is done.
+local Progress = K.widgetClass("Progress", Control, "Progress", { value = { "number", 0 }, max = { "number", 1 } },
   { "ProgressIndicator", "NSProgressIndicator" })
 K.propertyAlias(Progress, "ref", "value")
 K.propertyAlias(Progress, "maxRef", "max")
@@ -174,7 +356,25 @@ K.propertyAlias(Slider, "binding", "value")
 K.propertyAlias(Checkbox, "ref", "value")
 
 -- A choice of one of several items: `value` is its index, `selection` the item.
-local PopUp = class("PopUp", "PopUp", { items = { "list" }, value = { "number", 0 }, selection = { "any" } }, { "NSPopUpButton" })
+--- PopUp -<Array> items
+--- PopUp -<self> setItems:<any>value
+--- The items, shown as texts. A collection that is no array is copied; another value is an error.
+--- > #PopUp{ items: [ 'tea', 'milk' ] } items count ⇒ 2
+
+--- PopUp -<Number?> value
+--- PopUp -<self> setValue:<any>value
+--- The index of the chosen item, from 0; nil where `selection` is none of the items.
+--- > #PopUp{ items: [ 'tea', 'milk' ], selection: 'milk' } value ⇒ 1
+
+--- PopUp -<any> selection
+--- PopUp -<self> setSelection:<any>value
+--- The chosen item; nil without one.
+--- > #PopUp{ items: [ 'tea', 'milk' ], value: 1 } selection ⇒ 'milk'
+
+--- A choice of one of several items.
+local PopUp = K.widgetClass("PopUp", Control, "PopUp", {
+  items = { "list" }, value = { "number", 0 }, selection = { "any" },
+}, { "NSPopUpButton" })
 
 local function itemAt(self, index)
   local items = self:items()

@@ -2,13 +2,16 @@
 local K = ...
 local type, rawget, rawset, ipairs, setmetatable = type, rawget, rawset, ipairs, setmetatable
 local classes = K.classes
-local Widget, Control = classes.Widget, classes.Control
+local Widget, Control = K.classes.Widget, K.classes.Control
 K.nilKeys._owner = true
 
 local function view(self)
   local views = K.standard("widgets.st")._views
   return views:at_(self._view)(self)
 end
+--- -<Element> asHtml
+--- The widget as an element of a page, which follows what it shows.
+--- > #Label{ value: '<b>' } asHtml stringValue ⇒ '<output>&lt;b&gt;</output>'
 K.method(Widget, "asHtml", view)
 -- What a server answers for a widget: a window is a page of its own, others stand in one.
 K.method(Widget, "_page", function(self)
@@ -35,6 +38,10 @@ end
 
 -- For the views.
 K.methods(Widget, {
+  --- -<String> accessibleName
+  --- What a screen reader says: the label, the title, the label that stands before, the placeholder, or the title of
+  --- the window.
+  --- > #Button{ title: 'Save' } accessibleName ⇒ 'Save'
   ["accessibleName"] = K.accessibleName,
   ["htmlChildren"] = function(self) local list = self:_inside() return K.array(list, #list) end,
   ["htmlRows"] = function(self)
@@ -118,8 +125,8 @@ local function imageSource(self)
   end
   return classes.Raw:text_("data:image/" .. kind .. ";base64," .. classes.String._methods.base64(bytes))
 end
-K.methods(classes.Image, { ["imageSource"] = imageSource })
-K.methods(classes.Canvas, {
+K.methods(K.classes.Image, { ["imageSource"] = imageSource })
+K.methods(K.classes.Canvas, {
   ["imageSource"] = imageSource,
   -- The place in a picture that a browser sends with a form; the origin is at the top left, as in SVG.
   ["userPoint:"] = function(self, fields)
@@ -134,7 +141,7 @@ K.methods(classes.Canvas, {
 -- Rows of a table that a page shows; buttons turn to others.
 local ROWS = 200
 K.nilKeys._first = true
-local Table = classes.Table
+local Table = K.classes.Table
 local function firstOf(self)
   local first = rawget(self, "_first") or 0
   return math.max(0, math.min(first, #self:items() - 1))

@@ -8,6 +8,8 @@ local type, rawget, rawset, setmetatable, ipairs, pairs = type, rawget, rawset, 
 local throw = K.throw
 local Reference = K.classes.Reference
 
+--- A part of a window: a field, a button, a table. Its properties take a value, a reference or a block, which are
+--- followed.
 local Widget = K.newClass("Widget", K.classes.Object)
 K.alias("NSView", Widget)
 Widget._plainName = true
@@ -367,10 +369,41 @@ end
 K.propertyReference = referenceTo
 
 K.methods(Widget, {
+  --- -<Reference> ref:<String>property
+  --- A property as a reference, which can be read, written and followed. A misspelled name is an error.
+  --- > field := #TextField{ value: 'a' }. (field ref: 'value') value ⇒ 'a'
   ["ref:"] = referenceTo,
+  --- -<Reference> valueReference
+  --- The property `value` as a reference: arrows from and to a control use it.
+  --- > #TextField{ value: 'a' } valueReference value ⇒ 'a'
   ["valueReference"] = function(self) return referenceTo(self, "value") end,
 })
 -- What every widget has.
+--- Widget -<String> label
+--- Widget -<self> setLabel:<any>value
+--- The accessible name. Without one it is the title, the label that stands before, or the placeholder.
+--- > #TextField{ label: 'Name' } label ⇒ 'Name'
+
+--- Widget -<Boolean> enabled
+--- Widget -<self> setEnabled:<any>value
+--- Whether the user can use the widget.
+--- > #Button{ title: 'Save' } enabled ⇒ true
+
+--- Widget -<any> key
+--- Widget -<self> setKey:<any>value
+--- The name by which `find:` finds the widget; nil without one.
+--- > #TextField{ key: #age } key ⇒ 'age'
+
+--- Widget -<Rectangle?> frame
+--- Widget -<self> setFrame:<any>value
+--- The place and size in pixels, with the origin at the bottom left; nil where the layout decides. Another value than a
+--- Rectangle is an error.
+--- > #Button{} frame ⇒ nil
+
+--- Widget -<Boolean> hidden
+--- Widget -<self> setHidden:<any>value
+--- Whether the widget is left out.
+--- > #Button{} hidden ⇒ false
 local common = {
   label = { "text", "" }, enabled = { "boolean", true }, key = { "any" }, frame = { "frame" }, hidden = { "boolean", false },
 }

@@ -5,16 +5,68 @@ local type, rawget, rawset, ipairs = type, rawget, rawset, ipairs
 local throw = K.throw
 local Control = K.classes.Control
 
--- What `MPWSQLTable` names is a table of a database; `#Table{ items: … }` shows one.
+--- Table -<Array> items
+--- Table -<Array> ref
+--- Table -<self> setItems:<any>value
+--- Table -<self> setRef:<any>value
+--- The items, one for each row.
+--- > #Table{ items: [ 'tea', 'milk' ] } items count ⇒ 2
+
+--- Table -<any> columns
+--- Table -<self> setColumns:<any>value
+--- The columns: an array of names of properties, of Columns and of dictionaries with `title`, `value` and `set`; or a
+--- class, whose variables they are. Nil takes those of the first item.
+--- > #Table{ columns: [ 'name', 'age' ] } columns count ⇒ 2
+
+--- Table -<Number?> value
+--- The index of the chosen row, from 0; nil without one.
+--- > #Table{ items: [ 'tea', 'milk' ] } value ⇒ nil
+
+--- Table -<any> selection
+--- Table -<self> setSelection:<any>value
+--- The chosen item; nil without one.
+--- > #Table{ items: [ 'tea', 'milk' ], value: 1 } selection ⇒ 'milk'
+
+--- Table -<Boolean> editable
+--- Table -<self> setEditable:<any>value
+--- Whether the user can edit cells.
+--- > #Table{} editable ⇒ false
+
+--- Table -<any> edit
+--- Table -<self> setEdit:<any>value
+--- The handler of an edited cell, called with an array of row, column and text.
+--- > #Table{ edit: { :cell | stdout println: cell } }
+
+--- Table -<any> activate
+--- Table -<self> setActivate:<any>value
+--- The handler of a double click, or Return, on a row of a table that is not editable, called with the item; native
+--- windows only.
+--- > #Table{ activate: { :item | stdout println: item } }
+
+--- Shows a collection in rows and columns, of which the user chooses a row. A table of a database is another class.
 local Table = K.widgetClass("Table", Control, "Table", {
   items = { "list" }, columns = { "any" }, value = { "number" }, selection = { "any" }, editable = { "boolean", false },
   edit = { "handler" }, activate = { "handler" },
 }, { "MPWTableView", "NSTableView" })
 K.propertyAlias(Table, "ref", "items")
 
--- A column: what it shows of an item (a block, or the name of a property), and what editing does.
+--- A column of a table: its title, what it shows of an item, and what editing a cell does.
 local Column = K.newClass("Column", K.classes.Object)
 Column._plainName = true
+--- Column -<any> title
+--- Column -<nothing> setTitle:<any>value
+--- The title; nil for the name in `value`.
+--- > #Column{ title: 'Name' } title ⇒ 'Name'
+
+--- Column -<any> value
+--- Column -<nothing> setValue:<any>value
+--- What the column shows: a block that gets the item, or the name of a property.
+--- > #Column{ value: 'name' } value ⇒ 'name'
+
+--- Column -<any> set
+--- Column -<nothing> setSet:<any>value
+--- The block that gets the item and the new text of a cell; nil sets the property in `value`.
+--- > #Column{ set: { :item :text | item setName: text } }
 for _, name in ipairs { "title", "value", "set" } do K.ivar(Column, name) end
 
 local function column(given)
@@ -109,9 +161,19 @@ K.method(Table, "_eventValue", function(self, event, value)
   return self:selection()
 end)
 -- A list of items that a program changes in place is shown again.
-K.methods(Table, { ["reload"] = function(self) K.notifyProperty(self, "items") return self end })
+K.methods(Table, {
+  --- Table -<self> reload
+  --- Shows the items again, such as after the program changed them in place.
+  --- > items := [ 'tea' ]. table := #Table{ items: items }. items add: 'milk'. table reload
+  ["reload"] = function(self)
+    K.notifyProperty(self, "items")
+    return self
+  end,
+})
 
--- `ref:tasks: → table` shows the tasks; a number selects.
+--- Table -<self> setValue:<any>value
+--- Shows a collection as the items, and chooses the row of a number: `ref:tasks: → table` sends it.
+--- > table := #Table{}. table setValue: [ 'tea', 'milk' ]. table items count ⇒ 2
 K.method(Table, "setValue_", function(self, value)
   local isList = type(value) == "table" and not K.isClass(value) and value._isCollection
   K.putProperty(self, isList and "items" or "value", value)

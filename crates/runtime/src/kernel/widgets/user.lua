@@ -116,21 +116,49 @@ local function pointing(event)
 end
 
 K.methods(Control, {
+  --- -<self> press
+  --- Presses a button or a menu item, or toggles a checkbox, as a user does. A disabled one is an error.
+  --- > n := 0. #Button{ click: { n := n + 1 } } press. n ⇒ 1
   ["press"] = press,
+  --- -<self> enter:<any>value
+  --- Types a text into a field and Return, as a user does.
+  --- > field := #TextField{}. field enter: 'x'. field value ⇒ 'x'
   ["enter:"] = enter,
-  -- As `enter:`, without Return.
+  --- -<self> type:<any>value
+  --- Types a text into a field, without Return: only `input` is handled.
+  --- > field := #TextField{}. field type: 'x'. field value ⇒ 'x'
   ["type:"] = function(self, value)
     only(self, "type in", fields)
     return user(self, "input", value)
   end,
-  ["choose:"] = choose, ["moveTo:"] = move, ["pointAt:"] = pointing("point"), ["secondaryPointAt:"] = pointing("secondary"),
-  -- The text of a cell is replaced: row and column count from 0.
+  --- -<self> choose:<any>item
+  --- Chooses an item of a pop-up or a table: a number is its index, anything else the item or its text. Nil chooses
+  --- none.
+  --- > list := #PopUp{ items: [ 'tea', 'milk' ] }. list choose: 'milk'. list value ⇒ 1
+  ["choose:"] = choose,
+  --- -<self> moveTo:<any>value
+  --- Moves a slider to a number, as a user does.
+  --- > slider := #Slider{}. slider moveTo: 5. slider value ⇒ 5
+  ["moveTo:"] = move,
+  --- -<self> pointAt:<any>point
+  --- Presses the first button at a point of a canvas.
+  --- > seen := nil. #Canvas{ point: { :at | seen := at } } pointAt: 3 @ 4. seen ⇒ 3 @ 4
+  ["pointAt:"] = pointing("point"),
+  --- -<self> secondaryPointAt:<any>point
+  --- Presses the second button at a point of a canvas.
+  --- > seen := nil. #Canvas{ secondary: { :at | seen := at } } secondaryPointAt: 3 @ 4. seen ⇒ 3 @ 4
+  ["secondaryPointAt:"] = pointing("secondary"),
+  --- -<self> enter:<any>text row:<Number>row column:<Number>column
+  --- Replaces the text of a cell of an editable table, as a user does. Rows and columns count from 0.
+  --- > { :table | table enter: 'Grace' row: 0 column: 0. table textAtRow: 0 column: 0 }
   ["enter:row:column:"] = function(self, text, row, at)
     only(self, "edit a cell of", tables)
     if not self:editable() then throw("notAllowed", "this Table is not editable") end
     return user(self, "edit", { row, at, text })
   end,
-  -- The text that a table shows there.
+  --- -<String?> textAtRow:<Number>row column:<Number>column
+  --- The text that a table shows in a cell; nil outside. Rows and columns count from 0.
+  --- > #Table{ items: [ #{ a: 1 } ] } textAtRow: 0 column: 0 ⇒ '1'
   ["textAtRow:column:"] = function(self, row, at)
     only(self, "read a cell of", tables)
     local cells = self:_cells(row, 1)[1]
@@ -138,23 +166,41 @@ K.methods(Control, {
   end,
 })
 K.methods(Widget, {
+  --- -<Widget> find:<any>name
+  --- The widget inside with that `key`, or the control with that accessible name. None is an error.
+  --- > (#VStack[ 'Age', #NumberField{ value: 36 } ] find: 'Age') value ⇒ 36
   ["find:"] = function(self, wanted) return find(self, wanted) end,
+  --- -<self> press:<any>name
+  --- Presses the button, menu item or checkbox of that name or key inside, as `press`.
+  --- > n := 0. #VStack[ #Button{ title: 'Up', click: { n := n + 1 } } ] press: 'Up'. n ⇒ 1
   ["press:"] = function(self, wanted)
     press(find(self, wanted, buttons))
     return self
   end,
+  --- -<self> enter:<any>value in:<any>name
+  --- Enters a text in the field of that name or key inside, as `enter:`.
+  --- > name := #TextField{}. #VStack[ 'Name', name ] enter: 'Ada' in: 'Name'. name value ⇒ 'Ada'
   ["enter:in:"] = function(self, value, wanted)
     enter(find(self, wanted, fields), value)
     return self
   end,
+  --- -<self> choose:<any>item in:<any>name
+  --- Chooses an item in the pop-up or table of that name or key inside, as `choose:`.
+  --- > tea := #PopUp{ label: 'Tea', items: [ 'no', 'yes' ] }. #VStack[ tea ] choose: 'yes' in: 'Tea'. tea value ⇒ 1
   ["choose:in:"] = function(self, item, wanted)
     choose(find(self, wanted, choices), item)
     return self
   end,
+  --- -<self> moveTo:<any>value in:<any>name
+  --- Moves the slider of that name or key inside, as `moveTo:`.
+  --- > speed := #Slider{ label: 'Speed' }. #VStack[ speed ] moveTo: 5 in: 'Speed'. speed value ⇒ 5
   ["moveTo:in:"] = function(self, value, wanted)
     move(find(self, wanted, sliders), value)
     return self
   end,
+  --- -<String> shownText
+  --- The texts of the labels inside, one a line.
+  --- > #VStack[ 'Name', 'Age' ] shownText ⇒ 'Name\nAge'
   ["shownText"] = function(self)
     local texts = {}
     K.eachWidget(self, function(one)

@@ -11,7 +11,7 @@ use runnel_store::{Error, Kind, Message, Text};
 use std::any::Any;
 use std::rc::Rc;
 
-pub(crate) const NATIVES: [(&str, Native); 8] = [
+pub(crate) const NATIVES: [(&str, Native); 9] = [
     ("written", written),
     ("pipeWrite", pipe_write),
     ("socket", socket),
@@ -20,6 +20,7 @@ pub(crate) const NATIVES: [(&str, Native); 8] = [
     ("socketNext", socket_next),
     ("socketClose", socket_close),
     ("socketIsOpen", socket_is_open),
+    ("socketCode", socket_code),
 ];
 
 /// `(object, media type)`: content that the kernel's `runWritten` writes when it is read.
@@ -45,7 +46,7 @@ fn socket(_: &Isolate, _: Arguments) -> Reply {
     Reply::Now(Given::Native(Rc::new(HeldPort(Rc::new(Socket::default())))))
 }
 
-fn socket_of(arguments: Arguments) -> Result<Rc<Socket>, Error> {
+pub(crate) fn socket_of(arguments: Arguments) -> Result<Rc<Socket>, Error> {
     let port: Rc<dyn Any> = arguments.held::<HeldPort>("a socket")?.0.clone();
     port.downcast().map_err(|_| Error::new(Kind::Invalid, "a socket is expected here"))
 }
@@ -99,4 +100,10 @@ fn socket_close(_: &Isolate, arguments: Arguments) -> Reply {
 
 fn socket_is_open(_: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Boolean(attempt!(socket_of(arguments)).is_open()))
+}
+
+/// The close code of a connection to another server that has ended; nil before.
+fn socket_code(_: &Isolate, arguments: Arguments) -> Reply {
+    let code = attempt!(socket_of(arguments)).code();
+    Reply::Now(code.map_or(Given::Nil, |code| Given::Number(f64::from(code))))
 }

@@ -33,7 +33,7 @@ fn database(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
 }
 
-/// `(store, record of options)`
+/// `(store, record of options, store of certificates or nil)`
 fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
     if !isolate.is_interruptible() {
         return Reply::Failed(Error::new(
@@ -44,9 +44,13 @@ fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
     let store = attempt!(any_store(isolate, arguments, 1));
     let options = attempt!(arguments.value(isolate, 2));
+    let certificates = match arguments.is_nil(3) {
+        true => None,
+        false => Some(attempt!(any_store(isolate, arguments, 3))),
+    };
     let give: fn(Rc<dyn RunningServer>) -> Given =
         |server| Given::Native(Rc::new(NativeServer(server)));
-    Reply::answer(isolate.host().serve(store, &options), give)
+    Reply::answer(isolate.host().serve(store, &options, certificates), give)
 }
 
 pub(super) fn server(arguments: Arguments) -> Result<Rc<dyn RunningServer>, Error> {

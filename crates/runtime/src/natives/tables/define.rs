@@ -20,11 +20,12 @@ pub(crate) const NATIVES: [(&str, Native); 7] = [
 ];
 
 /// `(store, path, scheme or nil, class name, fields, indexes, contract, keys, table, served)`: a field is a list of
-/// its name, its type, whether it is required and whether it is readonly; where it refers to a class,
-/// also of that class, its table (or an empty text) and what a deletion does. An index is a list of
-/// whether it is unique and its fields. `table` is an empty text where the class names none. `served` is a
-/// list of what the class says of requests of clients, each nil where it says nothing: the largest page, the
-/// fields they may filter by, and those they may sort by.
+/// its name, its type, whether it is required and whether it is readonly, and its column (or an empty text); where
+/// it refers to a class, also of that class, its table (or an empty text) and what a deletion does. An index is a
+/// list of whether it is unique and its fields; with `fullText` in the place of the flag, of the fields whose words
+/// are searched. `table` is an empty text where the class names none. `served` is a list of what the class says of
+/// requests of clients, each nil where it says nothing: the largest page, the fields they may filter by, and those
+/// they may sort by.
 fn shape_of(isolate: &Isolate, arguments: Arguments) -> Result<Shape, Error> {
     let fields = lists(arguments.value(isolate, 5)?)
         .into_iter()
@@ -34,6 +35,8 @@ fn shape_of(isolate: &Isolate, arguments: Arguments) -> Result<Shape, Error> {
             let kind = parts.next().map(text).unwrap_or_default();
             let mut flag = || parts.next() == Some(Value::Bool(true));
             let (required, readonly) = (flag(), flag());
+            let column =
+                parts.next().map(text).filter(|column| !column.is_empty() && *column != name);
             let references = parts.next().map(|class| ForeignKey {
                 class: text(class),
                 table: parts.next().map(text).filter(|table| !table.is_empty()),
@@ -44,12 +47,16 @@ fn shape_of(isolate: &Isolate, arguments: Arguments) -> Result<Shape, Error> {
                 },
             });
             let kind = FieldType::named(&kind).unwrap_or(FieldType::Any);
-            Field { references, required, readonly, ..Field::new(name, kind) }
+            Field { column, references, required, readonly, ..Field::new(name, kind) }
         })
         .collect();
     let mut shape = Shape::new(arguments.text(4), fields);
     for mut parts in lists(arguments.value(isolate, 6)?) {
         let fields = parts.split_off(1.min(parts.len())).into_iter().map(text).collect();
+        if parts.first().and_then(Value::as_str) == Some("fullText") {
+            shape.full_text = fields;
+            continue;
+        }
         let unique = parts.first() == Some(&Value::Bool(true));
         shape.indexes.push(Index { fields, unique });
     }

@@ -3,8 +3,9 @@
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::{any_store, inner_call, reference_at};
+use crate::natives::tables::place::{asking_call, place_at};
 use crate::natives::tables::query_data::{expression_fields, query_at};
-use runnel_store::{BulkChange, Content, Value, Verb};
+use runnel_store::{BulkChange, Content, Context as Call, Value, Verb};
 
 pub(crate) const NATIVES: [(&str, Native); 5] = [
     ("query", query),
@@ -14,7 +15,7 @@ pub(crate) const NATIVES: [(&str, Native); 5] = [
     ("run", run),
 ];
 
-/// `(store, path, scheme or nil, query, count)`; the query is a table of `filter`, `sort`, `limit`,
+/// `(store, path, scheme or nil, query, count, place or nil)`; the query is a table of `filter`, `sort`, `limit`,
 /// `offset`, `fields`, `columns`, `group`, `having` and `relations`.
 fn query(isolate: &Isolate, arguments: Arguments) -> Reply {
     ask(isolate, arguments, |content| Given::Content(Some(content)))
@@ -30,7 +31,8 @@ fn ask(isolate: &Isolate, arguments: Arguments, give: fn(Content) -> Given) -> R
     let mut query = attempt!(query_at(isolate, arguments.0, 4));
     query.count = arguments.boolean(5);
     let path = reference_at(arguments, 2, 3);
-    let answer = store.query(&path, &query, &inner_call(isolate));
+    let call = Call { place: place_at(arguments, 6), ..inner_call(isolate) };
+    let answer = store.query(&path, &query, &call);
     Reply::answer(answer, give)
 }
 
@@ -45,7 +47,7 @@ fn change_all(isolate: &Isolate, arguments: Arguments) -> Reply {
     };
     let path = reference_at(arguments, 2, 3);
     let tables = attempt!(store.tables_for(change.verb(), &path));
-    let answer = tables.change_all(&path, &query, &change, &inner_call(isolate));
+    let answer = tables.change_all(&path, &query, &change, &asking_call(isolate, arguments));
     crate::natives::stores::given(answer.map(|value| Some(Content::value(value))))
 }
 
@@ -70,6 +72,7 @@ fn run(isolate: &Isolate, arguments: Arguments) -> Reply {
     };
     let path = reference_at(arguments, 2, 3);
     let tables = attempt!(store.tables_for(Verb::Query, &path));
-    let answer = tables.run(&path, &arguments.text(4), parameters, &inner_call(isolate));
+    let answer =
+        tables.run(&path, &arguments.text(4), parameters, &asking_call(isolate, arguments));
     crate::natives::stores::given(answer.map(Some))
 }

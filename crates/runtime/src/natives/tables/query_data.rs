@@ -4,8 +4,8 @@ use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
 use crate::slices::data::read_value;
 use runnel_store::{
-    AggregateFunction, ArithmeticOperator, Comparison, Error, Filter, Kind, Query, QueryExpression,
-    RelatedElements, Relation, Sort, TextFunction, TextMatch, Value,
+    AggregateFunction, ArithmeticOperator, Comparison, Error, Filter, FullText, Kind, Query,
+    QueryExpression, RelatedElements, RelatedTable, Relation, Sort, TextFunction, TextMatch, Value,
 };
 use std::os::raw::c_int;
 
@@ -52,7 +52,7 @@ fn related(
     };
     stack.pop(1);
     Ok(Box::new(RelatedElements {
-        table: table.clone(),
+        table: related_table(table),
         field: field.clone(),
         key: key.clone(),
         filter: condition?,
@@ -83,6 +83,7 @@ fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result
         "and" => return Ok(Filter::All(vec![inner(2)?, inner(3)?])),
         "or" => return Ok(Filter::Any(vec![inner(2)?, inner(3)?])),
         "not" => return Ok(Filter::Not(Box::new(inner(2)?))),
+        "search" => return full_text(isolate, stack, index),
         "any" => return related(isolate, stack, index, 4, depth).map(Filter::Exists),
         "test" | "match" => return computed(isolate, stack, index, &operator),
         _ => {}
@@ -104,6 +105,18 @@ fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result
         TextMatch::Suffix => Filter::Suffix(field, text),
         TextMatch::Contains => Filter::Contains(field, text),
     })
+}
+
+/// `{ "search", fields, text }`
+fn full_text(isolate: &Isolate, stack: Stack, index: c_int) -> Result<Filter, Error> {
+    stack.get_element(index, 2);
+    let fields = texts(stack, stack.top());
+    stack.pop(1);
+    stack.get_element(index, 3);
+    let text = read_value(isolate, stack, stack.top());
+    stack.pop(1);
+    let search = FullText::read(fields, &part_of("search", text?)?)?;
+    Ok(search.map_or(Filter::Any(Vec::new()), Filter::FullText))
 }
 
 fn comparison(operator: &str) -> Option<Comparison> {
@@ -371,10 +384,22 @@ fn relations(stack: Stack, index: c_int) -> Vec<Relation> {
     relations_of(&texts(stack, index))
 }
 
+/// A table, behind which the kernel writes the variables that have other columns, each with its column, separated
+/// by NUL characters.
+fn related_table(text: &str) -> RelatedTable {
+    let mut parts = text.split('\0').map(String::from);
+    let name = parts.next().unwrap_or_default();
+    let mut columns = Vec::new();
+    while let (Some(name), Some(column)) = (parts.next(), parts.next()) {
+        columns.push((name, column));
+    }
+    RelatedTable { name, columns }
+}
+
 fn relations_of(texts: &[String]) -> Vec<Relation> {
     let relation = |three: &[String]| Relation {
         path: three[0].clone(),
-        table: three[1].clone(),
+        table: related_table(&three[1]),
         key: three[2].clone(),
     };
     texts.chunks_exact(3).map(relation).collect()

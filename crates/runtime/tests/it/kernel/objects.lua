@@ -281,8 +281,15 @@ do
   local function make() return K.object(Plain, { "count", "name" }, { 1, "x" }, 2) end
   check(make():count(), 1)
   raises("nilValue", function() return K.object(Plain, { "count" }, { nil }, 1) end, "count")
+  local function spread() return K.make(Plain, "count,name,")(1, "x") end
+  check(spread():count(), 1)
+  check(K.make(Plain, "")():count(), nil)
+  raises("nilValue", function() return K.make(Plain, "count,")(nil) end, "count")
+  raises("unknownProperty", function() return K.make(Plain, "extra,")(1) end)
+  raises("typeError", function() return K.make(3, "count,")(1) end)
   K.method(Plain, K.mangle("setName:"), function(self, value) self.i_name = value .. "!" end)
   check(make():name(), "x!")
+  check(spread():name(), "x!")
   K.method(Plain, "init", function(self)
     self.i_count = 5
     return self

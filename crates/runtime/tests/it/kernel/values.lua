@@ -229,8 +229,10 @@ end
 reads(send(A { 1, 2 }, "concat:", A { 3 }), "[1,2,[3]]")
 do
   local list = send(A { 1, 2 }, "mutableCopy")
-  K.concat(list, 3)
-  reads(list, "[1,2,3]")
+  -- The comma makes a copy, as that of every Array.
+  reads(K.concat(list, 3), "[1,2,3]")
+  reads(list, "[1,2]")
+  list:add_(3)
   check(send(send(list, "class"), "name"), "MutableArray")
   list:add_(nil)
   check(K.at(list, 3), nil)

@@ -73,7 +73,7 @@ fn stream_start(_: &Isolate, arguments: Arguments) -> Reply {
 }
 
 /// `(stream, bytes)`: all of it, at most this many bytes. The request holds them.
-fn stream_read(isolate: &Isolate, arguments: Arguments) -> Reply {
+pub(super) fn stream_read(isolate: &Isolate, arguments: Arguments) -> Reply {
     let content = attempt!(arguments.held::<ArrivingContent>(STREAM));
     content.limit(arguments.number(2).max(0.0) as u64);
     let mut stream = attempt!(content.take());
@@ -93,19 +93,27 @@ fn stream_read(isolate: &Isolate, arguments: Arguments) -> Reply {
 struct PieceReader(RefCell<ByteStream>);
 
 /// `(stream)`: its reader.
-fn stream_reader(_: &Isolate, arguments: Arguments) -> Reply {
+pub(super) fn stream_reader(_: &Isolate, arguments: Arguments) -> Reply {
     let content = attempt!(arguments.held::<ArrivingContent>(STREAM));
     let stream = attempt!(content.take());
     Reply::Now(Given::Native(Rc::new(PieceReader(RefCell::new(stream)))))
 }
 
 /// `(reader)`: the next bytes; nil at the end.
-fn stream_piece(_: &Isolate, arguments: Arguments) -> Reply {
+pub(super) fn stream_piece(_: &Isolate, arguments: Arguments) -> Reply {
     let reader = attempt!(arguments.held::<PieceReader>("the reader of a stream"));
     Reply::later(async move {
         let piece = poll_fn(|context| reader.0.borrow_mut().as_mut().poll_next(context)).await;
         Ok(piece.transpose()?.map_or(Given::Nil, Given::Bytes))
     })
+}
+
+/// `(reader)`: gives up the rest.
+pub(super) fn stream_close(_: &Isolate, arguments: Arguments) -> Reply {
+    let reader = attempt!(arguments.held::<PieceReader>("the reader of a stream"));
+    let rest = reader.0.replace(Box::pin(futures_util::stream::empty()));
+    drop(rest);
+    Reply::Now(Given::Nil)
 }
 
 /// The parts of the form that the request is.
