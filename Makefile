@@ -2,11 +2,13 @@
 
 CARGO ?= cargo
 DATABASE ?= tasks.db
+# What `make dist` builds for; `DIST_TARGET=x86_64-unknown-linux-gnu` links glibc.
+DIST_TARGET ?= x86_64-unknown-linux-musl
 FUZZ ?= compiler
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help build run dist test fmt lint tidy bench fuzz clean
+.PHONY: help build run site dist test fmt lint tidy bench fuzz clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -17,16 +19,24 @@ build: ## build the command with all optimisations: target/release/runnel, and r
 run: ## build without optimisation and run the tasks application on http://127.0.0.1:51001, with its data in tasks.db
 	$(CARGO) run --profile quick -- examples/tasks.st sqlite:$(DATABASE)
 
-# The command of `dist` has the program of native windows inside.
+site: ## build the site from README, spec, docs and the reference: dist/site
+	$(CARGO) build --profile quick -p runnel-app
+	$${CARGO_TARGET_DIR:-target}/quick/runnel doc --markdown dist/reference
+	$${CARGO_TARGET_DIR:-target}/quick/runnel site/build.st dist/site
+
+# The command of `dist` has the program of native windows inside, and no paths of the machine that builds it.
 dist: export RUNNEL_WINDOW_HOST := $(abspath $(or $(CARGO_TARGET_DIR),target))/window/runnel-window.gz
-dist: ## the optimised command and a Debian package in dist/, ready for packaging/Containerfile
+dist: export CC_x86_64_unknown_linux_musl := $(CURDIR)/packaging/musl-cc
+dist: export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+dist: ## the packages in dist/ with a static command: archive, Debian, npm, PyPI, container, Homebrew (docs/install.md)
 	@mkdir -p dist $(dir $(RUNNEL_WINDOW_HOST))
+	@rustc --print target-libdir --target $(DIST_TARGET) | xargs test -d || \
+		{ echo "first: rustup target add $(DIST_TARGET), and apt install musl-tools"; exit 69; }
 	$(CARGO) build --profile window -p runnel-window
 	gzip -9 -n -c $${CARGO_TARGET_DIR:-target}/window/runnel-window > $(RUNNEL_WINDOW_HOST)
-	$(CARGO) build --release
-	install -m 755 $${CARGO_TARGET_DIR:-target}/release/runnel dist/runnel
-	@if command -v dpkg-deb >/dev/null 2>&1; then packaging/deb dist/runnel dist; \
-	else echo "dpkg-deb is not installed: no Debian package"; fi
+	$(CARGO) build --release -p runnel-app --target $(DIST_TARGET)
+	install -m 755 $${CARGO_TARGET_DIR:-target}/$(DIST_TARGET)/release/runnel dist/runnel
+	packaging/pack.py dist/runnel dist
 
 # One profile and one target folder throughout; the quickest checks first. Tests list here what they
 # leave out because a program or recorded material is missing.

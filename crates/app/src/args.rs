@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 
 /// A small dynamic language in which every resource is a variable, and the server that runs it.
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     pub(crate) file: Option<PathBuf>,
 
     /// The program's own arguments.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::AnyPath)]
     pub(crate) args: Vec<String>,
 }
 
@@ -53,6 +53,12 @@ pub(crate) struct Running {
     /// Exchange the program whenever its file changes; for development.
     #[arg(long)]
     pub(crate) watch: bool,
+    /// Set variables of the environment from lines `NAME=value` of a file; those that are set stay.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) env_file: Option<PathBuf>,
+    /// Let this user open a prompt in the serving program, with `runnel attach`.
+    #[arg(long)]
+    pub(crate) attach: bool,
     #[command(flatten)]
     pub(crate) memory: crate::memory::MemoryOptions,
 }
@@ -70,14 +76,27 @@ pub(crate) enum Command {
         #[command(flatten)]
         running: Running,
         /// The program's own arguments.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::AnyPath)]
         args: Vec<String>,
     },
     /// Open the prompt.
     Repl,
+    /// Open a prompt in a program that serves, which was started with `--attach`.
+    Attach {
+        /// Its process, that of its supervisor, or its socket.
+        program: String,
+    },
+    /// Make a project: an API, a site, a live page or a command, with tests.
+    #[command(after_help = "Example:\n  runnel new api shop    an API in the new folder `shop`")]
+    New {
+        /// What the project is.
+        kind: crate::commands::new::ProjectKind,
+        /// Its folder, which does not exist or is empty.
+        folder: PathBuf,
+    },
     /// Format programs in place; without files, standard input to standard output.
     Fmt {
-        /// The programs.
+        /// The programs, or folders with them.
         files: Vec<PathBuf>,
         /// Change nothing; fail when a file is not formatted.
         #[arg(long)]
@@ -91,10 +110,34 @@ pub(crate) enum Command {
         /// Fail on warnings, too.
         #[arg(long)]
         deny_warnings: bool,
+        /// Apply the corrections that are safe.
+        #[arg(long)]
+        fix: bool,
         /// Also print the Lua that they become, on the same lines.
         #[arg(long)]
         lua: bool,
     },
+    /// Explain a class, a message, an option, a scheme, a command or a finding; without a name, list the classes.
+    #[command(after_help = "Examples:\n  runnel doc String                 a class\n  \
+        runnel doc replace:with:          a message\n  \
+        runnel doc String replace:with:   a message of a class\n  \
+        runnel doc requestTimeout         an option\n  \
+        runnel doc file:                  a scheme")]
+    Doc {
+        /// `String`, `replace:with:`, `String replace:with:`, `requestTimeout`, `file:`; or a part, or words.
+        names: Vec<String>,
+        /// Write a page for each class, and an index, into this folder.
+        #[arg(long, value_name = "FOLDER", conflicts_with = "names")]
+        markdown: Option<PathBuf>,
+    },
+    /// Serve an editor: the Language Server Protocol over standard input and output.
+    Lsp {
+        /// Standard input and output, which is the only way; editors add this.
+        #[arg(long, hide = true)]
+        stdio: bool,
+    },
+    /// Run a program and show where its running time goes, by lines.
+    Profile(crate::commands::profile::Profiled),
     /// Convert a page of HTML to element literals, from a file or standard input.
     Html {
         /// The page.
@@ -108,20 +151,20 @@ pub(crate) enum Command {
         /// The program.
         file: PathBuf,
         /// The program's own arguments.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::AnyPath)]
         args: Vec<String>,
     },
     /// Apply, list or undo the migrations of a database.
     Migrate {
         #[command(subcommand)]
-        act: crate::commands::migrate::Migrate,
+        act: crate::commands::databases::migrate::Migrate,
     },
     /// List the property paths of what a program serves.
     Routes {
         /// The program.
         file: PathBuf,
         /// The program's own arguments.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::AnyPath)]
         args: Vec<String>,
     },
     /// Print the OpenAPI document of what a program serves.
@@ -129,7 +172,7 @@ pub(crate) enum Command {
         /// The program.
         file: PathBuf,
         /// The program's own arguments.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::AnyPath)]
         args: Vec<String>,
     },
     /// Print a client of what a program serves, in TypeScript.
@@ -137,13 +180,13 @@ pub(crate) enum Command {
         /// The program.
         file: PathBuf,
         /// The program's own arguments.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_hint = ValueHint::AnyPath)]
         args: Vec<String>,
     },
     /// Serve a folder as a web site or as S3, or the tables of a SQLite database.
     Serve(Box<crate::commands::serve::Serve>),
     /// Write a copy of a SQLite database, also one in use, to a file or any other store.
-    Backup(Box<crate::commands::backup::Backup>),
+    Backup(Box<crate::commands::databases::backup::Backup>),
     /// Make a SQLite database of a backup.
     Restore {
         /// The backup: a file, or a reference such as `s3:backups/tasks.db`; of `backup --follow` a
@@ -156,7 +199,7 @@ pub(crate) enum Command {
         replace: bool,
         /// The last state that is not younger than this moment, of a backup that was made with
         /// `--follow`; the newest one without it.
-        #[arg(long, value_name = "TIME", value_parser = crate::commands::shipping::moment)]
+        #[arg(long, value_name = "TIME", value_parser = crate::commands::databases::shipping::moment)]
         at: Option<i64>,
     },
     /// Print the rows of a database as text with their types, one JSON value a line.
@@ -189,6 +232,22 @@ pub(crate) enum Command {
         /// The process of the supervisor.
         process: i32,
     },
+    /// Make one executable of a program, its files and this command.
+    Build(crate::commands::build::Build),
+    /// Print the script by which a shell completes the words of this command.
+    #[command(after_help = "Examples:\n  \
+        eval \"$(runnel completions bash)\"      in ~/.bashrc\n  \
+        eval \"$(runnel completions zsh)\"       in ~/.zshrc, after `compinit`\n  \
+        runnel completions fish | source       in ~/.config/fish/config.fish")]
+    Completions {
+        /// The shell.
+        shell: crate::commands::shell_files::Shell,
+    },
+    /// Print the man page, or write one for each command into a folder.
+    Man {
+        /// The folder, such as `~/.local/share/man/man1`.
+        folder: Option<PathBuf>,
+    },
     /// Measure how fast a server answers, and check every answer.
     Bench(Box<crate::commands::bench::Bench>),
     /// Run `test` blocks of programs, and the examples in Markdown pages.
@@ -198,6 +257,12 @@ pub(crate) enum Command {
         /// Rewrite what is expected to what comes (also with `BLESS=1`).
         #[arg(long)]
         bless: bool,
+        /// Run the tests and sections whose names contain this text.
+        #[arg(long, value_name = "NAME")]
+        filter: Option<String>,
+        /// Show how long each test took.
+        #[arg(long)]
+        times: bool,
     },
     /// Runs one part of what `test` runs, in a process of its own.
     #[command(hide = true)]
@@ -206,5 +271,8 @@ pub(crate) enum Command {
         path: PathBuf,
         /// The section of a page, counted from 0.
         section: Option<usize>,
+        /// Run only the tests of a program whose names contain this text.
+        #[arg(long)]
+        filter: Option<String>,
     },
 }

@@ -1,19 +1,20 @@
-//! Subcommands of one file each: `backup` with `restore` and `vacuum`, `bench`, `check`, `dump` with
-//! `load`, `fmt`, `graph`, `html`, `migrate`, `openapi`, `routes`, `serve`. `shipping` is the continuous
-//! kind of `backup`; `resources` are what the commands of databases name.
+//! Subcommands of one file each: `bench`, `build`, `check`, `completions` and `man`, `doc`, `fmt`, `graph`, `html`,
+//! `lsp`, `new`, `openapi`, `profile`, `routes`, `serve`; and those of databases, in a room of their own.
 //!
 //! `run`, `repl` and `test`, which need more than a file, stand beside this folder.
 
-pub(crate) mod backup;
 pub(crate) mod bench;
+pub(crate) mod build;
 pub(crate) mod check;
-pub(crate) mod dump;
+pub(crate) mod databases;
+pub(crate) mod doc;
 pub(crate) mod fmt;
 pub(crate) mod graph;
 pub(crate) mod html;
-pub(crate) mod migrate;
+pub(crate) mod lsp;
+pub(crate) mod new;
 pub(crate) mod openapi;
-pub(crate) mod resources;
+pub(crate) mod profile;
 pub(crate) mod routes;
 pub(crate) mod serve;
-pub(crate) mod shipping;
+pub(crate) mod shell_files;

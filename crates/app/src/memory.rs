@@ -12,7 +12,7 @@ const LEAST: u64 = 16 << 20;
 const MOST: u64 = 1 << 40;
 
 /// How much memory a program and its requests may use.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct MemoryOptions {
     /// Memory that the program of each worker may use, such as 512M or 4G; 1G, or half of the
     /// machine's or container's memory where that is less.
@@ -52,6 +52,13 @@ pub(crate) fn limits() -> Limits {
 
 /// A size such as `512M`: digits, then K, M or G for powers of 1024.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
+    bytes(text)
+        .filter(|bytes| (LEAST..=MOST).contains(bytes))
+        .ok_or_else(|| "it must be a size from 16M to 1024G, such as 512M".to_string())
+}
+
+/// The bytes of a size.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" => Some(1),
@@ -60,10 +67,7 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
         "G" | "GB" | "GIB" => Some(1_u64 << 30),
         _ => None,
     };
-    let bytes = digits.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f));
-    bytes
-        .filter(|bytes| (LEAST..=MOST).contains(bytes))
-        .ok_or_else(|| "it must be a size from 16M to 1024G, such as 512M".to_string())
+    digits.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f))
 }
 
 /// The memory of the machine, or of the control group of this process where that is less.

@@ -1,9 +1,13 @@
-//! The prompt: inside the running program, with or without a terminal.
+//! The prompt: inside the running program, with or without a terminal; or attached to that of another process.
 
+pub(crate) mod attach;
 mod complete;
 mod editor;
+mod help;
 mod input;
+mod keys;
 mod look;
+mod receiver;
 mod session;
 
 pub(crate) use input::{Input, Lines};
@@ -20,7 +24,7 @@ use std::rc::Rc;
 /// What `runnel` alone says at a terminal.
 const GREETING: &str = "Runnel: every resource is a variable, and a program serves them.\n\
     Try `3 + 4`, or `file:hello.txt ← 'hi'` and then `file:hello.txt` (Tab completes).\n\
-    Ctrl-D leaves; `runnel --help` shows what else there is.";
+    Ctrl-D leaves; `help` shows what else there is.";
 
 /// Greets a person at a terminal.
 pub(crate) fn greet() {
@@ -83,7 +87,7 @@ async fn at_terminal(isolate: &Isolate, mut editor: Editor, console: &Rc<Console
     while let Some(asked) = editor.next().await {
         match asked {
             Asked::Proposals(line, cursor, answer) => {
-                let found = complete::proposals(isolate, &line, cursor).await;
+                let found = complete::completion(isolate, &line, cursor).await;
                 // The editor may have lost its patience.
                 let _ = answer.try_send(found);
             }

@@ -2,7 +2,7 @@
 
 use crate::console::Console;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use runnel_runtime::{Failure, Fault, Isolate};
+use runnel_runtime::{Failure, Fault, Isolate, TraceFrame};
 use runnel_syntax::{Diagnostic, LineIndex};
 use std::io::IsTerminal;
 use std::rc::Rc;
@@ -63,7 +63,8 @@ impl Report {
                 diagnostic.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
             let title = &diagnostic.title;
             let level = level_name(diagnostic);
-            return format!("{level}: {title}\n  --> {name}:{line}:{column}{hint}");
+            let code = diagnostic.code.map_or(String::new(), |code| format!("[{code}]"));
+            return format!("{level}{code}: {title}\n  --> {name}:{line}:{column}{hint}");
         }
         let mut snippet = Snippet::source(source).path(name).annotation(
             AnnotationKind::Primary
@@ -74,7 +75,12 @@ impl Report {
             snippet = snippet
                 .annotation(AnnotationKind::Context.span(range(other.span)).label(&other.text));
         }
-        let mut group: Group<'_> = level.primary_title(&diagnostic.title).element(snippet);
+        let title = level.primary_title(&diagnostic.title);
+        let title = match diagnostic.code {
+            Some(code) => title.id(code),
+            None => title,
+        };
+        let mut group: Group<'_> = title.element(snippet);
         if let Some(hint) = &diagnostic.hint {
             group = group.element(Level::HELP.message(hint));
         }
@@ -96,7 +102,12 @@ impl Report {
             let trace: Vec<serde_json::Value> = fault
                 .trace
                 .iter()
-                .map(|place| serde_json::json!({ "file": place.source, "line": place.line }))
+                .map(|place| {
+                    serde_json::json!({
+                        "file": place.source, "line": place.line, "column": place.column,
+                        "width": place.width, "in": place.definition,
+                    })
+                })
                 .collect();
             return serde_json::json!({
                 "level": "error", "kind": fault.kind, "message": fault.message,
@@ -106,21 +117,24 @@ impl Report {
         }
         let first = fault.trace.first();
         let source = first.and_then(|place| sources(&place.source));
-        let Some((place, source)) = first.zip(source.as_deref()) else {
+        let Some((place, source)) = first.filter(|place| place.line > 0).zip(source.as_deref())
+        else {
             let hint =
                 fault.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
             return format!("error: {}{hint}", fault.message);
         };
         let start = source.split_inclusive('\n').take(place.line as usize - 1).map(str::len).sum();
         let line = source[start..].lines().next().unwrap_or("");
-        let indent = line.len() - line.trim_start().len();
-        let span = start + indent..start + line.trim_end().len();
         if line.len() > WIDEST_LINE {
-            return format!("error: {}\n  --> {}:{}", fault.message, place.source, place.line);
+            return format!("error: {}\n  --> {}", fault.message, place.place());
         }
+        let label = match &place.definition {
+            Some(definition) => format!("raised here, in {definition}"),
+            None => "raised here".to_owned(),
+        };
         let snippet = Snippet::source(source)
             .path(&place.source)
-            .annotation(AnnotationKind::Primary.span(span).label("raised here"));
+            .annotation(AnnotationKind::Primary.span(raised_at(start, line, place)).label(&label));
         let mut group: Group<'_> = Level::ERROR.primary_title(&fault.message).element(snippet);
         if let Some(hint) = &fault.hint {
             group = group.element(Level::HELP.message(hint));
@@ -130,9 +144,9 @@ impl Report {
             let source = sources(&place.source);
             let line = source
                 .as_deref()
-                .and_then(|source| source.lines().nth(place.line as usize - 1))
+                .and_then(|source| source.lines().nth((place.line as usize).checked_sub(1)?))
                 .map_or("", str::trim);
-            text.push_str(&format!("\n  from {}:{}  {line}", place.source, place.line));
+            text.push_str(&format!("\n  from {}  {line}", place.place()));
         }
         text
     }
@@ -178,6 +192,19 @@ impl Report {
     }
 }
 
+/// The bytes of a line that raised an error: the whole line where its column is not known.
+fn raised_at(start: usize, line: &str, place: &TraceFrame) -> std::ops::Range<usize> {
+    let offset = |characters: u32| {
+        line.char_indices().nth(characters as usize).map_or(line.len(), |(at, _)| at)
+    };
+    if place.column == 0 {
+        let indent = line.len() - line.trim_start().len();
+        return start + indent..start + line.trim_end().len();
+    }
+    let first = place.column - 1;
+    start + offset(first)..start + offset(first + place.width.max(1))
+}
+
 fn level_name(diagnostic: &Diagnostic) -> &'static str {
     match diagnostic.level {
         runnel_syntax::Severity::Error => "error",
@@ -186,10 +213,24 @@ fn level_name(diagnostic: &Diagnostic) -> &'static str {
 }
 
 fn json(source: &str, name: &str, diagnostic: &Diagnostic) -> String {
-    let (line, column) = LineIndex::new(source).position(source, diagnostic.label.span.start);
+    let index = LineIndex::new(source);
+    let (line, column) = index.position(source, diagnostic.label.span.start);
+    let range = |span: runnel_syntax::Span| {
+        let (line, column) = index.position(source, span.start);
+        let (end_line, end_column) = index.position(source, span.end);
+        serde_json::json!({
+            "line": line, "column": column, "endLine": end_line, "endColumn": end_column,
+        })
+    };
+    let fixes = diagnostic
+        .fixes
+        .iter()
+        .map(|fix| serde_json::json!({ "range": range(fix.span), "text": fix.text }));
     serde_json::json!({
         "level": level_name(diagnostic), "file": name, "line": line, "column": column,
         "message": diagnostic.title, "label": diagnostic.label.text, "hint": diagnostic.hint,
+        "code": diagnostic.code, "range": range(diagnostic.label.span),
+        "fixes": fixes.collect::<Vec<_>>(),
     })
     .to_string()
 }

@@ -1,5 +1,10 @@
 //! Running programs: from a file, from the command line, at the prompt.
 
+mod arguments;
+pub(crate) mod inside;
+
+pub(crate) use arguments::bind;
+
 use crate::console::Console;
 use crate::event_loop::{block_on, started};
 use crate::exit_status;
@@ -7,12 +12,11 @@ use crate::process::handover;
 use crate::process::notify;
 use crate::process::signals;
 use crate::process::workers::{self, WorkerIndex};
+use crate::repl::attach::{self, Attachable};
 use crate::report::Report;
 use crate::world::World;
-use runnel_runtime::{Argument, Failure, Fault, Isolate};
+use runnel_runtime::{Failure, Fault, Isolate};
 use runnel_sql::SqliteDatabase;
-use runnel_store::Value;
-use runnel_syntax::ast::{Parameter, Selector, Signature};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,6 +65,7 @@ fn with_program(place: WorkerIndex, act: impl AsyncFnOnce(&RunningProgram) -> u8
             }
         }
         let status = written(status).await;
+        let status = shipped(status).await;
         if program.world.place().is_first() {
             runnel_search::Journal::write_all(WRITING);
         }
@@ -96,6 +101,18 @@ async fn written(status: u8) -> u8 {
     if status == 0 { exit_status::SOFTWARE } else { status }
 }
 
+/// Ships what continuous backups have left, after the last write of this worker. A second request to
+/// stop does not wait for it.
+async fn shipped(status: u8) -> u8 {
+    let done = tokio::select! {
+        done = runnel_sql::end_continuous_backups() => done,
+        () = signals::told_again(handover::is_supervised()) => return status,
+    };
+    let Err(error) = done else { return status };
+    Console::error(&format!("error: not everything was backed up at the end: {error}"));
+    if status == 0 { exit_status::SOFTWARE } else { status }
+}
+
 /// `runnel -e SOURCE`
 pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
     with_program(WorkerIndex::first(1), async |program| {
@@ -121,9 +138,8 @@ pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
 pub(crate) fn own(source: &str, name: &str, args: &[String], report: &Report) -> u8 {
     with_program(WorkerIndex::first(1), async |program| {
         let signature = runnel_syntax::parse(source).program.signature;
-        if let Err(message) = bind(&program.isolate, name, signature.as_ref(), None, args) {
-            Console::error(&message);
-            return exit_status::USAGE;
+        if let Err(ending) = bind(&program.isolate, name, signature.as_ref(), None, args) {
+            return ending.show();
         }
         match program.isolate.run(source, name).await {
             Ok(_) => 0,
@@ -152,6 +168,8 @@ pub(crate) struct Order {
     pub(crate) args: Vec<String>,
     pub(crate) workers: usize,
     pub(crate) json: bool,
+    /// Whether `runnel attach` may open a prompt.
+    pub(crate) attach: bool,
 }
 
 /// `runnel FILE ARGUMENTS`
@@ -188,6 +206,10 @@ fn worker(place: WorkerIndex, order: &Order, source: &str) -> u8 {
         program.world.console().flush();
         program.world.speak();
         if program.isolate.is_serving().await {
+            let _attachable = match attachable(program, order.attach && first) {
+                Ok(attachable) => attachable,
+                Err(status) => return status,
+            };
             if first {
                 handover::ready();
                 workers::start();
@@ -199,6 +221,16 @@ fn worker(place: WorkerIndex, order: &Order, source: &str) -> u8 {
             return 0;
         }
         forked(program).await
+    })
+}
+
+/// Takes prompts of `runnel attach`, where the program may.
+fn attachable(program: &RunningProgram, may: bool) -> Result<Option<Attachable>, u8> {
+    let listen =
+        || attach::listen(&program.isolate, program.world.console(), handover::is_supervised());
+    may.then(listen).transpose().map_err(|message| {
+        Console::error(&format!("error: --attach: {message}"));
+        exit_status::CANNOT_CREATE
     })
 }
 
@@ -217,9 +249,8 @@ async fn top_level(
 ) -> Result<(), u8> {
     let (isolate, name) = (&program.isolate, order.path.display().to_string());
     let signature = runnel_syntax::parse(source).program.signature;
-    if let Err(message) = bind(isolate, &name, signature.as_ref(), order.port, &order.args) {
-        Console::error(&message);
-        return Err(exit_status::USAGE);
+    if let Err(ending) = bind(isolate, &name, signature.as_ref(), order.port, &order.args) {
+        return Err(ending.show());
     }
     let outcome = match isolate.run(source, &name).await {
         Ok(outcome) => outcome,
@@ -257,94 +288,5 @@ pub(crate) fn read(path: &Path) -> Result<String, (String, u8)> {
              help: save the file as UTF-8"
         );
         (message, exit_status::DATA)
-    })
-}
-
-fn parameters(signature: &Signature) -> Vec<&Parameter> {
-    match &signature.selector {
-        Selector::Unary(_) => Vec::new(),
-        Selector::Binary(_, parameter) => vec![parameter],
-        Selector::Keyword(parts) => parts.iter().map(|(_, parameter)| parameter).collect(),
-    }
-}
-
-/// Gives the program its arguments as its signature says.
-pub(crate) fn bind(
-    isolate: &Isolate,
-    name: &str,
-    signature: Option<&Signature>,
-    port: Option<u16>,
-    args: &[String],
-) -> Result<(), String> {
-    let parameters = signature.map(parameters).unwrap_or_default();
-    let mut rest = args.to_vec();
-    let mut port = port;
-    // The original's `-port N`, for programs whose result is served.
-    if let Some(at) = rest.iter().position(|arg| arg == "-port")
-        && let Some(number) = rest.get(at + 1).and_then(|number| number.parse().ok())
-    {
-        port = Some(number);
-        rest.drain(at..=at + 1);
-    }
-    if rest.len() < parameters.len() {
-        let list: Vec<String> = parameters
-            .iter()
-            .enumerate()
-            .map(|(number, parameter)| {
-                let value = rest.get(number).map_or("<missing>", String::as_str);
-                format!("{} = {value}", parameter.name.text)
-            })
-            .collect();
-        let missing = parameters.len() - rest.len();
-        return Err(format!(
-            "{name} {missing} missing parameters (of {}): {}",
-            parameters.len(),
-            list.join(" ")
-        ));
-    }
-    for parameter in &parameters {
-        let text = rest.remove(0);
-        let kind = parameter.kind.as_ref().map_or("string", |kind| kind.text.as_str());
-        isolate.set_argument(&parameter.name.text, &argument(&parameter.name.text, kind, text)?);
-    }
-    let texts = |list: &[String]| {
-        Argument::Value(Value::List(list.iter().cloned().map(Value::Text).collect()))
-    };
-    isolate.set_predefined("args", &texts(&rest));
-    // With a folder always, so that what lies beside the program is found by it.
-    let own = if name.contains('/') { name.to_string() } else { format!("./{name}") };
-    isolate.set_predefined("argv0", &Argument::Value(Value::Text(own)));
-    if let Some(port) = port {
-        isolate.set_predefined("servePort", &Argument::Value(Value::Int(port.into())));
-    }
-    Ok(())
-}
-
-fn argument(name: &str, kind: &str, text: String) -> Result<Argument, String> {
-    let wrong = |what: &str| format!("error: `{name}` must be {what}, not `{text}`");
-    Ok(match kind {
-        "int" | "integer" => match text.parse::<i64>() {
-            Ok(number) => Argument::Value(Value::Int(number)),
-            Err(_) => return Err(wrong("a whole number")),
-        },
-        "float" | "number" | "double" => match text.parse::<f64>() {
-            Ok(number) => Argument::Value(Value::Float(number)),
-            Err(_) => return Err(wrong("a number")),
-        },
-        "bool" => match text.as_str() {
-            "true" | "1" | "yes" => Argument::Value(Value::Bool(true)),
-            "false" | "0" | "no" => Argument::Value(Value::Bool(false)),
-            _ => return Err(wrong("true or false")),
-        },
-        "ref" => {
-            let scheme = text.split_once(':').filter(|(scheme, _)| {
-                scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            });
-            match scheme {
-                Some((scheme, path)) => Argument::Reference(scheme.into(), path.into()),
-                None => Argument::Reference("file".into(), text),
-            }
-        }
-        _ => Argument::Value(Value::Text(text)),
     })
 }

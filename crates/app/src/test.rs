@@ -52,10 +52,29 @@ struct Job {
     /// How long it may take as a whole.
     time: Duration,
     needs: Rc<Needs>,
+    /// The tests of a program that run.
+    filter: Option<String>,
 }
 
-/// Runs the tests of files and folders; `bless` rewrites expectations instead of failing.
-pub(crate) fn run(paths: &[PathBuf], bless: bool) -> u8 {
+/// What the command line asks of `runnel test`.
+pub(crate) struct Wish {
+    /// Rewrite expectations instead of failing.
+    bless: bool,
+    /// Run the tests whose names contain this.
+    filter: Option<String>,
+    /// Show how long each test took.
+    times: bool,
+}
+
+impl Wish {
+    pub(crate) fn new(bless: bool, filter: Option<String>, times: bool) -> Wish {
+        let asked = std::env::var_os("BLESS").is_some_and(|value| value == "1");
+        Wish { bless: bless || asked, filter, times }
+    }
+}
+
+/// Runs the tests of files and folders.
+pub(crate) fn run(paths: &[PathBuf], wish: Wish) -> u8 {
     let spec = [PathBuf::from("spec")];
     let mut files = Vec::new();
     for path in if paths.is_empty() { &spec } else { paths } {
@@ -67,12 +86,12 @@ pub(crate) fn run(paths: &[PathBuf], bless: bool) -> u8 {
     let mut jobs = Vec::new();
     let mut results = Results::default();
     for path in files {
-        if let Err(failure) = add_jobs(&path, &mut jobs) {
-            let name = "page".into();
-            results.add(&path, Test { name, line: failure.line, failures: vec![failure] }, bless);
+        if let Err(failure) = add_jobs(&path, wish.filter.as_deref(), &mut jobs) {
+            let (line, failures) = (failure.line, vec![failure]);
+            results.add(&path, Test { name: "page".into(), line, failures, millis: 0 }, &wish);
         }
     }
-    if let Err(message) = crate::event_loop::block_on(run_all(jobs, bless, &mut results)) {
+    if let Err(message) = crate::event_loop::block_on(run_all(jobs, &wish, &mut results)) {
         Console::error(&format!("error: {message}"));
         return crate::exit_status::SOFTWARE;
     }
@@ -91,7 +110,8 @@ fn collect(path: &Path, deep: usize, files: &mut Vec<PathBuf>) -> std::io::Resul
     entries.sort();
     for entry in entries {
         let hidden = entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        let ours = entry.extension().is_some_and(|ending| ending == "md" || ending == "st");
+        let page = entry.extension().is_some_and(|ending| ending == "md");
+        let ours = page || runnel_syntax::is_program(&entry);
         if !hidden && (ours || entry.is_dir()) && deep > 0 {
             collect(&entry, deep - 1, files)?;
         }
@@ -99,7 +119,7 @@ fn collect(path: &Path, deep: usize, files: &mut Vec<PathBuf>) -> std::io::Resul
     Ok(())
 }
 
-fn add_jobs(path: &Path, jobs: &mut Vec<Job>) -> Result<(), Failure> {
+fn add_jobs(path: &Path, filter: Option<&str>, jobs: &mut Vec<Job>) -> Result<(), Failure> {
     let unreadable = |error: std::io::Error| Failure::plain(1, "unreadable", error.to_string());
     let absolute = std::path::absolute(path).map_err(unreadable)?;
     let page = path.extension().is_some_and(|ending| ending == "md");
@@ -116,7 +136,8 @@ fn add_jobs(path: &Path, jobs: &mut Vec<Job>) -> Result<(), Failure> {
     let needs = Rc::new(needs);
     if !page {
         let (name, time) = ("program".to_string(), TIME * 20);
-        jobs.push(Job { path: absolute, section: None, name, line: 1, time, needs });
+        let filter = filter.map(String::from);
+        jobs.push(Job { path: absolute, section: None, name, line: 1, time, needs, filter });
         return Ok(());
     }
     let sections = page::read(&text)
@@ -124,13 +145,16 @@ fn add_jobs(path: &Path, jobs: &mut Vec<Job>) -> Result<(), Failure> {
     for (number, section) in sections.into_iter().enumerate() {
         let time = TIME * (section.fences.len() as u32 + 1);
         let (section, name, line) = (Some(number), section.name, section.line);
+        if filter.is_some_and(|wanted| !name.contains(wanted)) {
+            continue;
+        }
         let (path, needs) = (absolute.clone(), needs.clone());
-        jobs.push(Job { path, section, name, line, time, needs });
+        jobs.push(Job { path, section, name, line, time, needs, filter: None });
     }
     Ok(())
 }
 
-async fn run_all(jobs: Vec<Job>, bless: bool, results: &mut Results) {
+async fn run_all(jobs: Vec<Job>, wish: &Wish, results: &mut Results) {
     let total = jobs.len();
     let processes = std::thread::available_parallelism().map_or(1, |count| count.get());
     let mut running = futures_util::stream::iter(jobs.into_iter().enumerate().map(run_job))
@@ -140,7 +164,7 @@ async fn run_all(jobs: Vec<Job>, bless: bool, results: &mut Results) {
         done += 1;
         results.progress(done, total, &path);
         for test in tests {
-            results.add(&path, test, bless);
+            results.add(&path, test, wish);
         }
     }
 }
@@ -150,7 +174,7 @@ async fn run_all(jobs: Vec<Job>, bless: bool, results: &mut Results) {
 async fn run_job((number, job): (usize, Job)) -> (PathBuf, Vec<Test>) {
     let failed = |what: String| {
         let failures = vec![Failure::plain(job.line, "no result", what)];
-        vec![Test { name: job.name.clone(), line: job.line, failures }]
+        vec![Test { name: job.name.clone(), line: job.line, failures, millis: 0 }]
     };
     let folder = job
         .section
@@ -181,6 +205,9 @@ async fn start(job: &Job, folder: &Path) -> Result<std::process::Output, String>
     let executable = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = tokio::process::Command::new(executable);
     command.arg("test-part").arg(&job.path).args(job.section.map(|number| number.to_string()));
+    if let Some(filter) = &job.filter {
+        command.arg("--filter").arg(filter);
+    }
     // A page may run this command itself; what is asked of us is not asked of it.
     command.env_remove("BLESS").envs(job.needs.environment().await?);
     command.current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
@@ -200,18 +227,22 @@ struct Results {
 }
 
 impl Results {
-    fn add(&mut self, path: &Path, test: Test, bless: bool) {
+    fn add(&mut self, path: &Path, test: Test, wish: &Wish) {
         let (mended, failures): (Vec<Failure>, Vec<Failure>) =
-            test.failures.into_iter().partition(|one| bless && one.edit.is_some());
+            test.failures.into_iter().partition(|one| wish.bless && one.edit.is_some());
         let edits = mended.into_iter().filter_map(|one| one.edit);
         self.edits.entry(path.to_path_buf()).or_default().extend(edits);
+        let path = shown(path);
+        if wish.times {
+            self.clear_progress();
+            Console::line(&format!("{:>6} ms  {path}:{}  {}", test.millis, test.line, test.name));
+        }
         if failures.is_empty() {
             self.passed += 1;
             return;
         }
         self.failed += 1;
         self.clear_progress();
-        let path = shown(path);
         for failure in failures {
             Console::line(&format!(
                 "FAIL {path}:{}  {}: {}",

@@ -1,10 +1,13 @@
 //! The world of a program: servers, input and output, and the schemes.
 
 pub(crate) mod bucket_pages;
+pub(crate) mod certificates;
 pub(crate) mod command_store;
 pub(crate) mod database_options;
 mod documentation;
 pub(crate) mod observing;
+pub(crate) mod options;
+pub(crate) mod profile;
 pub(crate) mod remote_stores;
 pub(crate) mod s3_server;
 pub(crate) mod schemes;
@@ -17,7 +20,7 @@ use crate::console::Console;
 use crate::process::handover;
 use crate::process::reload::Watched;
 use crate::process::workers::{self, WorkerIndex};
-use crate::world::schemes::{SCHEMES, Schemes};
+use crate::world::schemes::{SCHEME_NAMES, Schemes};
 use futures_util::future::join_all;
 use observing::WatchedServer;
 use runnel_observe::AdminPage;
@@ -205,7 +208,7 @@ impl Host for World {
     }
 
     fn schemes(&self) -> &'static [&'static str] {
-        &SCHEMES
+        &SCHEME_NAMES
     }
 
     fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>> {
@@ -242,13 +245,19 @@ impl Host for World {
         s3_server::OPTIONS.infos()
     }
 
-    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn RunningServer>> {
+    fn serve(
+        &self,
+        store: Rc<dyn Store>,
+        options: &Value,
+        certificates: Option<Rc<dyn Store>>,
+    ) -> Answer<Rc<dyn RunningServer>> {
         let read = Protocol::split(options).and_then(|(protocol, rest)| {
-            let (options, settings) = server_options::read(&rest)?;
+            let (options, secure, settings) = server_options::read(&rest)?;
             protocol.admit(&options)?;
-            Ok((protocol, options, settings))
+            secure.check_store(certificates.is_some())?;
+            Ok((protocol, options, secure, settings))
         });
-        let (protocol, mut options, settings) = match read {
+        let (protocol, mut options, secure, settings) = match read {
             Ok(read) => read,
             Err(error) => return error.into(),
         };
@@ -259,12 +268,14 @@ impl Host for World {
         let (servers, jobs_pages) = (self.servers.clone(), self.jobs_pages.clone());
         Answer::later(async move {
             standard::render_pages().await;
+            let side = secure.apply(certificates, &mut options)?;
             let observing = observing::begin(settings, &environment, &mut options).await?;
             let (served, service) = protocol.serve(Watched::of(store))?;
             let socket = options.socket.as_ref().map(|socket| socket.path.display().to_string());
             let (advertise, is_secure) = (options.advertise.clone(), options.certificate.is_some());
             let (server, held) = place.serve(served, options).await?;
             let server = Rc::new(WatchedServer::new(server, held, observing));
+            server.start_side(side, &place).await?;
             if let Some(name) = advertise {
                 server.announce(&name, is_secure).await?;
             }
@@ -273,6 +284,7 @@ impl Host for World {
             if let Some(s3) = &s3 {
                 server.add_page(s3.page(server.server().port()))?;
             }
+            server.add_page(profile::page::page())?;
             for (title, store) in jobs_pages.borrow().iter() {
                 server.add_page(jobs_page(title, store))?;
             }
@@ -294,6 +306,10 @@ impl Host for World {
         }
         pages.push((title.to_string(), store));
         Ok(())
+    }
+
+    fn makes_backups(&self) -> bool {
+        !self.silent
     }
 
     fn open_window(&self, tree: &str) -> Answer<Rc<dyn NativeWindow>> {
@@ -320,6 +336,16 @@ impl Host for World {
                 Console::error_bytes(bytes);
             }
         }
+    }
+
+    fn log(&self, level: &str, message: &str, fields: &Value) {
+        if let Some(line) = observing::log_line(level, message, fields) {
+            self.write(Output::Err, &line);
+        }
+    }
+
+    fn metric(&self, kind: &str, name: &str, labels: &Value, value: f64) -> Result<(), Error> {
+        observing::metric(kind, name, labels, value)
     }
 
     fn progress(&self, text: &str) {

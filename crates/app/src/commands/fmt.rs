@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Bytes that are read from standard input: as much as a program may have, and one more.
 const MOST_INPUT: u64 = runnel_syntax::limits::MAX_SOURCE_BYTES as u64 + 1;
 
+/// Folders in each other.
+const DEEPEST: usize = 16;
+
 /// What became of one file.
 enum FormatResult {
     Same,
@@ -23,7 +26,8 @@ pub(crate) fn run(files: &[PathBuf], check: bool, report: &Report) -> u8 {
         return standard_input(check, report);
     }
     let mut status = 0;
-    for path in files {
+    for path in programs(files) {
+        let path = path.as_path();
         match file(path, report) {
             FormatResult::Same => {}
             FormatResult::Failed(failed) => status = failed,
@@ -43,6 +47,32 @@ pub(crate) fn run(files: &[PathBuf], check: bool, report: &Report) -> u8 {
         }
     }
     status
+}
+
+/// The files, and the programs below folders, in order of their names.
+fn programs(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => programs_below(path, DEEPEST, &mut found),
+            false => found.push(path.clone()),
+        }
+    }
+    found
+}
+
+fn programs_below(folder: &Path, deep: usize, found: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    entries.sort();
+    for entry in entries {
+        let hidden = entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if entry.is_dir() && !hidden && deep > 0 {
+            programs_below(&entry, deep - 1, found);
+        } else if entry.is_file() && runnel_syntax::is_program(&entry) {
+            found.push(entry);
+        }
+    }
 }
 
 fn file(path: &Path, report: &Report) -> FormatResult {
@@ -67,7 +97,7 @@ fn formatted(source: &str, name: &str, report: &Report) -> FormatResult {
 }
 
 /// Writes the new text beside the file and moves it into its place: a file is never half written.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     // Through links to the file itself: the link stays one.
     let path = path.canonicalize()?;
     let mut name = path.file_name().unwrap_or_default().to_os_string();

@@ -65,9 +65,8 @@ pub(crate) async fn installs(
     report: &Report,
 ) -> Result<(), u8> {
     let signature = runnel_syntax::parse(source).program.signature;
-    if let Err(message) = crate::run::bind(isolate, name, signature.as_ref(), None, args) {
-        Console::error(&message);
-        return Err(exit_status::USAGE);
+    if let Err(ending) = crate::run::bind(isolate, name, signature.as_ref(), None, args) {
+        return Err(ending.show());
     }
     let runs = async {
         let outcome = isolate

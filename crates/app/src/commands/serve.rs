@@ -65,7 +65,8 @@ pub(crate) fn run(serve: &Serve, json: bool) -> u8 {
             return status;
         }
     };
-    let order = Order { path: "serve".into(), port: None, args, workers: serve.workers, json };
+    let workers = serve.workers;
+    let order = Order { path: "serve".into(), port: None, args, workers, json, attach: false };
     run::source(&order, source)
 }
 

@@ -77,12 +77,12 @@ pub(crate) fn given_unix(path: &Path) -> Option<UnixListener> {
     sockets.iter().find(fits)?.try_clone().ok()
 }
 
-/// The socket of an admin port that others hold: one with this port and no other, because what is
-/// public must not show what happens inside.
+/// The socket of a side port that others hold, an admin port or a redirect: one with this port and no
+/// other, because each port serves what its own server serves.
 ///
 /// # Errors
 /// The supervisor could not open it.
-pub(crate) fn admin_listener(address: SocketAddr) -> Result<Option<TcpListener>> {
+pub(crate) fn side_listener(address: SocketAddr) -> Result<Option<TcpListener>> {
     if address.port() == 0 {
         return Ok(None);
     }

@@ -17,6 +17,7 @@ use door::Entrance;
 use runnel_http::{HttpServer, Served, ServerOptions};
 use runnel_store::Result;
 use std::cell::{Cell, RefCell};
+use std::net::{SocketAddr, TcpListener};
 use std::rc::{Rc, Weak};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -35,6 +36,9 @@ pub(crate) struct WorkerIndex {
     /// Where servers of this worker listen, as long as they do.
     held: RefCell<Vec<(door::Name, Weak<()>)>>,
 }
+
+/// Asks for a socket that another process holds.
+type InheritedListener = fn(SocketAddr, usize) -> Result<Option<TcpListener>>;
 
 /// A place where a server listens, until it is dropped. The socket itself may be another's, who
 /// would hand it out twice.
@@ -66,6 +70,24 @@ impl WorkerIndex {
         served: Served,
         options: ServerOptions,
     ) -> Result<(HttpServer, ListenAddressGuard)> {
+        self.serve_with(served, options, handover::listener).await
+    }
+
+    /// Serves beside another server, such as a redirect: never on the only socket of systemd.
+    pub(crate) async fn serve_beside(
+        &self,
+        served: Served,
+        options: ServerOptions,
+    ) -> Result<(HttpServer, ListenAddressGuard)> {
+        self.serve_with(served, options, |address, _| handover::side_listener(address)).await
+    }
+
+    async fn serve_with(
+        &self,
+        served: Served,
+        options: ServerOptions,
+        inherited: InheritedListener,
+    ) -> Result<(HttpServer, ListenAddressGuard)> {
         let address = options.address;
         let is_anywhere = address.port() == 0 && options.socket.is_none();
         let again = if is_anywhere { self.anywhere.replace(self.anywhere.get() + 1) } else { 0 };
@@ -74,7 +96,7 @@ impl WorkerIndex {
             None => (format!("port {} of {}", address.port(), address.ip()), again),
         };
         let held = self.hold(&name)?;
-        let server = self.serve_at(name, served, options).await?;
+        let server = self.serve_at(name, served, options, inherited).await?;
         Ok((server, held))
     }
 
@@ -83,11 +105,12 @@ impl WorkerIndex {
         name: door::Name,
         served: Served,
         options: ServerOptions,
+        inherited: InheritedListener,
     ) -> Result<HttpServer> {
         let (address, again) = (options.address, name.1);
         let theirs = match &options.socket {
             Some(socket) => handover::unix_listener(socket)?.map(|one| Entrance::Unix(one, None)),
-            None => handover::listener(address, again)?.map(|one| Entrance::Port(one, false)),
+            None => inherited(address, again)?.map(|one| Entrance::Port(one, false)),
         };
         if self.count > 1 {
             let socket = options.socket.clone();

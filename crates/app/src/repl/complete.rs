@@ -1,5 +1,6 @@
 //! What could stand where the cursor is.
 
+use super::receiver::Receiver;
 use runnel_runtime::Isolate;
 use runnel_syntax::{TokenKind, tokens};
 
@@ -11,8 +12,8 @@ const MOST: usize = 200;
 enum CursorContext {
     /// A name or a scheme that begins so.
     Name(String),
-    /// A message to what stands before, that begins so.
-    Message(String),
+    /// A message to what the first text ends with, that begins so.
+    Message(String, String),
     /// Below this path of a scheme, a name that begins so.
     Path(String, String, String),
     /// Nothing: inside a text, a comment or a number.
@@ -28,28 +29,49 @@ pub(crate) struct Proposal {
     pub(crate) ends: bool,
 }
 
-/// The proposals for a cursor, in order of the alphabet.
-pub(crate) async fn proposals(isolate: &Isolate, line: &str, cursor: usize) -> Vec<Proposal> {
-    let Some(before) = line.get(..cursor) else { return Vec::new() };
+/// What could stand at the cursor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Completion {
+    /// In order of the alphabet.
+    pub(crate) proposals: Vec<Proposal>,
+    /// Where there is one message alone: its signature and first sentence.
+    pub(crate) note: Option<String>,
+}
+
+/// The proposals for a cursor.
+pub(crate) async fn completion(isolate: &Isolate, line: &str, cursor: usize) -> Completion {
+    let Some(before) = line.get(..cursor) else { return Completion::default() };
+    let mut receiver = Receiver::Unknown;
     let (prefix, mut found) = match place(before) {
-        CursorContext::Nothing => return Vec::new(),
+        CursorContext::Nothing => return Completion::default(),
         CursorContext::Name(prefix) => {
             let mut names = isolate.completions();
             names.extend(isolate.scheme_names().into_iter().map(|name| name + ":"));
             (prefix, names)
         }
-        CursorContext::Message(prefix) => (prefix, isolate.messages().await),
+        CursorContext::Message(operand, prefix) => {
+            receiver = Receiver::of(isolate, &operand).await;
+            (prefix, receiver.selectors(&isolate.messages().await))
+        }
         CursorContext::Path(scheme, folder, prefix) => {
             (prefix, isolate.children(&scheme, &folder).await)
         }
     };
-    found.retain(|name| name.starts_with(&prefix) && *name != prefix);
+    found.retain(|name| name.starts_with(&prefix));
     found.sort();
     found.dedup();
+    let note = match found.as_slice() {
+        [one] => receiver.explanation(one),
+        _ if found.contains(&prefix) => receiver.explanation(&prefix),
+        _ => None,
+    };
+    found.retain(|name| *name != prefix);
     found.truncate(MOST);
     let start = cursor - prefix.len();
     let ends = |text: &str| !text.ends_with([':', '/']);
-    found.into_iter().map(|text| Proposal { start, ends: ends(&text), text }).collect()
+    let proposals =
+        found.into_iter().map(|text| Proposal { start, ends: ends(&text), text }).collect();
+    Completion { proposals, note }
 }
 
 /// Looks at the text before the cursor.
@@ -79,7 +101,7 @@ fn place(before: &str) -> CursorContext {
         last.is_alphanumeric() || matches!(last, '_' | ')' | ']' | '}' | '\'' | '"')
     });
     match (is_operand, spaced) {
-        (true, true) => CursorContext::Message(word.to_string()),
+        (true, true) => CursorContext::Message(operand.to_string(), word.to_string()),
         (true, false) if word.is_empty() => CursorContext::Nothing,
         _ => CursorContext::Name(word.to_string()),
     }
@@ -118,14 +140,14 @@ mod tests {
     #[test]
     fn the_text_says_what_is_completed() {
         let name = |text: &str| CursorContext::Name(text.into());
-        let message = |text: &str| CursorContext::Message(text.into());
+        let message = |a: &str, b: &str| CursorContext::Message(a.into(), b.into());
         let path = |a: &str, b: &str, c: &str| CursorContext::Path(a.into(), b.into(), c.into());
         assert_eq!(place(""), name(""));
         assert_eq!(place("std"), name("std"));
         assert_eq!(place("a := st"), name("st"));
-        assert_eq!(place("stdout pri"), message("pri"));
-        assert_eq!(place("(3 + 4) "), message(""));
-        assert_eq!(place("'abc' up"), message("up"));
+        assert_eq!(place("stdout pri"), message("stdout", "pri"));
+        assert_eq!(place("(3 + 4) "), message("(3 + 4)", ""));
+        assert_eq!(place("'abc' up"), message("'abc'", "up"));
         assert_eq!(place("x + y"), name("y"));
         assert_eq!(place("'it is st"), CursorContext::Nothing);
         assert_eq!(place("3 // and st"), CursorContext::Nothing);

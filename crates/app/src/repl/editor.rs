@@ -1,16 +1,16 @@
 //! The line editor. It blocks on a thread of its own, so that the program serves while a person types.
 
-use super::complete::Proposal;
+use super::complete::Completion;
+use super::keys::PromptKeys;
 use super::look::{Colours, Complete, Marks};
 use crate::console::Console;
 use reedline::{
-    ColumnarMenu, Completer, CompletionResult, DefaultHinter, Emacs, ExternalPrinter,
-    FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder, Reedline, ReedlineEvent, ReedlineMenu,
-    Signal, Span, Suggestion, default_emacs_keybindings,
+    ColumnarMenu, Completer, CompletionResult, DefaultHinter, ExternalPrinter, FileBackedHistory,
+    MenuBuilder, Reedline, ReedlineMenu, Signal, Span, Suggestion,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) enum Asked {
     /// Statements were typed; the editor waits until [`Editor::go_on`].
     Line(String),
     /// Proposals for a line and a cursor.
-    Proposals(String, usize, SyncSender<Vec<Proposal>>),
+    Proposals(String, usize, SyncSender<Completion>),
 }
 
 /// The editor as the event loop sees it. Dropping it gives the terminal back.
@@ -83,7 +83,7 @@ impl Drop for Editor {
 fn edit(asks: mpsc::UnboundedSender<Asked>, goes_on: &Receiver<()>, stop: Arc<AtomicBool>) {
     let printer = ExternalPrinter::new(PRINTED_AHEAD);
     let print = printer.sender();
-    let mut editor = reedline(asks.clone(), printer, stop);
+    let mut editor = reedline(asks.clone(), printer, print.clone(), stop);
     loop {
         Console::above_prompt(Some(print.clone()));
         let signal = editor.read_line(&Marks);
@@ -111,15 +111,12 @@ fn edit(asks: mpsc::UnboundedSender<Asked>, goes_on: &Receiver<()>, stop: Arc<At
 fn reedline(
     asks: mpsc::UnboundedSender<Asked>,
     printer: ExternalPrinter<String>,
+    print: SyncSender<String>,
     stop: Arc<AtomicBool>,
 ) -> Reedline {
     let colours = crate::report::colours(&std::io::stdout());
-    let mut keys = default_emacs_keybindings();
-    keys.add_binding(
-        KeyModifiers::NONE,
-        KeyCode::Tab,
-        ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.into()), ReedlineEvent::MenuNext]),
-    );
+    let offered = Arc::new(AtomicUsize::new(0));
+    let keys = PromptKeys::new(MENU, offered.clone());
     let menu = ColumnarMenu::default().with_name(MENU).with_marker("").with_word_chars("_-:./");
     let menu = Box::new(menu);
     let hinter = DefaultHinter::default().with_style(reedline::Color::DarkGray.normal());
@@ -128,11 +125,11 @@ fn reedline(
         .with_validator(Box::new(Complete))
         .with_highlighter(Box::new(Colours))
         .with_hinter(Box::new(hinter))
-        .with_completer(Box::new(Proposals { asks }))
+        .with_completer(Box::new(Proposals { asks, offered, print, noted: None }))
         .with_quick_completions(true)
         .with_partial_completions(true)
         .with_menu(ReedlineMenu::EngineCompleter(menu))
-        .with_edit_mode(Box::new(Emacs::new(keys)))
+        .with_edit_mode(Box::new(keys))
         .with_external_printer(printer)
         .with_break_signal(stop)
         .use_bracketed_paste(true);
@@ -164,6 +161,22 @@ fn history_path() -> Option<PathBuf> {
 /// Proposals, asked of the event loop.
 struct Proposals {
     asks: mpsc::UnboundedSender<Asked>,
+    /// How many the menu shows.
+    offered: Arc<AtomicUsize>,
+    print: SyncSender<String>,
+    /// What was printed above the line last.
+    noted: Option<String>,
+}
+
+impl Proposals {
+    /// Prints what a single proposal is, once.
+    fn note(&mut self, note: Option<String>) {
+        if note.is_some() && note != self.noted {
+            // An editor that does not keep up shows one note less.
+            let _ = self.print.try_send(note.clone().unwrap_or_default());
+        }
+        self.noted = note;
+    }
 }
 
 impl Completer for Proposals {
@@ -172,9 +185,12 @@ impl Completer for Proposals {
         let asked = self.asks.send(Asked::Proposals(line.to_string(), cursor, answer));
         let found = match asked {
             Ok(()) => answered.recv_timeout(PATIENCE).unwrap_or_default(),
-            Err(_) => Vec::new(),
+            Err(_) => Completion::default(),
         };
+        self.offered.store(found.proposals.len(), Ordering::Relaxed);
+        self.note(found.note);
         let suggestions: Vec<Suggestion> = found
+            .proposals
             .into_iter()
             .map(|one| Suggestion {
                 value: one.text,

@@ -54,7 +54,9 @@ pub(crate) struct Complete;
 
 impl Validator for Complete {
     fn validate(&self, line: &str) -> ValidationResult {
-        match !line.trim_start().starts_with('!') && is_incomplete(line) {
+        let is_statement =
+            !line.trim_start().starts_with('!') && super::help::asked(line).is_none();
+        match is_statement && is_incomplete(line) {
             true => ValidationResult::Incomplete,
             false => ValidationResult::Complete,
         }

@@ -40,6 +40,14 @@ impl Session {
         {
             return Reaction::Command(command.trim().to_string());
         }
+        if self.source.is_empty()
+            && let Some(answer) = super::help::answer(isolate, line)
+        {
+            return match answer {
+                Ok(text) => Reaction::Value(text),
+                Err(text) => Reaction::Error(text, exit_status::USAGE),
+            };
+        }
         self.source.push_str(line);
         self.source.push('\n');
         if runnel_syntax::is_incomplete(&self.source) {

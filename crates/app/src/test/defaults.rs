@@ -3,6 +3,7 @@
 
 use crate::world::database_options;
 use crate::world::server_options;
+use runnel_http::PROXY_OPTIONS;
 use runnel_search::SearchDefinition;
 use runnel_store::Value;
 use std::fmt::Debug;
@@ -13,12 +14,19 @@ type Read = fn(&Value) -> Result<String, String>;
 
 /// Tables of options: their pages, the heading that a table stands under (any with `""`), how their
 /// options are read, and what has to be set beside an option.
-const TABLES: [(&[&str], &str, Read); 6] = [
+const TABLES: [(&[&str], &str, Read); 7] = [
     (
-        &["server/serving.md", "server/limits.md", "server/proxies.md", "server/observing.md"],
+        &[
+            "server/serving.md",
+            "server/limits.md",
+            "server/proxies.md",
+            "server/observing.md",
+            "server/tls.md",
+        ],
         "",
         |value| shown(server_options::read(value)),
     ),
+    (&["server/reverse-proxy.md"], "", |value| shown(PROXY_OPTIONS.read("a Proxy", value))),
     (&["database/connections.md"], "SQLite", |value| shown(database_options::sqlite(value))),
     (&["database/connections.md"], "PostgreSQL", |value| shown(database_options::postgres(value))),
     (&["search/indexes.md"], "Index options", index),

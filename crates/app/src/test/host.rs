@@ -99,7 +99,12 @@ impl Host for TestHost {
     }
 
     /// Any free port: tests run beside each other.
-    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn RunningServer>> {
+    fn serve(
+        &self,
+        store: Rc<dyn Store>,
+        options: &Value,
+        certificates: Option<Rc<dyn Store>>,
+    ) -> Answer<Rc<dyn RunningServer>> {
         let mut options = options.as_record().map(<[_]>::to_vec).unwrap_or_default();
         options.retain(|(name, _)| name != "port");
         options.push(("port".to_string(), Value::Int(0)));
@@ -110,13 +115,21 @@ impl Host for TestHost {
                 None => Value::Int(0),
             };
         }
-        let serving = self.world.serve(store, &Value::Record(options));
+        let serving = self.world.serve(store, &Value::Record(options), certificates);
         let port = self.port.clone();
         Answer::later(async move {
             let server = serving.await?;
             port.set(Some(server.port()));
             Ok(server)
         })
+    }
+
+    fn log(&self, level: &str, message: &str, fields: &Value) {
+        self.world.log(level, message, fields);
+    }
+
+    fn metric(&self, kind: &str, name: &str, labels: &Value, value: f64) -> Result<(), Error> {
+        self.world.metric(kind, name, labels, value)
     }
 
     fn add_jobs_page(&self, title: &str, store: Rc<dyn Store>) -> Result<(), Error> {

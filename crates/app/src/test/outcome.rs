@@ -38,6 +38,8 @@ pub(crate) struct Test {
     pub(crate) name: String,
     pub(crate) line: usize,
     pub(crate) failures: Vec<Failure>,
+    /// How long it took.
+    pub(crate) millis: u64,
 }
 
 /// The tests as one line of JSON.
@@ -53,7 +55,9 @@ pub(crate) fn write(tests: &[Test]) -> String {
         .iter()
         .map(|test| {
             let failures: Vec<Value> = test.failures.iter().map(failure).collect();
-            json!({ "name": test.name, "line": test.line, "failures": failures })
+            json!({
+                "name": test.name, "line": test.line, "failures": failures, "millis": test.millis,
+            })
         })
         .collect();
     Value::Array(tests).to_string()
@@ -86,6 +90,7 @@ pub(crate) fn read(text: &str) -> Option<Vec<Test>> {
             Some(Test {
                 name: text(&test["name"])?,
                 line: number(&test["line"])?,
+                millis: test["millis"].as_u64().unwrap_or(0),
                 failures: test["failures"]
                     .as_array()?
                     .iter()
@@ -134,7 +139,7 @@ mod tests {
             edit,
         };
         let failures = vec![one, Failure::plain(9, "a", "b")];
-        let tests = vec![Test { name: "n".into(), line: 1, failures }];
+        let tests = vec![Test { name: "n".into(), line: 1, millis: 0, failures }];
         assert_eq!(read(&write(&tests)).unwrap(), tests);
         assert_eq!(read("oops"), None);
     }

@@ -11,16 +11,17 @@ use crate::event_loop::block_on;
 use crate::report::Report;
 use runnel_runtime::Isolate;
 use std::path::Path;
+use std::time::Instant;
 
 /// The mark of a program's arguments when it is tested.
 const ARGUMENTS: &str = "test with:";
 
 /// Runs a part, and ends without taking the program apart.
-pub(crate) fn run(path: &Path, section: Option<usize>) -> u8 {
+pub(crate) fn run(path: &Path, section: Option<usize>, filter: Option<&str>) -> u8 {
     let tests = block_on(async {
         match section {
             Some(number) => vec![section_test(path, number).await],
-            None => program_tests(path).await,
+            None => program_tests(path, filter).await,
         }
     });
     match tests {
@@ -42,13 +43,15 @@ async fn section_test(path: &Path, number: usize) -> Test {
         .map(|mut sections| (number < sections.len()).then(|| sections.swap_remove(number)));
     match found {
         Ok(Some(section)) => {
+            let begin = Instant::now();
             let failures = run_section(&section, path).await;
-            Test { name: section.name, line: section.line, failures }
+            let millis = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+            Test { name: section.name, line: section.line, failures, millis }
         }
         other => {
             let said = other.err().unwrap_or_else(|| "the page has changed".into());
             let failures = vec![Failure::plain(1, "the page cannot be read", said)];
-            Test { name: "page".into(), line: 1, failures }
+            Test { name: "page".into(), line: 1, failures, millis: 0 }
         }
     }
 }
@@ -103,14 +106,14 @@ fn write_file(fence: &Fence) -> Option<Failure> {
     if let Err(error) = written {
         return Some(Failure::plain(fence.line, "the file cannot be written", error.to_string()));
     }
-    match name.ends_with(".st") {
+    match runnel_syntax::is_program(path) {
         true => format_failure(&fence.text, fence.line),
         false => None,
     }
 }
 
-async fn program_tests(path: &Path) -> Vec<Test> {
-    let test = |name: &str, line, failures| Test { name: name.into(), line, failures };
+async fn program_tests(path: &Path, filter: Option<&str>) -> Vec<Test> {
+    let test = |name: &str, line, failures| Test { name: name.into(), line, failures, millis: 0 };
     let source = match crate::run::read(path) {
         Ok(source) => source,
         Err((message, _)) => {
@@ -119,12 +122,12 @@ async fn program_tests(path: &Path) -> Vec<Test> {
     };
     let mut tests = Vec::new();
     let mut failures: Vec<Failure> = format_failure(&source, 1).into_iter().collect();
-    match tokio::time::timeout(TIME, run_program(path, &source, &mut tests)).await {
+    match tokio::time::timeout(TIME, run_program(path, &source, filter, &mut tests)).await {
         Ok(Ok(())) => {}
         Ok(Err(message)) => failures.push(Failure::plain(1, "the program fails", message)),
         Err(_) => failures.push(Failure::plain(1, "the program", took_too_long())),
     }
-    if tests.is_empty() || !failures.is_empty() {
+    if tests.is_empty() && filter.is_none() || !failures.is_empty() {
         tests.insert(0, test("runs", 1, failures));
     }
     tests
@@ -137,11 +140,19 @@ fn argument(word: &str) -> String {
 }
 
 /// Runs a program, then its tests; without any, what it declares as its result.
-async fn run_program(path: &Path, source: &str, tests: &mut Vec<Test>) -> Result<(), String> {
+async fn run_program(
+    path: &Path,
+    source: &str,
+    filter: Option<&str>,
+    tests: &mut Vec<Test>,
+) -> Result<(), String> {
     let host = TestHost::new();
     let isolate = Isolate::new(host.clone(), crate::memory::limits())?;
     let report = Report::plain();
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some(folder) = path.parent().and_then(Path::to_str) {
+        isolate.set_folder(folder);
+    }
     let program = runnel_syntax::parse(source).program;
     let arguments: Vec<String> = program
         .comments
@@ -149,7 +160,8 @@ async fn run_program(path: &Path, source: &str, tests: &mut Vec<Test>) -> Result
         .find_map(|comment| comment.span.text(source).split_once(ARGUMENTS))
         .map_or(Vec::new(), |(_, rest)| rest.split_whitespace().map(argument).collect());
     let signature = program.signature.as_ref();
-    crate::run::bind(&isolate, &name, signature, None, &arguments).map_err(|message| {
+    crate::run::bind(&isolate, &name, signature, None, &arguments).map_err(|ending| {
+        let message = ending.text;
         format!("{message}\nsay how to test it in a comment such as `// {ARGUMENTS} value value`")
     })?;
     let sources = |name: &str| isolate.source(name);
@@ -164,10 +176,11 @@ async fn run_program(path: &Path, source: &str, tests: &mut Vec<Test>) -> Result
         let ran = isolate.run_result(outcome.value).await;
         ran.map_err(|fault| rendered(&runnel_runtime::Failure::Fault(fault)))?;
     }
-    for one in found {
+    for one in found.into_iter().filter(|one| filter.is_none_or(|name| one.name.contains(name))) {
+        let begin = Instant::now();
         host.take_output();
         let line = one.line as usize;
-        let mut test = Test { name: one.name, line, failures: Vec::new() };
+        let mut test = Test { name: one.name, line, failures: Vec::new(), millis: 0 };
         match tokio::time::timeout(TIME, isolate.run_test(one.number)).await {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => {
@@ -181,6 +194,7 @@ async fn run_program(path: &Path, source: &str, tests: &mut Vec<Test>) -> Result
             }
             Err(_) => test.failures.push(Failure::plain(line, "test", took_too_long())),
         }
+        test.millis = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
         tests.push(test);
     }
     std::mem::forget((isolate, host));

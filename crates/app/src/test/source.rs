@@ -86,7 +86,7 @@ impl PageProgram {
         failures: &mut Vec<Failure>,
     ) -> Result<(), String> {
         let Example { fence, name, .. } = example;
-        if let Err(diagnostics) = self.isolate.check(&fence.text, name) {
+        if let Err(diagnostics) = self.isolate.compiles(&fence.text, name) {
             let rendered =
                 diagnostics.iter().map(|one| self.report.rendered(&fence.text, name, one));
             return Err(rendered.collect::<Vec<String>>().join("\n"));

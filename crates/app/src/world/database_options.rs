@@ -9,8 +9,12 @@ const MOST_CONNECTIONS: f64 = 1000.0;
 /// The longest timeout, in seconds.
 const LONGEST: f64 = 3600.0;
 
+/// The least time after which statements are logged as slow, in seconds: reads that end earlier run where no time is
+/// measured.
+const SLOWNESS: f64 = 0.01;
+
 /// `#{ synchronous: 'normal', busyTimeout: 2 seconds, readOnly: true, maxConnections: 8 }`
-const SQLITE: SettingTable<SqliteOptions> = SettingTable(&[
+pub(crate) const SQLITE: SettingTable<SqliteOptions> = SettingTable(&[
     Setting::custom(
         "synchronous",
         "when a commit is durable",
@@ -49,10 +53,14 @@ const SQLITE: SettingTable<SqliteOptions> = SettingTable(&[
         &mut file.transaction_time
     })
     .range(0.0, LONGEST),
+    Setting::new("slowStatementTime", "log slower statements", |file: &mut SqliteOptions| {
+        &mut file.slow_statement_time
+    })
+    .range(SLOWNESS, LONGEST),
 ]);
 
 /// `#{ maxConnections: 16, poolTimeout: 1 second, timeout: 10 seconds }`
-const POSTGRES: SettingTable<PostgresOptions> = SettingTable(&[
+pub(crate) const POSTGRES: SettingTable<PostgresOptions> = SettingTable(&[
     Setting::new("maxConnections", "connections", |server: &mut PostgresOptions| {
         &mut server.max_connections
     })
@@ -75,6 +83,10 @@ const POSTGRES: SettingTable<PostgresOptions> = SettingTable(&[
         &mut server.transaction_time
     })
     .range(0.0, LONGEST),
+    Setting::new("slowStatementTime", "log slower statements", |server: &mut PostgresOptions| {
+        &mut server.slow_statement_time
+    })
+    .range(SLOWNESS, LONGEST),
 ]);
 
 /// How a file is used.
@@ -114,6 +126,7 @@ mod tests {
         let message = |name, value| sqlite(&record(name, value)).unwrap_err().message;
         assert!(message("maxConnections", Value::Int(0)).contains("from 1 to 1000"));
         assert!(message("poolTimeout", Value::Int(-1)).contains("from 0 s"));
+        assert!(message("slowStatementTime", Value::Int(0)).contains("from 10 ms to 1 h"));
         assert_eq!(message("wait", Value::Int(1)), "`wait` of a database is now `poolTimeout`");
         assert!(message("conections", Value::Int(1)).contains("it has synchronous"));
         let error = postgres(&record("synchronous", Value::Nil)).unwrap_err();

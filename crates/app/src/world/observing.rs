@@ -1,10 +1,11 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
-use crate::process::workers::ListenAddressGuard;
+use crate::process::workers::{ListenAddressGuard, WorkerIndex};
+use crate::world::certificates::{CertificateSide, RunningSide};
 use runnel_http::AnnouncedName;
 use runnel_observe::{
-    AdminPage, AdminToken, LogFormat, LogTarget, ObserveSettings, Observing, Sample, Surroundings,
-    TraceSettings,
+    AdminPage, AdminToken, LOG_LEVELS, LogFormat, LogTarget, ObserveSettings, Observing, Sample,
+    Surroundings, TraceSettings,
 };
 use runnel_store::{
     Environment, Error, Kind, Setting, SettingKind, SettingTable, Store, Value, Wanted,
@@ -13,6 +14,7 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The options of a server that concern logs and metrics.
@@ -87,7 +89,7 @@ pub(crate) async fn begin(
     let surroundings = Surroundings {
         writer,
         sampler: Some(Rc::new(sample)),
-        listener: crate::process::handover::admin_listener,
+        listener: crate::process::handover::side_listener,
     };
     let observing = runnel_observe::observe(&settings, surroundings).await?;
     options.observer = Some(observing.observer());
@@ -105,6 +107,44 @@ fn sample() -> Sample {
         fibers_waiting: load.fibers.saturating_sub(load.in_line) as u64,
         heap: load.memory as u64,
     }
+}
+
+/// The least important level of the program's log that is shown: the first level without a target in `RUNNEL_LOG`.
+static LEAST: LazyLock<usize> = LazyLock::new(|| {
+    let wanted = std::env::var("RUNNEL_LOG").unwrap_or_default().to_lowercase();
+    let mut levels = wanted.split(',').map(str::trim).filter(|part| !part.contains('='));
+    let position = |level| match level {
+        "trace" => Some(0),
+        "off" => Some(LOG_LEVELS.len()),
+        level => LOG_LEVELS.iter().position(|known| *known == level),
+    };
+    levels.find_map(position).unwrap_or(1)
+});
+
+/// Whether lines of the program's log are JSON objects.
+static IS_JSON: LazyLock<bool> =
+    LazyLock::new(|| std::env::var("RUNNEL_LOG_FORMAT").is_ok_and(|format| format == "json"));
+
+/// A line of the program's log; `None` for a level that is not shown.
+pub(crate) fn log_line(level: &str, message: &str, fields: &Value) -> Option<Vec<u8>> {
+    let place = LOG_LEVELS.iter().position(|known| *known == level)?;
+    let is_shown = place >= *LEAST;
+    is_shown.then(|| runnel_observe::program_line(*IS_JSON, level, message, fields))
+}
+
+/// Records a value of a metric of the program.
+pub(crate) fn metric(kind: &str, name: &str, labels: &Value, value: f64) -> Result<(), Error> {
+    let mut list = Vec::new();
+    if let Value::Record(labels) = labels {
+        for (name, value) in labels.iter() {
+            let text = match value {
+                Value::Text(text) => text.to_string(),
+                other => String::from_utf8_lossy(&runnel_store::json::text(other)).into_owned(),
+            };
+            list.push((name.to_string(), text));
+        }
+    }
+    runnel_observe::record_metric(kind, name, &list, value)
 }
 
 /// Where lines go that go to no file.
@@ -173,6 +213,8 @@ pub(crate) struct WatchedServer {
     observing: Option<Observing>,
     /// Its name on the local network.
     announced: RefCell<Option<AnnouncedName>>,
+    /// The redirect and the orders of certificates beside it.
+    side: RefCell<Option<RunningSide>>,
 }
 
 impl WatchedServer {
@@ -182,11 +224,22 @@ impl WatchedServer {
         observing: Option<Observing>,
     ) -> Self {
         let (held, announced) = (RefCell::new(Some(held)), RefCell::default());
-        WatchedServer { server, held, observing, announced }
+        WatchedServer { server, held, observing, announced, side: RefCell::default() }
     }
 
     pub(crate) fn server(&self) -> &runnel_http::HttpServer {
         &self.server
+    }
+
+    /// Starts the redirect and the orders of certificates beside the server.
+    pub(crate) async fn start_side(
+        &self,
+        side: CertificateSide,
+        place: &WorkerIndex,
+    ) -> Result<(), Error> {
+        let running = side.start(&self.server, place).await?;
+        self.side.replace(Some(running));
+        Ok(())
     }
 
     pub(crate) fn is_observed(&self) -> bool {
@@ -236,11 +289,19 @@ impl WatchedServer {
         if let Some(observing) = &self.observing {
             observing.drain();
         }
-        let patience = self.server.stop_time();
-        let in_time = match grace {
-            Some(grace) => self.server.leave(grace.min(patience), patience).await,
-            None => self.server.stop(patience).await,
+        let (side, patience) = (self.side.take(), self.server.stop_time());
+        let stop_side = async {
+            if let Some(side) = side {
+                side.stop(grace).await;
+            }
         };
+        let stop = async {
+            match grace {
+                Some(grace) => self.server.leave(grace.min(patience), patience).await,
+                None => self.server.stop(patience).await,
+            }
+        };
+        let ((), in_time) = tokio::join!(stop_side, stop);
         drop(held);
         if let Some(observing) = &self.observing {
             observing.end().await;

@@ -1,9 +1,14 @@
-//! Stores that a program makes with options of its own: `#HTTPStore{ … }`, `#S3Store{ … }`, `#MailServer{ … }`.
+//! Stores that a program makes with options of its own: `#HTTPStore{ … }`, `#S3Store{ … }`, `#MailServer{ … }`,
+//! `#Proxy{ … }`.
 
-use runnel_http::ClientOptions;
+use crate::world::certificates::settings_folder;
+use runnel_http::{
+    CertificateAuthority, ClientOptions, ClientTls, ForwardProxy, PROXY_OPTIONS, ProxyOptions,
+};
 use runnel_mail::{MailOptions, MailServer};
 use runnel_s3::{S3, S3Options};
 use runnel_store::{Error, Kind, Reference, Relative, Store, Value, json};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -16,6 +21,7 @@ pub(crate) fn make(
     match kind {
         "http" => http(options),
         "s3" => s3(options, variable),
+        "proxy" => proxy(options),
         "mail" => {
             let option = |name| text(options, name).unwrap_or_default();
             Ok(MailServer::new(&MailOptions { url: option("url"), from: option("from") })?)
@@ -73,10 +79,45 @@ fn http(options: &Value) -> Result<Rc<dyn Store>, Error> {
         connections: count(options, "maxConnections").unwrap_or(usual.connections),
         wait: time(options, "poolTimeout").unwrap_or(usual.wait),
         redirects: count(options, "maxRedirects").unwrap_or(usual.redirects),
+        tls: tls(options)?,
+        http2: options.get("http2").and_then(Value::as_bool).unwrap_or(usual.http2),
+        cookies: options.get("cookies").and_then(Value::as_bool).unwrap_or(usual.cookies),
+        proxy: text(options, "proxy").map(|proxy| ForwardProxy::parse(&proxy)).transpose()?,
         ..usual
     });
     let base = Reference::from_path(path.to_string()).with_scheme(scheme.to_string());
     Ok(Rc::new(Relative::new(client, base)))
+}
+
+/// Whom a client trusts, and its certificate; none where the options name neither.
+fn tls(options: &Value) -> Result<Option<ClientTls>, Error> {
+    let invalid = |message: &str| Error::new(Kind::Invalid, message);
+    let authority = match text(options, "certificateAuthority").as_deref() {
+        None => None,
+        Some("local") => {
+            let folder = settings_folder()
+                .ok_or_else(|| invalid("certificateAuthority: 'local' needs a folder of yours"))?;
+            Some(CertificateAuthority::Local { folder })
+        }
+        Some(path) => Some(CertificateAuthority::File(path.into())),
+    };
+    let path = |name| text(options, name).map(PathBuf::from);
+    let identity = match (path("certificate"), path("key")) {
+        (None, None) => None,
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        _ => return Err(invalid("a client certificate has two files: `certificate` and `key`")),
+    };
+    if authority.is_none() && identity.is_none() {
+        return Ok(None);
+    }
+    let files = identity.as_ref().map(|(certificate, key)| (certificate.as_path(), key.as_path()));
+    ClientTls::load(authority.as_ref(), files).map(Some)
+}
+
+/// A reverse proxy.
+fn proxy(options: &Value) -> Result<Rc<dyn Store>, Error> {
+    let read = PROXY_OPTIONS.read("a Proxy", options)?;
+    runnel_http::proxy(ProxyOptions { tls: tls(options)?, ..read })
 }
 
 /// Basic authentication, RFC 7617: base64 of both, with a colon between them.

@@ -1,5 +1,7 @@
 //! The schemes of a program: the only place that knows which scheme is which store.
 
+use crate::process::bundle::files::InsideFiles;
+use crate::process::reload::Reads;
 use crate::world::command_store::CommandStore;
 use crate::world::database_options;
 use runnel_sql::{PostgresDatabase, PostgresOptions, SqliteDatabase};
@@ -9,24 +11,59 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+/// A built-in scheme.
+#[derive(Debug)]
+pub(crate) struct SchemeInfo {
+    pub(crate) name: &'static str,
+    /// Its resources, in one line.
+    pub(crate) help: &'static str,
+    pub(crate) example: &'static str,
+    /// The scheme whose store it shares, and with it the connections.
+    pub(crate) same_as: Option<&'static str>,
+}
+
+const fn scheme(name: &'static str, help: &'static str, example: &'static str) -> SchemeInfo {
+    SchemeInfo { name, help, example, same_as: None }
+}
+
+impl SchemeInfo {
+    const fn shared(mut self, same_as: &'static str) -> SchemeInfo {
+        self.same_as = Some(same_as);
+        self
+    }
+}
+
 /// The built-in schemes.
-pub(crate) const SCHEMES: [&str; 15] = [
-    "env",
-    "file",
-    "http",
-    "https",
-    "memory",
-    "nats",
-    "postgres",
-    "postgresql",
-    "redis",
-    "rediss",
-    "s3",
-    "search",
-    "sh",
-    "sqlite",
-    "std",
+pub(crate) const SCHEMES: [SchemeInfo; 17] = [
+    scheme("env", "environment variables", "env:HOME"),
+    scheme("file", "files and folders", "file:notes/today.txt"),
+    scheme("http", "other servers", "http://localhost:8080/tasks"),
+    scheme("https", "other servers, with TLS", "https://example.org/tasks").shared("http"),
+    scheme("memory", "memory that all workers share", "memory:counter"),
+    scheme("nats", "keys, objects, streams and subjects of NATS", "nats:kv/bucket/key"),
+    scheme("postgres", "tables of PostgreSQL", "postgres://host/base/tasks?done=0"),
+    scheme("postgresql", "tables of PostgreSQL", "postgresql://host/base/tasks").shared("postgres"),
+    scheme("redis", "keys, queues and streams of Redis or Valkey", "redis:key"),
+    scheme("rediss", "keys of Redis or Valkey, with TLS", "rediss://host/0/key").shared("redis"),
+    scheme("s3", "object storage with the S3 protocol", "s3:bucket/key"),
+    scheme("search", "search indexes of the program", "search:books?query=alan"),
+    scheme("sh", "commands of the system", "sh:ls/-l"),
+    scheme("sqlite", "tables of SQLite", "sqlite:tasks.db/tasks/7"),
+    scheme("std", "files that come with the command", "std:design.css"),
+    scheme("ws", "WebSockets of other servers", "ws://localhost:8080/live").shared("http"),
+    scheme("wss", "WebSockets of other servers, with TLS", "wss://example.org/live").shared("http"),
 ];
+
+/// Their names.
+pub(crate) const SCHEME_NAMES: [&str; SCHEMES.len()] = {
+    let mut names = [""; SCHEMES.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = SCHEMES[at].name;
+        at += 1;
+    }
+    names
+};
 
 /// A statement of a command that moves rows may take as long as the rows need.
 const ROWS_TIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -64,13 +101,8 @@ impl Schemes {
 
     /// The store of a built-in scheme; `None` for any other name.
     pub(crate) fn store(&self, name: &str) -> Option<Rc<dyn Store>> {
-        // These are one store under two names, so that they share connections.
-        let name = match name {
-            "https" => "http",
-            "postgresql" => "postgres",
-            "rediss" => "redis",
-            name => SCHEMES.into_iter().find(|known| *known == name)?,
-        };
+        let scheme = SCHEMES.iter().find(|scheme| scheme.name == name)?;
+        let name = scheme.same_as.unwrap_or(scheme.name);
         if let Some(made) = self.made.borrow().get(name) {
             return Some(made.clone());
         }
@@ -82,7 +114,7 @@ impl Schemes {
     fn make(&self, name: &str) -> Option<Rc<dyn Store>> {
         Some(match name {
             "env" => self.environment.clone(),
-            "file" => crate::process::reload::Reads::of(Rc::new(Disk::unconfined())),
+            "file" => Reads::of(InsideFiles::before(Rc::new(Disk::unconfined()))),
             "http" => runnel_http::client(runnel_http::ClientOptions::default()),
             // All workers share one; a name is the first part of a path.
             "memory" => Rc::new(Memory::named("").ok()?),

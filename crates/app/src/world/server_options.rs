@@ -1,8 +1,9 @@
 //! The options of `#HTTPServer{ … }`: each by name, with its bounds, default and help. Another one is a
 //! row here.
 
+use crate::world::certificates::{self, CertificateSettings};
 use crate::world::observing;
-use runnel_http::{Certificate, ServerOptions, TrustedProxy, UnixAddress, check_announced};
+use runnel_http::{ContentEncoding, ServerOptions, TrustedProxy, UnixAddress, check_announced};
 use runnel_observe::ObserveSettings;
 use runnel_store::{
     Error, Kind, Setting, SettingInfo, SettingKind, SettingList, SettingTable, SettingValue, Value,
@@ -104,25 +105,6 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
             Ok(())
         },
     ),
-    Setting::custom(
-        "certificate",
-        "the certificate chain, or 'local' for development",
-        SettingKind::Text,
-        |options: &mut Options, value| {
-            options.certificate = Some(certificate(options.certificate.take(), value)?);
-            Ok(())
-        },
-    ),
-    Setting::custom(
-        "key",
-        "the key of the certificate",
-        SettingKind::Text,
-        |options: &mut Options, value| {
-            let key = value.as_str().filter(|path| !path.is_empty()).ok_or("the path of a file")?;
-            options.certificate = Some(with_key(options.certificate.take(), key.into())?);
-            Ok(())
-        },
-    ),
     Setting::new("http2", "whether clients may use HTTP/2", |o: &mut Options| &mut o.http2),
     timeout("requestTimeout", "from the request to its response", |o: &mut Options| {
         &mut o.limits.request_time
@@ -175,12 +157,11 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
     .was(&["compressFrom"]),
     Setting::custom(
         "compression",
-        "false: never compress",
-        SettingKind::Flag,
+        "the encodings of responses, the preferred one first; false for none",
+        SettingKind::Texts,
         |options: &mut Options, value| {
-            if !value.as_bool().ok_or("true or false")? {
-                options.limits.min_compress_size = u64::MAX;
-            }
+            options.limits.encodings = encodings(value)
+                .ok_or("true, false, or an array of encodings such as [ 'zstd', 'br', 'gzip' ]")?;
             Ok(())
         },
     ),
@@ -214,8 +195,7 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
     .was(&["text"]),
     Setting::new("allowedHosts", "the hosts that are served", |o: &mut Options| {
         &mut o.limits.access.allowed_hosts
-    })
-    .was(&["hosts"]),
+    }),
     Setting::custom(
         "allowedOrigins",
         "the origins whose pages may read responses (CORS)",
@@ -244,48 +224,75 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
         &mut o.limits.message
     })
     .was(&["largestMessage"]),
+    Setting::new("earlyHints", "whether browsers get early hints (103)", |o: &mut Options| {
+        &mut o.limits.early_hints
+    }),
+    Setting::new(
+        "proxyProtocol",
+        "whether connections begin with a header of the PROXY protocol",
+        |o: &mut Options| &mut o.limits.access.proxy_protocol,
+    ),
 ]);
 
 /// All options, for the class of the language.
 pub(crate) fn infos() -> Vec<SettingInfo> {
-    [OPTIONS.infos(), observing::OPTIONS.infos()].concat()
+    [OPTIONS.infos(), certificates::OPTIONS.infos(), observing::OPTIONS.infos()].concat()
 }
+
+/// The options of a server, of its certificates, and of its logs and metrics.
+pub(crate) type ReadOptions = (ServerOptions, CertificateSettings, ObserveSettings);
 
 /// Reads a record of options.
 ///
 /// # Errors
 /// [`Kind::Invalid`]: an unknown option, or what a value must be.
-pub(crate) fn read(record: &Value) -> Result<(ServerOptions, ObserveSettings), Error> {
+pub(crate) fn read(record: &Value) -> Result<ReadOptions, Error> {
     let (mut options, mut settings) = (ServerOptions::default(), ObserveSettings::default());
-    let Value::Record(fields) = record else { return Ok((options, settings)) };
+    let mut secure = CertificateSettings::default();
+    let Value::Record(fields) = record else { return Ok((options, secure, settings)) };
     for (name, value) in fields {
         OPTIONS
             .set(&mut options, SUBJECT, name, value)
+            .or_else(|| certificates::OPTIONS.set(&mut secure, SUBJECT, name, value))
             .or_else(|| observing::OPTIONS.set(&mut settings, SUBJECT, name, value))
             .unwrap_or_else(|| Err(unknown_setting(SUBJECT, name, &infos())))?;
     }
-    if let Some(Certificate::Files { certificate, key }) = &options.certificate
-        && (certificate.as_os_str().is_empty() || key.as_os_str().is_empty())
-    {
-        let message = "a certificate and its key belong together: name both files";
+    let access = &options.limits.access;
+    if access.proxy_protocol && access.trusted_proxies.is_empty() {
+        let message = "the option proxyProtocol of a server needs trustedProxies: name the addresses of the \
+             load balancer";
         return Err(Error::new(Kind::Invalid, message));
     }
     if options.socket.as_ref().is_some_and(|socket| socket.path.as_os_str().is_empty()) {
         let message = "the option socketMode of a server belongs to a socket: name its path";
         return Err(Error::new(Kind::Invalid, message));
     }
+    if options.advertise.is_some() && options.socket.is_some() {
+        let message = "the option advertise of a server needs a port: leave out the socket";
+        return Err(Error::new(Kind::Invalid, message));
+    }
+    // A server that is announced is reachable from other machines.
+    let is_public = options.advertise.is_some() || secure.is_ordered();
+    if is_public && !fields.iter().any(|(name, _)| name == "address") {
+        options.address.set_ip(Ipv4Addr::UNSPECIFIED.into());
+    }
     if let Some(name) = &options.advertise {
-        if options.socket.is_some() {
-            let message = "the option advertise of a server needs a port: leave out the socket";
-            return Err(Error::new(Kind::Invalid, message));
-        }
-        // Who wants to be found wants to be reached.
-        if !fields.iter().any(|(name, _)| name == "address") {
-            options.address.set_ip(Ipv4Addr::UNSPECIFIED.into());
-        }
         check_announced(name, options.address)?;
     }
-    Ok((options, settings))
+    secure.check(&options)?;
+    Ok((options, secure, settings))
+}
+
+/// The encodings of an option: a flag for all or none, or their names.
+fn encodings(value: &Value) -> Option<Vec<ContentEncoding>> {
+    match value.as_bool() {
+        Some(true) => Some(ContentEncoding::ALL.into()),
+        Some(false) => Some(Vec::new()),
+        None => {
+            let names = texts(value).filter(|names| !names.is_empty())?;
+            names.iter().map(|name| ContentEncoding::of_name(name)).collect()
+        }
+    }
 }
 
 /// A text or an array of texts.
@@ -297,36 +304,6 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 /// The Unix socket of the options, which its owner and its group may use unless told otherwise.
 fn socket(options: &mut ServerOptions) -> &mut UnixAddress {
     options.socket.get_or_insert(UnixAddress { path: PathBuf::new(), mode: 0o660 })
-}
-
-/// `'local'`, or the path of a file; the key may have been named before.
-fn certificate(named: Option<Certificate>, value: &Value) -> Result<Certificate, Wanted> {
-    let path = value.as_str().filter(|path| !path.is_empty());
-    let path = path.ok_or("the path of a file, or 'local'")?;
-    if path == "local" {
-        return Ok(Certificate::Local { folder: settings_folder().ok_or("in a folder of yours")? });
-    }
-    let key = match named {
-        Some(Certificate::Files { key, .. }) => key,
-        _ => PathBuf::new(),
-    };
-    Ok(Certificate::Files { certificate: path.into(), key })
-}
-
-fn with_key(named: Option<Certificate>, key: PathBuf) -> Result<Certificate, Wanted> {
-    match named {
-        Some(Certificate::Files { certificate, .. }) => Ok(Certificate::Files { certificate, key }),
-        None => Ok(Certificate::Files { certificate: PathBuf::new(), key }),
-        Some(Certificate::Local { .. }) => Err("left out where the certificate is 'local'".into()),
-    }
-}
-
-/// Where this user's settings lie (the XDG base directory specification).
-fn settings_folder() -> Option<PathBuf> {
-    let absolute =
-        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-    Some(base.join("runnel"))
 }
 
 /// Origins as browsers write them, or `*`. Any page can make itself one without an origin (`null`),
@@ -353,9 +330,9 @@ mod tests {
 
     #[test]
     fn options_are_read_by_name() {
-        let (options, _) = read(&record("requestTimeout", Value::Float(0.5))).unwrap();
+        let (options, ..) = read(&record("requestTimeout", Value::Float(0.5))).unwrap();
         assert_eq!(options.limits.request_time, Duration::from_millis(500));
-        let (options, _) = read(&record("port", Value::Int(8082))).unwrap();
+        let (options, ..) = read(&record("port", Value::Int(8082))).unwrap();
         assert_eq!(options.address.port(), 8082);
     }
 

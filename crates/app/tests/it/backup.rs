@@ -491,3 +491,31 @@ fn a_load_that_fails_says_how_far_it_came() {
     cut.args(["dump", "items.db"]).current_dir(folder.path("")).stdout(full);
     assert!(!cut.stderr(std::process::Stdio::null()).status().unwrap().success());
 }
+
+#[test]
+fn a_copy_whose_name_ends_in_zst_is_compressed() {
+    let folder = with_rows();
+    done(&command(&folder, &["backup", "tasks.db", "plain.db"]));
+    done(&command(&folder, &["backup", "tasks.db", "copy.db.zst"]));
+    let backup = "ref:sqlite:tasks.db backup: ref:file:other.db.zst";
+    done(&command(&folder, &["-e", &format!("{backup}. nil")]));
+    let bytes = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    let (plain, packed) = (bytes("plain.db"), bytes("copy.db.zst"));
+    assert!(packed.len() < plain.len() / 2, "{} of {}", packed.len(), plain.len());
+    assert_eq!(packed, bytes("other.db.zst"));
+    // The bytes say it, not the name.
+    std::fs::rename(folder.path("copy.db.zst"), folder.path("renamed")).unwrap();
+    done(&command(&folder, &["restore", "renamed", "new.db"]));
+    assert_eq!(state(&folder, "new.db"), 300);
+    std::fs::remove_file(folder.path("new.db")).unwrap();
+    let mut damaged = packed.clone();
+    damaged.truncate(packed.len() - 3);
+    let bomb = [&packed[..], &packed[..]].concat();
+    for wrong in [damaged, bomb] {
+        folder.write("wrong.db.zst", wrong);
+        let refused = command(&folder, &["restore", "wrong.db.zst", "new.db"]);
+        assert_eq!(refused.status, 70, "{refused:?}");
+        assert!(refused.err.contains("compressed backup is damaged"), "{refused:?}");
+        assert_eq!(files(&folder, "new.db"), [""; 0]);
+    }
+}

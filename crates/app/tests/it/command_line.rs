@@ -175,7 +175,7 @@ const TYPED: &str = "#-<void>show:<int>count with:<bool>open and:<float>share pl
 fn arguments_are_what_the_signature_says() {
     let folder = Folder::new();
     let file = folder.write("typed.st", TYPED).display().to_string();
-    let outcome = runnel_with(&[&file, "4", "true", "2.5", "grüße", "more", "--json", "-x"]);
+    let outcome = runnel_with(&[&file, "4", "true", "2.5", "grüße", "more", "--", "--json", "-x"]);
     assert_eq!(lines(&outcome), ["5", "false", "5", "GRÜSSE", "[more,--json,-x]"]);
     let outcome = runnel_with(&["run", &file, "-4", "no", "1", ""]);
     assert_eq!(lines(&outcome), ["-3", "true", "2", "", "[]"]);
@@ -199,8 +199,9 @@ fn missing_arguments_are_listed() {
     let outcome = runnel_with(&[&file, "4", "true"]);
     assert_eq!((outcome.status, outcome.out.as_str()), (64, ""), "{outcome:?}");
     let expected = format!(
-        "{file} 2 missing parameters (of 4): count = 4 open = true \
-         share = <missing> text = <missing>\n"
+        "error: `share` is missing\n\nusage: runnel {file} <count> [--open] <share> <text>\n\n  \
+         count, --count  a whole number\n  --open          true or false\n  \
+         share, --share  a number\n  text, --text    a text\n  --help          this text\n"
     );
     assert_eq!(outcome.err, expected);
 }

@@ -8,7 +8,8 @@ use std::process::Stdio;
 
 /// The arguments and the standard input of programs that want some. What a program says is in
 /// `expected/NAME.out`.
-const ARGUMENTS: [(&str, &[&str], &str); 4] = [
+const ARGUMENTS: [(&str, &[&str], &str); 5] = [
+    ("auction", &["data/bids.csv"], ""),
     ("lending", &["sqlite::memory:"], ""),
     ("shop", &["sqlite::memory:"], ""),
     ("sieve", &["50"], ""),
@@ -24,16 +25,17 @@ struct Serving {
     body: &'static str,
 }
 
-const SERVING: [Serving; 11] = [
+const SERVING: [Serving; 12] = [
     Serving {
         name: "backup",
-        arguments: &["sqlite:FOLDER/n.db", "file:FOLDER/copy.db"],
+        arguments: &["sqlite:FOLDER/n.db", "file:FOLDER/copies/"],
         target: "/notes",
         body: "[]",
     },
     Serving { name: "hello-server", arguments: &[], target: "/hi", body: "Hello World!" },
     Serving { name: "hello-scheme", arguments: &[], target: "/hi/Ada", body: "Hello Ada!" },
     Serving { name: "files", arguments: &["FOLDER"], target: "/note.txt", body: "a note" },
+    Serving { name: "cached-files", arguments: &["FOLDER"], target: "/note.txt", body: "a note" },
     Serving { name: "static-site", arguments: &["FOLDER"], target: "/note.txt", body: "a note" },
     Serving {
         name: "pages",
@@ -58,9 +60,10 @@ const SERVING: [Serving; 11] = [
 /// where figures are read, `database.rs`, where searches are compared, `search.rs`, where people
 /// search, `search_page.rs`, where windows open, `windows.rs`, and
 /// where several browsers show a page, `live_pages.rs`, where an API calls a slow server,
-/// `leaderboards.rs` and `leaderboards_upstream.rs`, where files are sent, `uploads.rs`, and where others
-/// judge, `judges.rs`.
-const ELSEWHERE: [&str; 25] = [
+/// `leaderboards.rs` and `leaderboards_upstream.rs`, where servers stand behind another one,
+/// `reverse_proxy.rs`, where files are sent, `uploads.rs`, where a program asks its own server,
+/// `web_client.rs`, and where others judge, `judges.rs`.
+const ELSEWHERE: [&str; 27] = [
     "7guis-cells",
     "7guis-circle",
     "7guis-counter",
@@ -82,10 +85,12 @@ const ELSEWHERE: [&str; 25] = [
     "library",
     "memory-server",
     "profiles",
+    "proxy",
     "search",
     "shared-tasks",
     "tweet",
     "uploads",
+    "web-client",
 ];
 
 fn names() -> BTreeSet<String> {

@@ -145,7 +145,10 @@ fn constraints_bind_statements_that_know_no_class() {
             ),
             ("insert into customers (name) values (null)", "name must have a value"),
             ("insert into customers (name) values ('')", "customers_name_check"),
-            ("update order_lines set customer = 'nobody'", "refers to"),
+            (
+                "update order_lines set customer = '00000000-0000-4000-8000-000000000000'",
+                "refers to",
+            ),
         ] {
             let said = shop.run(sql);
             assert!(said.contains(rule), "{sql}: {said}");
@@ -203,5 +206,80 @@ fn commands_that_migrate_at_once_apply_each_step_once() {
         ] {
             assert_eq!(start(act).outcome().out, said, "{act}");
         }
+    });
+}
+
+/// Does with UUIDs what programs do with keys and texts.
+const UUIDS: &str = "\
+#-main:<ref>database
+class Guest { var <uuid> id. var <string> name. var <uuid unique> badge. var <Guest> host. }
+class Visit { var <int> id. var <Guest> guest. }
+guests ← database table: Guest. visits ← database table: Visit.
+ann ← guests insert: #{ name: 'Ann', badge: 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6' }.
+guests insert: #{ name: 'Ben', badge: 'a0000000-0000-4000-8000-000000000000', host: ann }.
+visits insertAll: [ #{ guest: ann }, #{ guest: ann }, #{ guest: nil } ].
+stdout println: visits[{ guest name = 'Ann' }] count.
+stdout println: guests[{ id = 'nothing' }] count.
+stdout println: (guests[{ badge > 'b' }] collect: 'name').
+stdout println: (guests at: 'nothing') isNil.
+stdout println: (guests at: ann id) name.
+stdout println: ((guests sorted: 'badge') collect: 'name').
+stdout println: guests[{ badge hasPrefix: 'f81d' }] count.
+stdout println: ((visits groupBy: 'guest') collect: { :group | #{ n: group count } }) asJSON.
+guests[{ name = 'Ben' }] updateAll: { :guest | #{ badge: guest host } }.
+stdout println: guests[{ :guest | guest badge = guest host }] count.
+stdout println: (guests upsert: #{ name: 'Cyd', badge: 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6' } by: 'badge').
+stdout println: (guests at: ann id) name.
+stdout println: (guests removeAt: 'nothing').
+stdout println: ((guests at: ann id) id = ann id).
+";
+
+fn run_program(folder: &Folder, database: &str, file: &str) -> String {
+    let mut command = runnel();
+    let process = Process::start(command.args([file, database]).current_dir(folder.path("")));
+    let outcome = process.outcome();
+    assert_eq!(outcome.status, 0, "{outcome:?}");
+    outcome.out
+}
+
+#[test]
+fn uuids_are_a_type_of_postgres() {
+    on_both(|folder, database| {
+        folder.write("uuids.st", UUIDS);
+        let wanted = "2\n0\n[Ann]\ntrue\nAnn\n[Ben,Ann]\n1\n[{\"n\":2},{\"n\":1}]\n1\nfalse\nCyd\nfalse\ntrue\n";
+        assert_eq!(run_program(folder, database, "uuids.st"), wanted, "{database}");
+        if database.starts_with("postgres") {
+            let sql = "select string_agg(column_name::text, ',' order by column_name) as columns \
+                       from information_schema.columns where data_type = 'uuid' and table_schema = 'public'";
+            folder.write(
+                "types.st",
+                format!(
+                    "#-main:<ref>database\nstdout println: (database run: \"{sql}\") asJSON.\n"
+                ),
+            );
+            let columns = run_program(folder, database, "types.st");
+            assert_eq!(columns, "[{\"columns\":\"badge,guest,host,id\"}]\n");
+        }
+    });
+}
+
+#[test]
+fn columns_of_text_keep_uuids() {
+    on_both(|folder, database| {
+        folder.write(
+            "text.st",
+            "#-main:<ref>database
+database run: 'create table hosts (id text primary key, name text)'.
+database run: \"insert into hosts values ('F81D4FAE-7DEC-41D0-A765-00A0C91E6BF6', 'Ann')\".
+class Host { var <uuid> id. var <string> name. }
+class Stay { var <int> id. var <Host> host. }
+hosts ← database table: Host. stays ← database table: Stay.
+stays insert: #{ host: 'F81D4FAE-7DEC-41D0-A765-00A0C91E6BF6' }.
+stdout println: (stays at: 1) host name.
+stdout println: stays[{ host name = 'Ann' }] count.
+stdout println: hosts[{ id hasPrefix: 'F81D' }] count.
+",
+        );
+        assert_eq!(run_program(folder, database, "text.st"), "Ann\n1\n1\n", "{database}");
     });
 }

@@ -2,10 +2,9 @@
 
 use crate::support;
 
-use crate::support::http::{Connection, Reply};
-use crate::support::{Folder, PATIENCE, Process, eventually, free_port, runnel};
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use crate::support::http::{Connection, Reply, raw, until};
+use crate::support::{Folder, Process, eventually, free_port, runnel};
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -60,25 +59,6 @@ fn nginx() -> Option<&'static str> {
 fn who(connection: &mut Connection, headers: &[(&str, &str)]) -> Reply {
     connection.ask("GET", "/who", headers, b"").unwrap();
     connection.answer("GET").unwrap()
-}
-
-fn raw(port: u16, request: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    stream
-}
-
-/// Reads until the text that came ends in this.
-fn until(stream: &mut TcpStream, end: &str) -> String {
-    let mut heard = Vec::new();
-    while !heard.ends_with(end.as_bytes()) {
-        let mut byte = [0];
-        let count = stream.read(&mut byte).unwrap();
-        assert_eq!(count, 1, "it ended with {:?}", String::from_utf8_lossy(&heard));
-        heard.push(byte[0]);
-    }
-    String::from_utf8_lossy(&heard).into_owned()
 }
 
 #[test]

@@ -106,6 +106,14 @@ impl Terminal {
     }
 }
 
+impl Drop for Terminal {
+    /// A test that fails leaves no prompt behind: its terminal is gone.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 const SERVER: &str = "scheme:base ← SiteMap store.\n\
     base:/hi ← 'Hello World!'.\n\
     server ← #HTTPServer{ scheme: scheme:base, port: 0 }.\n\
@@ -171,6 +179,58 @@ fn the_prompt_alone_greets_completes_and_ends() {
     terminal.wait("] ");
     terminal.press("shell exit: 3\r");
     assert_eq!(terminal.child.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn enter_after_tab_runs_the_line_and_a_second_tab_chooses() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut terminal) = Terminal::open(folder.path(), &[]) else { return };
+    terminal.wait("Ctrl-D leaves");
+    // Several proposals: the menu is open, and Enter runs the line as it is.
+    terminal.wait("] ");
+    terminal.press("'shown by ', 'enter' \t");
+    terminal.wait("asArray");
+    terminal.press("\r");
+    terminal.wait("shown by enter");
+    // A second Tab is in the menu: the first Enter takes the marked proposal, the second one runs.
+    terminal.line("class Ship { -sailAway { 'far' } -sailHome { 'near' } }", "\r\n");
+    terminal.wait("] ");
+    terminal.press("#Ship{ } sail\t");
+    terminal.wait("sailHome");
+    terminal.press("\t");
+    terminal.press("\r");
+    terminal.wait("sailAway");
+    terminal.press("\r");
+    terminal.wait("far");
+    // A single proposal is taken, and explained.
+    terminal.wait("] ");
+    terminal.press("'abc' startsW\t");
+    terminal.wait("String -<Boolean>startsWith:<");
+    terminal.press("'ab'\r");
+    terminal.wait("true");
+    terminal.line("help String startsWith:", "-<Boolean>startsWith:<");
+    terminal.line("help", "help NAME");
+    terminal.line("help startsWth:", "did you mean");
+}
+
+#[test]
+fn completion_knows_the_receiver() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut terminal) = Terminal::open(folder.path(), &[]) else { return };
+    terminal.wait("Ctrl-D leaves");
+    terminal.line("class Ship { -sailHome { 'home' } }", "\r\n");
+    terminal.line("ship := #Ship{ }", "\r\n");
+    terminal.wait("] ");
+    terminal.press("ship sail\t");
+    terminal.wait("sailHome");
+    terminal.press("\r");
+    terminal.wait("home");
+    // No text sails: nothing completes.
+    terminal.wait("] ");
+    terminal.press("'abc' sail\t\x03");
+    terminal.wait("] ");
+    terminal.press("3 + 4\r");
+    terminal.wait("7");
 }
 
 #[test]

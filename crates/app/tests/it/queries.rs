@@ -1,7 +1,8 @@
 //! Queries mean the same in memory, on SQLite and on PostgreSQL: each expression runs on the rows of a table and on an
 //! array of the same rows, and all answers are compared. Programs of examples that query run on both databases.
 
-use crate::support::{Folder, Process, examples, run, runnel};
+use crate::support::http::get;
+use crate::support::{self, Folder, Process, examples, free_port, http, run, runnel};
 use runnel_scratch::{Server, Service};
 use std::path::Path;
 
@@ -198,6 +199,65 @@ fn related_rows_are_read_together() {
     }
 }
 
+/// Serves rows with three relations, and counts its statements at its admin port.
+const ARTICLES: &str = "\
+#-<void>serve:<int>port database:<ref>database admin:<int>admin
+class Country { var <int> id. var <string> name. }
+class Author { var <int> id. var <string> name. }
+class Article {
+   var <int> id. var <string> title. var <Author> author. var <Country> country. var <[Tag]> tags.
+}
+class Tag { var <int> id. var <Article> article. var <string> name. }
+countries ← database table: Country. authors ← database table: Author.
+articles ← database table: Article. tags ← database table: Tag.
+countries insertAll: [ #{ name: 'England' }, #{ name: 'France' } ].
+authors insertAll: [ #{ name: 'Jane' }, #{ name: 'Émile' }, #{ name: 'Ada' } ].
+articles insertAll: (1 to: 50) collect: { :i |
+   #{ title: \"article {i}\", author: (i mod: 3) + 1, country: (i mod: 2) + 1 } }.
+tags insertAll: (1 to: 100) collect: { :i | #Tag{ article: (i mod: 50) + 1, name: \"tag {i}\" } }.
+scheme Site {
+   var articles. var tags.
+   /articles { get { (this:articles include: [ 'author', 'country', 'tags' ]) first: 20 } }
+   /tags { post { this:tags insert: #Tag{ article: 1, name: 'new' }. } }
+}
+#HTTPServer{ port: port, admin: admin } → #Site{ articles: articles, tags: tags }.
+";
+
+#[test]
+fn a_page_of_rows_with_three_relations_takes_two_statements() {
+    let check = |database: &str| {
+        let admin = free_port();
+        let server = support::Server::start(ARTICLES, &[database, &admin.to_string()]);
+        let statements = || -> f64 {
+            let metrics = http::get(admin, "/metrics").text();
+            let name = "runnel_database_statements_total";
+            let counts = metrics.lines().filter(|line| line.starts_with(name));
+            counts.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
+        };
+        for round in 0..3 {
+            // What was read is not answered from memory.
+            assert!(server.send("POST", "/tags", "").status < 300, "{}", server.process.err());
+            let before = statements();
+            let page = server.get("/articles").json();
+            let taken = statements() - before;
+            assert_eq!(page.as_array().unwrap().len(), 20);
+            let (first, last) = (&page[0], &page[19]);
+            assert_eq!(
+                (&first["author"]["name"], &first["country"]["name"]),
+                (&"Émile".into(), &"France".into())
+            );
+            assert_eq!(first["tags"].as_array().unwrap().len(), 3 + round);
+            assert_eq!(last["tags"].as_array().unwrap().len(), 2);
+            assert_eq!(taken, 2.0, "{database}, round {round}");
+        }
+    };
+    let folder = Folder::new();
+    check(&format!("sqlite:{}", folder.path("articles.db").display()));
+    if let Some(server) = Server::for_test(Service::Postgres) {
+        check(&server.url());
+    }
+}
+
 /// The document of an API says what answers have: lists of related rows only where they were read with the rows.
 #[test]
 fn lists_of_related_rows_may_be_absent_from_answers() {
@@ -337,7 +397,42 @@ fn slow_statements_are_logged_once_without_their_values() {
     assert_eq!(outcome.status, 0, "{outcome:?}");
     assert_eq!(outcome.err.matches("slow statement").count(), 1, "{}", outcome.err);
     assert!(outcome.err.contains("pg_sleep(1.2) where $1"), "{}", outcome.err);
+    assert!(outcome.err.contains("place=\"slow.st:2\""), "{}", outcome.err);
     assert!(!outcome.err.contains("secret"), "{}", outcome.err);
+}
+
+/// Serves a view that counts for some time: its rows are read when the handler has ended.
+const SLOW: &str = "\
+#-serve:<ref>database
+opened ← database database: #{ slowStatementTime: 0.01 }.
+opened run: 'drop view if exists slow'.
+opened run: 'create view slow as with recursive c(n) as (select 1 union all select n + 1 from c where n < 1000000) \
+   select count(*) as n from c'.
+scheme Slow {
+   var rows.
+   /n { get {
+      this:rows[{ n > 1 }] } }
+}
+#JSONConverter{ } → #Slow{ rows: (opened records: 'slow') }.
+";
+
+#[test]
+fn slow_statements_name_their_place() {
+    let check = |database: &str, folder: &Folder| {
+        folder.write("served.st", SLOW);
+        let port = free_port();
+        let mut command = runnel();
+        command.args(["--port", &port.to_string(), "served.st", database]);
+        let mut process = Process::start(command.current_dir(folder.path("")));
+        process.listens(port);
+        assert_eq!(get(port, "/n").text(), "[{\"n\":1000000}]");
+        process.err_shows("place=\"served.st:8\" statement=\"SELECT ");
+    };
+    let folder = Folder::new();
+    check("sqlite:served.db", &folder);
+    if let Some(server) = Server::for_test(Service::Postgres) {
+        check(&server.url(), &folder);
+    }
 }
 
 /// Counts words from several fibers and from two processes at once.

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 /// A command in a folder, with the S3 server of a port.
-fn command(folder: &Folder, s3: u16, arguments: &[&str]) -> Command {
+pub(crate) fn command(folder: &Folder, s3: u16, arguments: &[&str]) -> Command {
     let mut command = runnel();
     command.args(arguments).current_dir(folder.path(""));
     command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{s3}"));
@@ -19,21 +19,21 @@ fn command(folder: &Folder, s3: u16, arguments: &[&str]) -> Command {
     command
 }
 
-fn outcome(folder: &Folder, arguments: &[&str]) -> Outcome {
+pub(crate) fn outcome(folder: &Folder, arguments: &[&str]) -> Outcome {
     run(&mut command(folder, 0, arguments))
 }
 
-fn done(outcome: Outcome) -> String {
+pub(crate) fn done(outcome: Outcome) -> String {
     assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
     outcome.out
 }
 
-fn start(folder: &Folder, arguments: &[&str]) -> Process {
+pub(crate) fn start(folder: &Folder, arguments: &[&str]) -> Process {
     Process::start(&mut command(folder, 0, arguments))
 }
 
 /// The number of rows of a state that existed; fails for any other.
-fn rows(folder: &Folder, database: &str, together: u64) -> u64 {
+pub(crate) fn rows(folder: &Folder, database: &str, together: u64) -> u64 {
     let sql = format!(
         "select count(*) as n, coalesce(max(id), 0) as last, count(*) % {together} as rest from tasks"
     );
@@ -47,12 +47,12 @@ fn rows(folder: &Folder, database: &str, together: u64) -> u64 {
 }
 
 /// Restores into a new file, and answers its rows.
-fn restored(folder: &Folder, options: &[&str], together: u64) -> u64 {
+pub(crate) fn restored(folder: &Folder, options: &[&str], together: u64) -> u64 {
     restored_state(folder, options, together).1
 }
 
 /// The same with the time of the state, in microseconds since 1970.
-fn restored_state(folder: &Folder, options: &[&str], together: u64) -> (i64, u64) {
+pub(crate) fn restored_state(folder: &Folder, options: &[&str], together: u64) -> (i64, u64) {
     let arguments = [&["restore", "--replace"], options, &["copies/", "r.db"]].concat();
     let out = done(outcome(folder, &arguments));
     let time = out.trim().strip_prefix("the state of ").unwrap();
@@ -60,11 +60,11 @@ fn restored_state(folder: &Folder, options: &[&str], together: u64) -> (i64, u64
 }
 
 /// Now, in microseconds since 1970.
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros() as i64
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < PATIENCE, "{what}");
@@ -82,7 +82,7 @@ fn writer(folder: &Folder) -> Process {
 }
 
 /// The segments of a backup in files, in order.
-fn segments(folder: &Folder) -> Vec<PathBuf> {
+pub(crate) fn segments(folder: &Folder) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for generation in std::fs::read_dir(folder.path("copies")).into_iter().flatten().flatten() {
         let names = std::fs::read_dir(generation.path()).into_iter().flatten().flatten();
@@ -118,7 +118,7 @@ fn with_rows(count: u64) -> Folder {
     folder
 }
 
-fn serve_store(folder: &Folder, port: u16, program: &str) -> Process {
+pub(crate) fn serve_store(folder: &Folder, port: u16, program: &str) -> Process {
     folder.write("store.st", program);
     let mut process = start(folder, &["store.st"]);
     process.listens(port);
@@ -126,7 +126,7 @@ fn serve_store(folder: &Folder, port: u16, program: &str) -> Process {
 }
 
 /// Another server, whose store is the folder `copies`.
-fn serve_copies(folder: &Folder, port: u16) -> Process {
+pub(crate) fn serve_copies(folder: &Folder, port: u16) -> Process {
     std::fs::create_dir_all(folder.path("copies")).unwrap();
     let program = format!("(#HTTPServer{{ port: {port} }} → ref:file:copies asScheme) start.");
     serve_store(folder, port, &program)
@@ -338,14 +338,14 @@ fn an_end_without_its_store_is_an_error() {
 
 /// Clients that insert rows one by one, and remember when each was acknowledged.
 #[derive(Default)]
-struct Client {
-    port: AtomicU16,
-    stop: AtomicBool,
+pub(crate) struct Client {
+    pub(crate) port: AtomicU16,
+    pub(crate) stop: AtomicBool,
     acknowledged: Mutex<Vec<i64>>,
 }
 
 impl Client {
-    fn write(&self) {
+    pub(crate) fn write(&self) {
         let headers = [("Content-Type", "application/json")];
         while !self.stop.load(Ordering::Relaxed) {
             let port = self.port.load(Ordering::Relaxed);
@@ -358,7 +358,7 @@ impl Client {
     }
 
     /// How many rows were acknowledged before a moment.
-    fn before(&self, moment: i64) -> u64 {
+    pub(crate) fn before(&self, moment: i64) -> u64 {
         self.acknowledged.lock().unwrap().iter().filter(|at| **at < moment).count() as u64
     }
 }
@@ -372,9 +372,9 @@ fn serve(folder: &Folder) -> (Process, u16) {
 
 /// The interval of the shipper, and the time that it may take besides where nothing else runs, in
 /// microseconds. Beside other tests it may take longer.
-const INTERVAL: &str = "50ms";
-const LAG: i64 = 1_500_000;
-const LAG_OF_TESTS: i64 = 10_000_000;
+pub(crate) const INTERVAL: &str = "50ms";
+pub(crate) const LAG: i64 = 1_500_000;
+pub(crate) const LAG_OF_TESTS: i64 = 10_000_000;
 
 #[test]
 fn kills_of_the_shipper_and_of_the_writer_lose_only_what_is_younger_than_the_lag() {

@@ -141,8 +141,10 @@ fn the_7guis_do_what_their_tasks_say() {
 fn a_port_shows_the_window_in_a_browser() {
     for name in SEVEN {
         let port = free_port();
-        let mut command = example(&format!("7guis-{name}.st"));
-        command.args(["--port", &port.to_string()]);
+        let mut command = runnel();
+        command
+            .args(["--port", &port.to_string()])
+            .arg(examples().join(format!("7guis-{name}.st")));
         let mut program = Process::start(&mut command);
         program.listens(port);
         let page = http::get(port, "/");
@@ -157,8 +159,8 @@ fn a_port_shows_the_window_in_a_browser() {
 fn in_browser(name: &str) -> Result<(Browser, Process, u16), String> {
     let browser = Browser::start()?;
     let port = free_port();
-    let mut command = example(&format!("7guis-{name}.st"));
-    command.args(["--port", &port.to_string()]);
+    let mut command = runnel();
+    command.args(["--port", &port.to_string()]).arg(examples().join(format!("7guis-{name}.st")));
     let mut program = Process::start(&mut command);
     program.listens(port);
     browser.open(&format!("http://127.0.0.1:{port}/"));

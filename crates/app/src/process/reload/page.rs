@@ -145,6 +145,10 @@ impl Layer for Watched {
         Some(Rc::new(Watched(inner)))
     }
 
+    fn relays(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
         self.0.describe()
     }

@@ -175,3 +175,23 @@ pub(crate) fn send(
 pub(crate) fn get(port: u16, target: &str) -> Reply {
     send(port, "GET", target, &[], b"").unwrap()
 }
+
+/// Sends the text of a request as it is.
+pub(crate) fn raw(port: u16, request: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    stream
+}
+
+/// Reads until the text that came ends in this.
+pub(crate) fn until(stream: &mut TcpStream, end: &str) -> String {
+    let mut heard = Vec::new();
+    while !heard.ends_with(end.as_bytes()) {
+        let mut byte = [0];
+        let count = stream.read(&mut byte).unwrap();
+        assert_eq!(count, 1, "it ended with {:?}", String::from_utf8_lossy(&heard));
+        heard.push(byte[0]);
+    }
+    String::from_utf8_lossy(&heard).into_owned()
+}

@@ -36,6 +36,13 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 /// Starts a program of the command at a terminal; `None` where there is no Python.
 pub(crate) fn start(file: Option<&Path>) -> Option<Process> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
+    command.args(file).env_remove("RUNNEL_LOG").env("TERM", "xterm-256color");
+    start_command(&command)
+}
+
+/// Starts a command at a terminal; `None` where there is no Python. Its program is an absolute path.
+pub(crate) fn start_command(shown: &Command) -> Option<Process> {
     let python = Command::new("python3")
         .args(["-c", "import pty, os; os.waitstatus_to_exitcode"])
         .stderr(Stdio::null())
@@ -44,15 +51,26 @@ pub(crate) fn start(file: Option<&Path>) -> Option<Process> {
         return None;
     }
     let mut command = Command::new("python3");
-    command.arg("-c").arg(RELAY).arg(env!("CARGO_BIN_EXE_runnel")).args(file);
-    command.env_remove("RUNNEL_LOG").env("TERM", "xterm-256color");
+    command.arg("-c").arg(RELAY).arg(shown.get_program()).args(shown.get_args());
+    for (name, value) in shown.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.current_dir(shown.get_current_dir().unwrap_or(Path::new(".")));
     Some(Process::start(command.stdin(Stdio::piped())))
 }
 
 /// Types a line and presses Enter.
 pub(crate) fn enter(process: &mut Process, line: &str) {
+    press(process, &format!("{line}\r"));
+}
+
+/// Presses keys.
+pub(crate) fn press(process: &mut Process, keys: &str) {
     use std::io::Write;
     let stdin = process.stdin.as_mut().expect("the relay reads its input");
-    let sent = stdin.write_all(format!("{line}\r").as_bytes()).and_then(|()| stdin.flush());
+    let sent = stdin.write_all(keys.as_bytes()).and_then(|()| stdin.flush());
     sent.expect("the relay takes what is typed");
 }

@@ -1,9 +1,9 @@
 //! `runnel backup`, `runnel restore` and `runnel vacuum`: databases as a whole.
 
-use crate::commands::resources::{existing, resource, run, sqlite_path, store};
-use crate::commands::shipping;
+use crate::commands::databases::resources::{existing, resource, run, sqlite_path, store};
+use crate::commands::databases::shipping;
 use runnel_sql::{is_continuous_backup, restore_sqlite, ship_sqlite_once};
-use runnel_store::{Context, Error, Kind, Reference, Result, Verb};
+use runnel_store::{Context, Error, Kind, Reference, Result, Verb, packed_for};
 use std::path::Path;
 
 /// `runnel backup`: what is copied, and where.
@@ -11,8 +11,8 @@ use std::path::Path;
 pub(crate) struct Backup {
     /// The database, such as `sqlite:tasks.db`; with --list, the backup.
     pub(crate) database: String,
-    /// Where the copy belongs: a file, or a reference such as `s3:backups/tasks.db`; with --follow a
-    /// folder such as `s3:backups/tasks/`.
+    /// Where the copy belongs: a file, or a reference such as `s3:backups/tasks.db`, compressed where it
+    /// ends in `.zst`; with --follow a folder such as `s3:backups/tasks/`.
     #[arg(required_unless_present = "list", conflicts_with = "list")]
     pub(crate) target: Option<String>,
     /// Ship each change until SIGTERM or SIGINT.
@@ -42,7 +42,7 @@ pub(crate) fn backup(order: &Backup) -> u8 {
         let (source, context) = (store(schemes, &from)?, Context::default());
         let tables = source.tables_for(Verb::Get, &from)?;
         let copy = tables.snapshot(&from, &context).await?;
-        target.put(&to, copy, &context).await.map(drop)
+        target.put(&to, packed_for(&to, copy)?, &context).await.map(drop)
     })
 }
 

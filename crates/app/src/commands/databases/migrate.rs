@@ -112,10 +112,10 @@ fn generate(file: &Path, name: &str, folder: &Path, args: &[String], report: &Re
         let program = RunningProgram::within(World::silent())?;
         let name = file.display().to_string();
         let told = async |source: &str| program.isolate.run(source, "migrate").await;
-        let began = told("MPWSQLTable compares").await.is_ok();
+        let began = told("DatabaseTable compares").await.is_ok();
         // A contradiction ends the program, and is what the migration has to mend.
         let ran = graph::installs(&program.isolate, &source, &name, args, report).await;
-        let found = told("MPWSQLTable differences").await.ok().and_then(|outcome| outcome.text);
+        let found = told("DatabaseTable differences").await.ok().and_then(|outcome| outcome.text);
         std::mem::forget(program);
         Ok::<_, String>((found.filter(|text| began && !text.is_empty()), ran))
     }));

@@ -1,6 +1,6 @@
 //! `runnel dump` and `runnel load`: the rows of databases as text.
 
-use crate::commands::resources::{existing, resource, run, store};
+use crate::commands::databases::resources::{existing, resource, run, store};
 use crate::console::Console;
 use crate::world::schemes::{Database, Schemes};
 use futures_util::StreamExt;
