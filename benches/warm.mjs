@@ -1,4 +1,4 @@
-// The same work as language.st, in JavaScript.
+// The same work as warm.st, in JavaScript.
 class Base { step(n) { return n + 1; } }
 class Middle extends Base {}
 class Leaf extends Middle {}

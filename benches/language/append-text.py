@@ -1,0 +1,8 @@
+def append(n):
+    text = ""
+    for _ in range(n):
+        text += "hello"
+    return len(text)
+
+
+print(append(100000))
