@@ -2,6 +2,8 @@
 
 CARGO ?= cargo
 DATABASE ?= tasks.db
+# What `make test` runs the tests with; `.ci/test` runs those that fail once more, alone.
+TESTS ?= $(CARGO) test --workspace --no-fail-fast
 # What `make dist` builds for; `DIST_TARGET=x86_64-unknown-linux-gnu` links glibc.
 DIST_TARGET ?= x86_64-unknown-linux-musl
 FUZZ ?= compiler
@@ -46,7 +48,7 @@ test: ## check everything: format, lints, tidiness, tests of each crate, the man
 	$(CARGO) fmt --all --check
 	$(CARGO) xtask tidy
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(CARGO) test --workspace --no-fail-fast
+	$(TESTS)
 	@if [ -s target/left-out.txt ]; then echo "left out:"; sort -u target/left-out.txt | sed 's/^/  /'; \
 	else echo "nothing was left out"; fi
 

@@ -263,9 +263,18 @@ fn a_schedule_runs_once_over_all_processes() {
         class Tick { var <int> id. var <string> moment. }
         ticks ← database table: Tick.
         scheme:jobs ← #Jobs{ database: database }.
-        jobs:tick every: 1 seconds do: { :value | ticks insert: #Tick{ moment: value at: 'moment' } }.";
+        jobs:tick every: 1 seconds do: { :value |
+           stdout println: 'tick'. stdout flush.
+           ticks insert: #Tick{ moment: value at: 'moment' } }.
+        stdout println: 'ready'. stdout flush";
     let mut processes: Vec<Process> = (0..3).map(|_| start(&folder, "ticks.st", program)).collect();
-    std::thread::sleep(Duration::from_millis(4500));
+    for process in &processes {
+        process.out_shows("ready");
+    }
+    eventually("four moments pass", || {
+        let ticks = processes.iter().map(|process| process.out().matches("tick").count());
+        ticks.sum::<usize>() >= 4
+    });
     for process in &mut processes {
         process.signal("TERM");
         assert_eq!(process.end(), 0, "{}", process.err());
