@@ -29,7 +29,7 @@ site: ## build the site from README, spec, docs and the reference: dist/site
 # The command of `dist` has the program of native windows inside, and no paths of the machine that builds it.
 dist: export RUNNEL_WINDOW_HOST := $(abspath $(or $(CARGO_TARGET_DIR),target))/window/runnel-window.gz
 dist: export CC_x86_64_unknown_linux_musl := $(CURDIR)/packaging/musl-cc
-dist: export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+dist: export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo -C link-arg=-Wl,-z,pack-relative-relocs
 dist: ## the packages in dist/ with a static command: archive, Debian, npm, PyPI, container, Homebrew (docs/install.md)
 	@mkdir -p dist $(dir $(RUNNEL_WINDOW_HOST))
 	@rustc --print target-libdir --target $(DIST_TARGET) | xargs test -d || \

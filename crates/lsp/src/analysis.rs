@@ -18,33 +18,48 @@ use index::NameIndex;
 use outline::OutlineItem;
 use runnel_syntax::ast::Program;
 use runnel_syntax::{Diagnostic, Token, TokenKind};
+use std::ops::Deref;
+use std::sync::Arc;
 
-/// What reading a text gave.
+/// A text with its tree: what the diagnostics need, and the first half of an [`Analysis`].
 #[derive(Debug)]
-pub(crate) struct Analysis {
+pub(crate) struct Reading {
     pub(crate) program: Program,
     pub(crate) tokens: Vec<Token>,
     /// Faults of the text; the rest of the diagnostics takes longer.
     pub(crate) faults: Vec<Diagnostic>,
-    pub(crate) index: NameIndex,
-    pub(crate) outline: Vec<OutlineItem>,
     pub(crate) lines: LineMap,
 }
 
-impl Analysis {
-    pub(crate) fn of(source: &str, knowledge: &Knowledge) -> Analysis {
+impl Reading {
+    pub(crate) fn of(source: &str) -> Reading {
         let (parsed, tokens) = runnel_syntax::parse_with_tokens(source);
-        let index = builder::index(&parsed.program, source, knowledge);
-        let outline = outline::outline(&parsed.program);
         let lines = LineMap::new(source);
-        Analysis {
-            program: parsed.program,
-            tokens,
-            faults: parsed.diagnostics,
-            index,
-            outline,
-            lines,
-        }
+        Reading { program: parsed.program, tokens, faults: parsed.diagnostics, lines }
+    }
+}
+
+/// What reading a text gave, with its names.
+#[derive(Debug)]
+pub(crate) struct Analysis {
+    reading: Arc<Reading>,
+    pub(crate) index: NameIndex,
+    pub(crate) outline: Vec<OutlineItem>,
+}
+
+impl Deref for Analysis {
+    type Target = Reading;
+
+    fn deref(&self) -> &Reading {
+        &self.reading
+    }
+}
+
+impl Analysis {
+    pub(crate) fn of(reading: Arc<Reading>, source: &str, knowledge: &Knowledge) -> Analysis {
+        let index = builder::index(&reading.program, source, knowledge);
+        let outline = outline::outline(&reading.program);
+        Analysis { reading, index, outline }
     }
 
     /// The token that holds a byte, or ends there: the one that begins there where two touch.

@@ -1,6 +1,6 @@
 //! The texts that the client has open.
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Reading};
 use crate::knowledge::Knowledge;
 use crate::text::{ColumnUnit, LineMap, path_of};
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
@@ -24,6 +24,7 @@ pub(crate) struct OpenText {
     pub(crate) state: u64,
     pub(crate) text: String,
     pub(crate) unit: ColumnUnit,
+    reading: OnceLock<Arc<Reading>>,
     analysis: OnceLock<Analysis>,
 }
 
@@ -35,11 +36,22 @@ impl OpenText {
         text: String,
         unit: ColumnUnit,
     ) -> OpenText {
-        OpenText { uri, version, state, text, unit, analysis: OnceLock::new() }
+        let (reading, analysis) = (OnceLock::new(), OnceLock::new());
+        OpenText { uri, version, state, text, unit, reading, analysis }
     }
 
     pub(crate) fn analysis(&self, knowledge: &Knowledge) -> &Analysis {
-        self.analysis.get_or_init(|| Analysis::of(&self.text, knowledge))
+        let analyse = || Analysis::of(self.reading().clone(), &self.text, knowledge);
+        self.analysis.get_or_init(analyse)
+    }
+
+    /// The first half of the analysis, for the diagnostics.
+    pub(crate) fn reading(&self) -> &Arc<Reading> {
+        self.reading.get_or_init(|| Arc::new(Reading::of(&self.text)))
+    }
+
+    pub(crate) fn range(&self, span: Span) -> Range {
+        self.reading().lines.range(&self.text, span, self.unit)
     }
 }
 
@@ -69,7 +81,7 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn range(&self, span: Span) -> Range {
-        self.analysis.lines.range(self.text(), span, self.document.unit)
+        self.document.range(span)
     }
 
     pub(crate) fn span(&self, range: Range) -> Span {

@@ -28,3 +28,25 @@ static inline void interrupt_recorder(global_State *g, const char *caller)
 #define lj_trace_abort(g) interrupt_recorder((g), __func__)
 #endif
 #endif
+
+/*
+** GCC's unwinder takes a list of frames, LLVM's, which Rust links with musl, one of them: the second, after the one
+** that is common to all. LuaJIT knows it of macOS alone.
+*/
+#if !defined(__ASSEMBLER__) && defined(RUNNEL_LLVM_UNWINDER)
+extern void __register_frame(const void *);
+extern void __deregister_frame(const void *);
+
+static inline void register_second_frame(const void *list)
+{
+  __register_frame((const char *)list + 0x20);
+}
+
+static inline void deregister_second_frame(const void *list)
+{
+  __deregister_frame((const char *)list + 0x20);
+}
+
+#define __register_frame register_second_frame
+#define __deregister_frame deregister_second_frame
+#endif

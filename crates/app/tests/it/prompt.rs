@@ -12,7 +12,7 @@ const RELAY: &str =
 /// The question for the place of the cursor (ECMA-48, device status report).
 const ASKS: &[u8] = b"\x1b[6n";
 /// How long a text may take to appear; long, for machines that do much else.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A command at a terminal, seen from the person who types.
 struct Terminal {
@@ -71,7 +71,7 @@ impl Terminal {
         for _ in 0..30 {
             self.press("\x03");
             let seen = self.seen.0.lock().unwrap();
-            let waited = self.seen.1.wait_timeout_while(seen, PATIENCE / 30, |seen| {
+            let waited = self.seen.1.wait_timeout_while(seen, PATIENCE / 120, |seen| {
                 !is_interrupted(&seen[self.passed..])
             });
             if is_interrupted(&waited.unwrap().0[self.passed..]) {

@@ -18,8 +18,17 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+/// The number of messages whose attempts are counted here too; those of further ones are the server's count alone.
+const MOST_COUNTED: usize = 10_000;
+
 /// A follower in a group.
 pub(super) struct NatsFollower(Rc<FollowerState>);
+
+/// A message that was delivered to us.
+struct Running {
+    message: Message,
+    attempt: u64,
+}
 
 struct FollowerState {
     server: Rc<NatsServer>,
@@ -29,7 +38,10 @@ struct FollowerState {
     /// The consumer, on the connection on which it was found.
     consumer: RefCell<Option<(Rc<NatsConnection>, PullConsumer)>>,
     /// What was delivered to us and is not done.
-    running: RefCell<HashMap<String, Rc<Message>>>,
+    running: RefCell<HashMap<String, Rc<Running>>>,
+    /// The attempts of messages that were given back. A server (2.9) that finds nobody waiting when a message is due
+    /// again delivers it later with the attempt of before.
+    given_back: RefCell<HashMap<String, u64>>,
     lost: Cell<u64>,
 }
 
@@ -44,8 +56,9 @@ impl NatsFollower {
     ) -> Result<NatsFollower> {
         check_group(&group)?;
         let lease = Cell::new(lease);
-        let (consumer, running, lost) = Default::default();
-        let state = FollowerState { server, stream, group, lease, consumer, running, lost };
+        let (consumer, running, given_back, lost) = Default::default();
+        let state =
+            FollowerState { server, stream, group, lease, consumer, running, given_back, lost };
         state.connect(deadline, DeliverPolicy::New).await?;
         // A new group has lost nothing.
         state.lost.set(0);
@@ -114,12 +127,11 @@ impl FollowerState {
                 Ok(info) => (info.stream_sequence.to_string(), info.delivered.max(1) as u64),
                 Err(error) => return Err(self.server.fault(&*error)),
             };
-            messages.push(Delivery {
-                id: id.clone(),
-                value: streams::value(message.payload.clone()),
-                attempt,
-            });
-            self.running.borrow_mut().insert(id, Rc::new(message));
+            let counted = self.given_back.borrow_mut().remove(&id).unwrap_or(0) + 1;
+            let value = streams::value(message.payload.clone());
+            let attempt = attempt.max(counted);
+            messages.push(Delivery { id: id.clone(), value, attempt });
+            self.running.borrow_mut().insert(id, Rc::new(Running { message, attempt }));
         }
         Ok(Deliveries { messages, lost: self.lost.take() })
     }
@@ -152,7 +164,15 @@ impl FollowerState {
         }
     }
 
-    fn running(&self, id: &str) -> Option<Rc<Message>> {
+    /// Counts an attempt that comes again, unless too many are counted.
+    fn count(&self, id: String, attempt: u64) {
+        let mut counts = self.given_back.borrow_mut();
+        if counts.len() < MOST_COUNTED {
+            counts.insert(id, attempt);
+        }
+    }
+
+    fn running(&self, id: &str) -> Option<Rc<Running>> {
         self.running.borrow().get(id).cloned()
     }
 
@@ -175,8 +195,8 @@ impl GroupMember for NatsFollower {
     fn acknowledge(&self, id: &str) -> Answer<()> {
         let (state, id) = (self.0.clone(), id.to_string());
         Answer::later(async move {
-            let Some(message) = state.running(&id) else { return Ok(()) };
-            state.answer(&message, AckKind::Ack).await?;
+            let Some(running) = state.running(&id) else { return Ok(()) };
+            state.answer(&running.message, AckKind::Ack).await?;
             state.running.borrow_mut().remove(&id);
             Ok(())
         })
@@ -185,21 +205,22 @@ impl GroupMember for NatsFollower {
     fn give_back(&self, id: &str, pause: Duration) -> Answer<()> {
         let (state, id) = (self.0.clone(), id.to_string());
         Answer::later(async move {
-            let message = state.running.borrow_mut().remove(&id);
-            let Some(message) = message else { return Ok(()) };
+            let running = state.running.borrow_mut().remove(&id);
+            let Some(running) = running else { return Ok(()) };
+            state.count(id, running.attempt);
             let pause = pause.min(state.lease.get());
-            state.answer(&message, AckKind::Nak((!pause.is_zero()).then_some(pause))).await
+            state.answer(&running.message, AckKind::Nak((!pause.is_zero()).then_some(pause))).await
         })
     }
 
     fn bury(&self, id: &str, reason: &str) -> Answer<()> {
         let (state, id, reason) = (self.0.clone(), id.to_string(), reason.to_string());
         Answer::later(async move {
-            let Some(message) = state.running(&id) else { return Ok(()) };
+            let Some(running) = state.running(&id) else { return Ok(()) };
             let (server, name) = (&state.server, format!("{}-{id}", state.group));
-            let payload = message.payload.clone();
+            let payload = running.message.payload.clone();
             streams::bury(server, &state.stream, &name, payload, &reason, state.deadline()).await?;
-            state.answer(&message, AckKind::Ack).await?;
+            state.answer(&running.message, AckKind::Ack).await?;
             state.running.borrow_mut().remove(&id);
             Ok(())
         })
@@ -208,9 +229,9 @@ impl GroupMember for NatsFollower {
     fn renew(&self) -> Answer<()> {
         let state = self.0.clone();
         Answer::later(async move {
-            let running: Vec<Rc<Message>> = state.running.borrow().values().cloned().collect();
-            for message in running {
-                let renewed = message.ack_with(AckKind::Progress).await;
+            let running: Vec<Rc<Running>> = state.running.borrow().values().cloned().collect();
+            for running in running {
+                let renewed = running.message.ack_with(AckKind::Progress).await;
                 renewed.map_err(|error| {
                     let message = format!("{} cannot be reached", state.server.address);
                     Error::new(Kind::Unavailable, message).with_detail(error.to_string())

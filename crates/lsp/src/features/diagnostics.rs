@@ -1,6 +1,7 @@
 //! Errors and warnings, as `runnel check` finds them.
 
-use crate::documents::View;
+use crate::documents::OpenText;
+use crate::knowledge::Knowledge;
 use runnel_syntax::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
@@ -21,15 +22,15 @@ pub(crate) const STACK: usize = 32 << 20;
 const MOST_FINDINGS: usize = 200;
 
 /// What is wrong with a text: its syntax; then its names; then what the checker finds.
-pub(crate) fn diagnose(view: &View<'_>) -> Findings {
-    let (analysis, knowledge, text) = (view.analysis, view.knowledge, view.text());
-    let mut all = analysis.faults.clone();
+pub(crate) fn diagnose(document: &OpenText, knowledge: &Knowledge) -> Findings {
+    let (reading, text) = (document.reading(), document.text.as_str());
+    let mut all = reading.faults.clone();
     if all.iter().all(|one| one.level != Severity::Error) {
-        let compile = || runnel_compile::compile(&analysis.program, text, &knowledge.names);
+        let compile = || runnel_compile::compile(&reading.program, text, &knowledge.names);
         let check = || {
-            let mut found = runnel_compile::warnings(&analysis.program, text);
+            let mut found = runnel_compile::warnings(&reading.program, text);
             let (catalogue, kernel) = (knowledge.catalogue, &knowledge.kernel);
-            found.extend(runnel_check::check(&analysis.program, text, catalogue, kernel));
+            found.extend(runnel_check::check(&reading.program, text, catalogue, kernel));
             found
         };
         match beside(check, compile) {
@@ -43,7 +44,7 @@ pub(crate) fn diagnose(view: &View<'_>) -> Findings {
     all.sort_by_key(|one| (one.label.span.start, one.label.span.end));
     all.dedup();
     all.truncate(MOST_FINDINGS);
-    all.into_iter().map(|diagnostic| finding(view, diagnostic)).collect()
+    all.into_iter().map(|diagnostic| finding(document, diagnostic)).collect()
 }
 
 /// Runs two functions at the same time, the first in a thread of its own where one can be had.
@@ -59,8 +60,8 @@ fn beside<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) 
     })
 }
 
-fn finding(view: &View<'_>, diagnostic: Diagnostic) -> Finding {
-    let range = view.range(diagnostic.label.span);
+fn finding(document: &OpenText, diagnostic: Diagnostic) -> Finding {
+    let range = document.range(diagnostic.label.span);
     let mut message = diagnostic.title.clone();
     if !diagnostic.label.text.is_empty() {
         message.push_str(&format!(": {}", diagnostic.label.text));
@@ -81,7 +82,7 @@ fn finding(view: &View<'_>, diagnostic: Diagnostic) -> Finding {
         }
     }
     let others = diagnostic.others.iter().map(|other| {
-        let location = json!({ "uri": view.document.uri, "range": view.range(other.span) });
+        let location = json!({ "uri": document.uri, "range": document.range(other.span) });
         json!({ "location": location, "message": other.text })
     });
     let others: Vec<Value> = others.collect();

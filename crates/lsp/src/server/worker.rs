@@ -1,7 +1,7 @@
 //! The thread in the background: it checks the newest state of each text, and searches the folder for definitions.
 
 use super::event::Event;
-use crate::documents::{OpenText, View};
+use crate::documents::OpenText;
 use crate::features::diagnostics;
 use crate::features::workspace::{FolderIndex, SymbolQuery};
 use crate::knowledge::Knowledge;
@@ -111,7 +111,7 @@ impl Job {
         match self {
             Job::Check(document) => {
                 // A fault of the checker costs its findings, not the server.
-                let run = || diagnostics::diagnose(&View::new(&document, knowledge));
+                let run = || diagnostics::diagnose(&document, knowledge);
                 let findings = catch_unwind(AssertUnwindSafe(run)).unwrap_or_default();
                 Event::Checked(document, findings)
             }

@@ -5,7 +5,7 @@ use crate::database::backend::DatabaseBackend;
 use crate::sqlite::backup::{companion, dump, snapshot};
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::database_file::DatabaseFile;
-use crate::sqlite::fault::SqlResult;
+use crate::sqlite::fault::{BUSY, SqlResult};
 use crate::sqlite::key_value;
 use crate::sqlite::options::SqliteOptions;
 use crate::sqlite::read::reader::{ReadSite, SqliteReader, StatementTraits};
@@ -20,11 +20,12 @@ use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::{transaction, vacuum, watch};
 use runnel_store::{
     Answer, BackupOrder, ByteStream, Changes, Content, Context, ContinuousBackup, Error, Isolation,
-    Migration, Result, Shape, Store, Transaction, Value, Verb,
+    Kind, Migration, Result, Shape, Store, Transaction, Value, Verb,
 };
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// An SQLite database; see [`SqlDatabase`].
 ///
@@ -90,6 +91,53 @@ impl SqliteDatabase {
     }
 }
 
+/// How long a definition waits for other writers.
+const DEFINE_TIME: Duration = Duration::from_secs(60);
+const DEFINE_PAUSE: Duration = Duration::from_millis(50);
+
+fn is_busy(error: &Error) -> bool {
+    error.kind == Kind::Unavailable && error.message == BUSY
+}
+
+impl SqliteBackend {
+    fn define_once(&self, name: String, shape: &Shape) -> Answer<String> {
+        let (wanted, looked) = (shape.clone(), name.clone());
+        let complete = self.reader.patiently(None, move |reader| {
+            let found = reader.snapshot(|connection, _| {
+                Ok((reader.table(&looked)?, define::lacking(connection, &looked, &wanted)?))
+            });
+            let (info, lacking) = found?;
+            Ok(info.filter(|_| lacking.is_empty()).map(|info| info.name.clone()))
+        });
+        let (shared, wanted) = (self.reader.shared.clone(), shape.clone());
+        complete.and_then(move |complete| match complete {
+            Some(name) => Answer::ok(name),
+            None => shared.write(None, move |connection| {
+                define::make(connection, &name, &wanted)?;
+                Ok(TableInfo::read(connection, &name)?.map_or(name.clone(), |info| info.name))
+            }),
+        })
+    }
+
+    /// Defines again and again after the writer gave up because of another one.
+    async fn define_patiently(
+        self,
+        name: String,
+        shape: Shape,
+        mut error: Error,
+    ) -> Result<String> {
+        let started = Instant::now();
+        while is_busy(&error) && started.elapsed() < DEFINE_TIME {
+            tokio::time::sleep(DEFINE_PAUSE).await;
+            match self.define_once(name.clone(), &shape).await {
+                Ok(defined) => return Ok(defined),
+                Err(again) => error = again,
+            }
+        }
+        Err(error)
+    }
+}
+
 impl DatabaseBackend for SqliteBackend {
     const IS_SQLITE: bool = true;
 
@@ -120,26 +168,27 @@ impl DatabaseBackend for SqliteBackend {
         self.reader.read(context.deadline, names, |_, _, _| {})
     }
 
+    /// Waits for other writers longer than a write does: processes that start together make their tables at the
+    /// same time.
     fn define(&self, name: String, shape: &Shape) -> Answer<String> {
         if let Err(fault) = define::check(&name, shape) {
             return Answer::Ready(Err(fault.into()));
         }
-        let (wanted, looked) = (shape.clone(), name.clone());
-        let complete = self.reader.patiently(None, move |reader| {
-            let found = reader.snapshot(|connection, _| {
-                Ok((reader.table(&looked)?, define::lacking(connection, &looked, &wanted)?))
-            });
-            let (info, lacking) = found?;
-            Ok(info.filter(|_| lacking.is_empty()).map(|info| info.name.clone()))
-        });
-        let (shared, wanted) = (self.reader.shared.clone(), shape.clone());
-        complete.and_then(move |complete| match complete {
-            Some(name) => Answer::ok(name),
-            None => shared.write(None, move |connection| {
-                define::make(connection, &name, &wanted)?;
-                Ok(TableInfo::read(connection, &name)?.map_or(name.clone(), |info| info.name))
+        let (backend, shape) = (self.clone(), shape.clone());
+        match self.define_once(name.clone(), &shape) {
+            Answer::Ready(Err(error)) if is_busy(&error) => {
+                Answer::later(async move { backend.define_patiently(name, shape, error).await })
+            }
+            Answer::Later(first) => Answer::later(async move {
+                match first.await {
+                    Err(error) if is_busy(&error) => {
+                        backend.define_patiently(name, shape, error).await
+                    }
+                    defined => defined,
+                }
             }),
-        })
+            defined => defined,
+        }
     }
 
     fn key_value_store(&self, name: String) -> Answer<Rc<dyn Store>> {

@@ -31,13 +31,15 @@ impl SqlFault {
     }
 }
 
+/// What a write is told when another process holds the lock of the file for too long.
+pub(crate) const BUSY: &str = "the database is busy with another writer";
+
 fn from_code(error: ffi::Error, text: String) -> SqlFault {
     let new = SqlFault::new;
     match error.code {
         ErrorCode::ConstraintViolation => constraint(error.extended_code, &text),
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
-            new(Kind::Unavailable, "the database is busy with another writer")
-                .with(text, SqlFaultCause::Busy)
+            new(Kind::Unavailable, BUSY).with(text, SqlFaultCause::Busy)
         }
         ErrorCode::SchemaChanged => {
             new(Kind::Unavailable, "the tables are being changed").with(text, SqlFaultCause::Busy)

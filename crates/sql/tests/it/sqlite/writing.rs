@@ -215,6 +215,25 @@ fn a_lock_that_stays_is_a_temporary_failure() {
 }
 
 #[test]
+fn a_definition_waits_longer_than_a_write() {
+    run(async {
+        let place = Place::new();
+        let busy = Duration::from_millis(20);
+        let options = SqliteOptions { busy_timeout: busy, ..SqliteOptions::default() };
+        let database = SqliteDatabase::open(place.file(), options).unwrap();
+        let held = Held::hold(&place);
+        let shape = task_shape();
+        let root = reference("");
+        let mut defining = std::pin::pin!(database.define_table(&root, &shape));
+        // Four times as long as a write waits.
+        let waited = tokio::time::timeout(busy * 4, &mut defining).await;
+        assert!(waited.is_err(), "the table was made in spite of the lock, or given up");
+        held.release();
+        assert!(post(&defining.await.unwrap(), "{}").await.is_ok());
+    });
+}
+
+#[test]
 fn each_answered_write_is_seen_by_the_next_read() {
     run(async {
         let place = Place::new();
