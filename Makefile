@@ -29,14 +29,14 @@ site: ## build the site from README, spec, docs and the reference: dist/site
 # The command of `dist` has the program of native windows inside, and no paths of the machine that builds it.
 dist: export RUNNEL_WINDOW_HOST := $(abspath $(or $(CARGO_TARGET_DIR),target))/window/runnel-window.gz
 dist: export CC_x86_64_unknown_linux_musl := $(CURDIR)/packaging/musl-cc
-dist: export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo -C link-arg=-Wl,-z,pack-relative-relocs
+dist: export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 dist: ## the packages in dist/ with a static command: archive, Debian, npm, PyPI, container, Homebrew (docs/install.md)
 	@mkdir -p dist $(dir $(RUNNEL_WINDOW_HOST))
 	@rustc --print target-libdir --target $(DIST_TARGET) | xargs test -d || \
 		{ echo "first: rustup target add $(DIST_TARGET), and apt install musl-tools"; exit 69; }
 	$(CARGO) build --profile window -p runnel-window
 	gzip -9 -n -c $${CARGO_TARGET_DIR:-target}/window/runnel-window > $(RUNNEL_WINDOW_HOST)
-	$(CARGO) build --release -p runnel-app --target $(DIST_TARGET)
+	$(CARGO) rustc --release -p runnel-app --bin runnel --target $(DIST_TARGET) -- -C link-arg=-Wl,-z,pack-relative-relocs
 	install -m 755 $${CARGO_TARGET_DIR:-target}/$(DIST_TARGET)/release/runnel dist/runnel
 	packaging/pack.py dist/runnel dist
 
