@@ -77,6 +77,9 @@ pub(crate) struct KernelSlots {
     pub(crate) serve_verbs: Slot,
     /// The name of the most frequent verb.
     pub(crate) get: Slot,
+    /// The names of what a dictionary has (dictionary.lua).
+    pub(crate) keys: Slot,
+    pub(crate) map: Slot,
     pub(crate) text: Slot,
     pub(crate) json_text: Slot,
     pub(crate) html_text: Slot,

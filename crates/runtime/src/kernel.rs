@@ -199,6 +199,10 @@ fn slots(stack: Stack) -> Result<KernelSlots, String> {
         stack.pop(2);
         Ok(slot)
     };
+    let word = |word: &str| -> Slot {
+        stack.push_bytes(word.as_bytes());
+        stack.keep()
+    };
     let slots = KernelSlots {
         worker: keep("worker", Type::Function)?,
         error_methods: methods("Error")?,
@@ -212,10 +216,9 @@ fn slots(stack: Stack) -> Result<KernelSlots, String> {
         instantiate: keep("instantiate", Type::Function)?,
         serve: keep("serve", Type::Function)?,
         serve_verbs: keep("serveVerbs", Type::Function)?,
-        get: {
-            stack.push_bytes(Verb::Get.name().as_bytes());
-            stack.keep()
-        },
+        get: word(Verb::Get.name()),
+        keys: word("_keys"),
+        map: word("_map"),
         text: keep("str", Type::Function)?,
         json_text: keep("json", Type::Function)?,
         html_text: keep("html", Type::Function)?,

@@ -12,6 +12,7 @@ pub(crate) mod build;
 pub(crate) mod content;
 pub(crate) mod data;
 pub(crate) mod json;
+mod shared_keys;
 pub(crate) mod walk;
 
 use crate::engine::stack::Stack;

@@ -95,6 +95,32 @@ fn no_way_leads_a_client_to_fields_of_the_program() {
     assert_eq!(server.send("PUT", "/read/3", r#"{"text":"b","id":4}"#).status, 422);
 }
 
+/// The program sets what a client leaves out, and what it may not say.
+#[test]
+fn values_made_for_each_row_are_not_the_clients() {
+    let site = "\
+        class Note { var <int> id. var <string> text. var <[string] readonly> tags ← [ 'new' ]. }\n\
+        scheme Site {\n\
+            var notes.\n\
+            -init { this:notes ← ref:sqlite::memory: table: Note. self }\n\
+            /notes { get { this:notes } post { this:notes insertAll: newValue parseJSON } }\n\
+        }";
+    let server = Server::of_scheme(site, 5.0);
+    let sent = |body: &str| json_sent(&server, "/notes", body);
+    assert_eq!(sent(r#"[{"text":"a"},{"text":"b"}]"#).text(), "2");
+    for (body, said) in [
+        (r#"[{"text":"c","tags":["x"]}]"#, "tags cannot be set by a client"),
+        (r#"[{"text":"c"},{"text":"d","tags":["x"]}]"#, "record 2 has the field tags"),
+    ] {
+        let reply = sent(body);
+        assert_eq!(reply.status, 422, "{body}: {}", reply.text());
+        assert!(reply.text().contains(said), "{body}: {}", reply.text());
+    }
+    let rows = server.get("/notes").json();
+    let row = |id: u32, text: &str| json!({ "id": id, "text": text, "tags": ["new"] });
+    assert_eq!(rows, json!([row(1, "a"), row(2, "b")]));
+}
+
 /// A large body is read as a stream.
 #[test]
 fn large_content_is_a_clients_too() {

@@ -13,20 +13,25 @@ const PART: usize = 5_000;
 /// Values of an object literal that are arguments of one call.
 const VALUES: usize = 16;
 
-/// The keys of an object literal, each with a comma behind it, where they are few different names.
-fn names_of(pairs: &[Pair]) -> Option<String> {
+/// The keys of a literal, each with a comma behind it, where they are few different names.
+fn names_of(pairs: &[Pair], is_part: fn(u8) -> bool) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for pair in pairs {
         let (ExpressionKind::Text(name) | ExpressionKind::Symbol(name)) = &pair.key.kind else {
             return None;
         };
-        let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let is_name = name.bytes().all(is_part);
         if !is_name || name.is_empty() || names.contains(&name.as_str()) || names.len() >= VALUES {
             return None;
         }
         names.push(name);
     }
     Some(names.iter().map(|name| format!("{name},")).collect())
+}
+
+/// Whether a byte is a part of keys of dictionaries that stand in such a list.
+fn is_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 impl Generator<'_> {
@@ -97,6 +102,13 @@ impl Generator<'_> {
     }
 
     pub(crate) fn dictionary(&mut self, pairs: &[Pair]) -> Code {
+        if let Some(names) = names_of(pairs, is_key).filter(|names| !names.is_empty()) {
+            let values: Vec<&Expression> = pairs.iter().map(|pair| &pair.value).collect();
+            let (values, codes) = self.elements(&values);
+            self.helper("K");
+            let call = format!("K.dictionaryOf({})({values})", quoted(&names));
+            return Code::call(call).with_arguments(&codes);
+        }
         let (keys, values, codes) = self.pairs(pairs);
         self.helper("dict");
         Code::call(format!("dict({{{keys}}},{{{values}}},{})", pairs.len())).deeper_than(&codes)
@@ -137,7 +149,9 @@ impl Generator<'_> {
         let target = self.class_value(class);
         let pairs = pairs.unwrap_or_default();
         let count = pairs.len();
-        if let (None, Some(names)) = (children, names_of(pairs)) {
+        if let (None, Some(names)) =
+            (children, names_of(pairs, |byte| byte.is_ascii_alphanumeric()))
+        {
             let values: Vec<&Expression> = pairs.iter().map(|pair| &pair.value).collect();
             let (values, codes) = self.elements(&values);
             self.helper("K");

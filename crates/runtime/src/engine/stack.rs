@@ -263,6 +263,17 @@ impl<'s> Stack<'s> {
         read(unsafe { self.bytes(index) })
     }
 
+    /// The same of what is known to be a text.
+    pub(crate) fn with_text<T>(self, index: c_int, read: impl FnOnce(&[u8]) -> T) -> T {
+        debug_assert_eq!(self.kind(index), Type::Text, "a text is expected at {index}");
+        let mut length = 0;
+        // SAFETY: the bytes do not outlive the closure; of a text the engine answers a pointer.
+        read(unsafe {
+            let start = ffi::lua_tolstring(self.state, index, &mut length);
+            std::slice::from_raw_parts(start.cast(), length)
+        })
+    }
+
     /// A copy of the bytes of a text; none for other kinds.
     pub(crate) fn copied_bytes(self, index: c_int) -> Bytes {
         self.with_bytes(index, Bytes::copy_from_slice)

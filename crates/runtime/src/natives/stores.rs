@@ -93,17 +93,20 @@ pub(super) fn inner_call(isolate: &Isolate) -> Call {
 fn write_call(isolate: &Isolate, arguments: Arguments, value: c_int, granted: c_int) -> Call {
     let stack = arguments.0;
     let from_client = match arguments.value(isolate, granted) {
-        Ok(Value::List(names)) => {
-            let names = names.into_iter().filter_map(|name| match name {
-                Value::Text(name) => Some(name),
-                _ => None,
-            });
-            Some(ClientContent { granted: Some(names.collect()), ..ClientContent::default() })
-        }
+        Ok(Value::List(names)) => Some(with_granted(names)),
         Ok(Value::Bool(_)) => None,
         _ => is_sent(stack, value).then(ClientContent::default),
     };
     Call { from_client, ..inner_call(isolate) }
+}
+
+/// Content of a client in which the program has set the fields of these names.
+pub(super) fn with_granted(names: Vec<Value>) -> ClientContent {
+    let names = names.into_iter().filter_map(|name| match name {
+        Value::Text(name) => Some(name),
+        _ => None,
+    });
+    ClientContent { granted: Some(names.collect()), ..ClientContent::default() }
 }
 
 async fn whole(content: Option<Content>) -> Result<Given, Error> {

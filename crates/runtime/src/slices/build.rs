@@ -1,6 +1,6 @@
 //! Building objects of the engine from a parsed document or a value, slice by slice.
 
-use super::{Slice, Workspace};
+use super::{Slice, Workspace, shared_keys};
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::Isolate;
 use crate::values::kind::{EXACT, Origin};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const LIST_BYTES: usize = 80;
 /// One more element of an array, and one more key of a dictionary.
 const ELEMENT_BYTES: usize = 8;
-/// An empty dictionary: three tables.
+/// An empty dictionary: three tables, of which it shares one with others, mostly.
 const RECORD_BYTES: usize = 368;
 /// One more entry of a dictionary.
 const FIELD_BYTES: usize = 32;
@@ -92,6 +92,8 @@ enum Pushed {
 /// Positions of a collection that is being filled.
 struct OpenCollection {
     is_record: bool,
+    /// Whether the keys of a record are those of the last one at its depth, as far as they are read.
+    is_shared: bool,
     /// Where its table lies.
     table: c_int,
     next: usize,
@@ -106,6 +108,10 @@ const SENT: c_int = 4;
 const ARRAY: c_int = 5;
 const DICTIONARY: c_int = 6;
 const NULL: c_int = 7;
+/// The keys of the last record at each depth.
+const LAST: c_int = 8;
+/// Records with more keys have keys of their own, so that a change of one copies no long list.
+const MOST_SHARED: usize = 64;
 /// Where the keys and the map of a dictionary lie above its table.
 const KEYS_ABOVE: c_int = 2;
 const MAP_ABOVE: c_int = 4;
@@ -118,6 +124,8 @@ pub(crate) struct ObjectBuilder {
     frames: Vec<OpenCollection>,
     began: bool,
     origin: Origin,
+    /// How many keys the last record at each depth has, where others can share them.
+    last: Vec<usize>,
 }
 
 impl ObjectBuilder {
@@ -135,8 +143,10 @@ impl ObjectBuilder {
         stack.push_kept(isolate.slots().array);
         stack.push_kept(isolate.slots().dictionary);
         stack.push_kept(isolate.slots().null);
+        stack.new_table(0, 0);
         let isolate = isolate.clone();
-        ObjectBuilder { isolate, base, source, frames: Vec::new(), began: false, origin }
+        let (frames, last) = (Vec::new(), Vec::new());
+        ObjectBuilder { isolate, base, source, frames, began: false, origin, last }
     }
 
     /// Builds until the slice is over or the object is complete; answers whether it is.
@@ -153,7 +163,7 @@ impl ObjectBuilder {
                 Some(frame) => {
                     frame.left -= 1;
                     if frame.is_record {
-                        self.source.push_name(stack);
+                        self.source.push_name(stack, frame);
                     }
                 }
             }
@@ -217,23 +227,46 @@ impl ObjectBuilder {
     fn begin_list(&mut self, stack: Stack, count: usize) -> Result<usize, Error> {
         reserve(stack)?;
         stack.new_table(count, 0);
-        self.push_frame(stack, false, count);
+        self.push_frame(stack, false, false, count);
         Ok(count / 8)
     }
 
     fn begin_record(&mut self, stack: Stack, count: usize) -> Result<usize, Error> {
         reserve(stack)?;
+        let depth = self.frames.len();
+        if depth >= self.last.len() {
+            self.last.resize(depth + 1, 0);
+        }
+        let is_shared = count > 0 && self.last[depth] == count;
         stack.new_table(0, 3 + usize::from(self.origin == Origin::Client));
-        self.push_frame(stack, true, count);
+        self.push_frame(stack, true, is_shared, count);
         stack.push_copy(self.base + KEYS);
-        stack.new_table(count, 0);
+        match is_shared {
+            true => stack.get_element(self.base + LAST, depth + 1),
+            false => stack.new_table(count, 0),
+        }
         stack.push_copy(self.base + MAP);
         stack.new_table(0, count);
         Ok(count / 8)
     }
 
-    fn push_frame(&mut self, stack: Stack, is_record: bool, left: usize) {
-        self.frames.push(OpenCollection { is_record, table: stack.top(), next: 1, left });
+    fn push_frame(&mut self, stack: Stack, is_record: bool, is_shared: bool, left: usize) {
+        let table = stack.top();
+        self.frames.push(OpenCollection { is_record, is_shared, table, next: 1, left });
+    }
+
+    /// The keys of the record that ends are those of the next one at its depth, probably.
+    fn remember_keys(&mut self, stack: Stack, frame: &OpenCollection) {
+        let (depth, count) = (self.frames.len(), frame.next - 1);
+        if frame.is_shared || count == 0 || count > MOST_SHARED {
+            return;
+        }
+        let keys = frame.table + KEYS_ABOVE;
+        stack.push_boolean(true);
+        stack.set_element(keys, shared_keys::MARK);
+        stack.push_copy(keys);
+        stack.set_element(self.base + LAST, depth + 1);
+        self.last[depth] = count;
     }
 
     /// Completes the innermost collection, which remains on top.
@@ -244,6 +277,7 @@ impl ObjectBuilder {
         }
         let table = frame.table;
         if frame.is_record {
+            self.remember_keys(stack, &frame);
             stack.set_raw(table);
             stack.set_raw(table);
             stack.push_copy(self.base + COUNT);
@@ -268,6 +302,12 @@ impl ObjectBuilder {
             return;
         }
         let (keys, map) = (frame.table + KEYS_ABOVE, frame.table + MAP_ABOVE);
+        if frame.is_shared {
+            // Different names, as they were in the record whose keys these are.
+            frame.next += 1;
+            stack.set_raw(map);
+            return;
+        }
         stack.push_copy(-2);
         stack.get_raw(map);
         let is_new = stack.kind(-1) == Type::Nil;
@@ -279,6 +319,27 @@ impl ObjectBuilder {
         }
         stack.set_raw(map);
     }
+}
+
+/// Pushes the name of a field: the key at this position where it is shared. Otherwise the record has keys of its
+/// own from here on.
+fn push_field_name(stack: Stack, frame: &mut OpenCollection, name: &str) {
+    let keys = frame.table + KEYS_ABOVE;
+    if frame.is_shared {
+        stack.get_element(keys, frame.next);
+        if stack.with_text(-1, |key| key == name.as_bytes()) {
+            return;
+        }
+        stack.pop(1);
+        frame.is_shared = false;
+        stack.new_table(frame.next + frame.left, 0);
+        for position in 1..frame.next {
+            stack.get_element(keys, position);
+            stack.set_element(stack.top() - 1, position);
+        }
+        stack.replace(keys);
+    }
+    stack.push_bytes(name.as_bytes());
 }
 
 /// Makes room for one more level.
@@ -312,20 +373,20 @@ fn push_node(isolate: &Isolate, stack: Stack, node: Node<'_>, nil: impl Fn()) ->
 
 impl BuildSource {
     /// Pushes the name of the field whose value is next.
-    fn push_name(&mut self, stack: Stack) {
+    fn push_name(&mut self, stack: Stack, frame: &mut OpenCollection) {
         match self {
             BuildSource::Tape { tape, at } => {
                 let (node, next) = tape.node(*at);
                 *at = next;
                 if let Node::Text(name) = node {
-                    stack.push_bytes(name.as_bytes());
+                    push_field_name(stack, frame, name);
                 }
             }
             BuildSource::Value(remaining) => {
                 if let Some(Remaining::Fields(fields, value)) = remaining.last_mut()
                     && let Some((name, next)) = fields.next()
                 {
-                    stack.push_bytes(name.as_bytes());
+                    push_field_name(stack, frame, &name);
                     *value = Some(next);
                 }
             }

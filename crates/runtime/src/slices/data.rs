@@ -76,6 +76,14 @@ impl WalkSink for PlainData {
         self.names.push(String::from_utf8_lossy(name).into_owned());
     }
 
+    fn written_name(name: &[u8]) -> Box<[u8]> {
+        name.into()
+    }
+
+    fn shared_name(&mut self, written: &[u8], is_first: bool) {
+        self.name(written, is_first);
+    }
+
     fn end_record(&mut self) {
         let values = self.values.split_off(self.begins.pop().unwrap_or_default());
         let names = self.names.drain(self.names.len().saturating_sub(values.len())..);

@@ -70,6 +70,20 @@ impl WalkSink for JsonText {
         self.0.push(b':');
     }
 
+    fn written_name(name: &[u8]) -> Box<[u8]> {
+        let mut written = Vec::with_capacity(name.len() + 3);
+        write_utf8(name, &mut written);
+        written.push(b':');
+        written.into()
+    }
+
+    fn shared_name(&mut self, written: &[u8], is_first: bool) {
+        if !is_first {
+            self.0.push(b',');
+        }
+        self.0.extend_from_slice(written);
+    }
+
     fn end_record(&mut self) {
         self.0.push(b'}');
     }

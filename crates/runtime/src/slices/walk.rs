@@ -3,6 +3,7 @@
 //! Between two slices the program may change the object. The walk then sees some changes and misses
 //! others; the events that its sink gets are well formed all the same.
 
+use super::shared_keys::SharedKeys;
 use super::{Slice, Workspace};
 use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
@@ -42,6 +43,10 @@ pub(crate) trait WalkSink {
     fn begin_record(&mut self);
     /// Before each value of a record.
     fn name(&mut self, name: &[u8], is_first: bool);
+    /// A name as the sink writes it, for the records that share it.
+    fn written_name(name: &[u8]) -> Box<[u8]>;
+    /// Before each value of such a record.
+    fn shared_name(&mut self, written: &[u8], is_first: bool);
     fn end_record(&mut self);
     /// An object whose fields follow, as those of a record: may stop.
     fn begin_object(&mut self, plan: Option<&ClassPlan>) -> Result<(), Self::Stop>;
@@ -64,6 +69,7 @@ enum WalkFrame {
         keys: c_int,
         next: usize,
         is_first: bool,
+        shared: Option<Rc<SharedKeys>>,
     },
     Object {
         table: c_int,
@@ -89,6 +95,8 @@ pub(crate) struct Walk<S> {
     began: bool,
     /// The last object's class: lists hold objects of one class, mostly.
     last: Option<Known>,
+    /// Where the keys of the last dictionary at each depth lie, and their names where a second one shares them.
+    shared: Vec<(usize, Option<Rc<SharedKeys>>)>,
     pub(crate) sink: S,
 }
 
@@ -97,7 +105,8 @@ impl<S: WalkSink> Walk<S> {
     pub(crate) fn new(isolate: &Isolate, stack: Stack, sink: S) -> Walk<S> {
         let isolate = isolate.clone();
         let base = stack.top() - 1;
-        Walk { isolate, base, frames: Vec::new(), began: false, last: None, sink }
+        let (frames, shared) = (Vec::new(), Vec::new());
+        Walk { isolate, base, frames, began: false, last: None, shared, sink }
     }
 
     /// Moves what it has on the stack to a workspace, to go on there.
@@ -117,11 +126,9 @@ impl<S: WalkSink> Walk<S> {
     pub(crate) fn step(&mut self, stack: Stack, slice: &mut Slice) -> Result<bool, S::Stop> {
         stack.reserve(16);
         loop {
-            if !self.push_next(stack)? {
-                return Ok(true);
-            }
+            let Some(kind) = self.push_next(stack)? else { return Ok(true) };
             let before = self.sink.size();
-            self.value(stack)?;
+            self.value(stack, kind)?;
             let made = self.sink.size() - before;
             if slice.spend(made) && !self.frames.is_empty() {
                 return Ok(false);
@@ -129,30 +136,40 @@ impl<S: WalkSink> Walk<S> {
         }
     }
 
-    /// Pushes the next value; answers whether there is one.
-    fn push_next(&mut self, stack: Stack) -> Result<bool, S::Stop> {
+    /// Pushes the next value; answers its kind, and nothing at the end.
+    fn push_next(&mut self, stack: Stack) -> Result<Option<Type>, S::Stop> {
         let base = self.base;
         loop {
             let Some(frame) = self.frames.last_mut() else {
                 // The root lies there already.
-                return Ok(!std::mem::replace(&mut self.began, true));
+                let began = std::mem::replace(&mut self.began, true);
+                return Ok((!began).then(|| stack.kind(-1)));
             };
             let bottom = match frame {
                 WalkFrame::List { table, next } => {
                     *next += 1;
                     stack.get_element(base + *table, *next);
-                    if stack.kind(-1) != Type::Nil {
+                    let kind = stack.kind(-1);
+                    if kind != Type::Nil {
                         self.sink.element(*next == 1);
-                        return Ok(true);
+                        return Ok(Some(kind));
                     }
                     self.sink.end_list();
                     *table
                 }
-                WalkFrame::Dictionary { keys, next, is_first } => {
-                    match next_entry(stack, base + *keys, next, &mut self.sink, is_first) {
-                        true => return Ok(true),
-                        false => self.sink.end_record(),
+                WalkFrame::Dictionary { keys, next, is_first, shared } => {
+                    let at = base + *keys;
+                    let entry = match shared {
+                        Some(shared) => shared.push_next(stack, at, next).map(|(name, kind)| {
+                            self.sink.shared_name(name, std::mem::take(is_first));
+                            kind
+                        }),
+                        None => next_entry(stack, at, next, &mut self.sink, is_first),
+                    };
+                    if entry.is_some() {
+                        return Ok(entry);
                     }
+                    self.sink.end_record();
                     *keys
                 }
                 WalkFrame::Object { table, plan, next } => {
@@ -161,7 +178,7 @@ impl<S: WalkSink> Walk<S> {
                         *next += 1;
                         stack.push_kept(field.key);
                         stack.get_raw(base + *table);
-                        return Ok(true);
+                        return Ok(Some(stack.kind(-1)));
                     }
                     self.sink.end_record();
                     *table
@@ -173,13 +190,13 @@ impl<S: WalkSink> Walk<S> {
     }
 
     /// Visits the value on top: pops it, or begins to walk through it.
-    fn value(&mut self, stack: Stack) -> Result<(), S::Stop> {
-        let leaf = match stack.kind(-1) {
+    fn value(&mut self, stack: Stack, kind: Type) -> Result<(), S::Stop> {
+        let leaf = match kind {
             Type::Nil => Leaf::Nil,
             Type::Boolean => Leaf::Boolean(stack.boolean(-1)),
             Type::Number => Leaf::Number(stack.number(-1)),
             Type::Text => {
-                stack.with_bytes(-1, |text| self.sink.leaf(Leaf::Text(text)))?;
+                stack.with_text(-1, |text| self.sink.leaf(Leaf::Text(text)))?;
                 stack.pop(1);
                 return Ok(());
             }
@@ -206,11 +223,16 @@ impl<S: WalkSink> Walk<S> {
             }
             TableKind::Dictionary => {
                 self.sink.begin_record();
-                stack.field(-1, "_keys");
-                stack.field(-2, "_map");
+                let slots = self.isolate.slots();
+                stack.push_kept(slots.keys);
+                stack.get_raw(-2);
+                stack.push_kept(slots.map);
+                stack.get_raw(-3);
                 // The dictionary itself is not needed any more.
                 stack.remove(-3);
-                self.frames.push(WalkFrame::Dictionary { keys: table, next: 0, is_first: true });
+                let shared = self.shared_keys(stack);
+                let frame = WalkFrame::Dictionary { keys: table, next: 0, is_first: true, shared };
+                self.frames.push(frame);
                 return Ok(());
             }
             TableKind::Object => {
@@ -246,6 +268,21 @@ impl<S: WalkSink> Walk<S> {
         Ok(())
     }
 
+    /// The names of the keys below the top, where the last dictionary at this depth has the same.
+    fn shared_keys(&mut self, stack: Stack) -> Option<Rc<SharedKeys>> {
+        let (depth, address) = (self.frames.len(), stack.address(-2) as usize);
+        if depth >= self.shared.len() {
+            self.shared.resize(depth + 1, (0, None));
+        }
+        let (last, known) = &mut self.shared[depth];
+        if *last != address {
+            (*last, *known) = (address, None);
+        } else if known.is_none() {
+            *known = SharedKeys::read(&self.isolate, stack, -2, S::written_name).map(Rc::new);
+        }
+        known.clone()
+    }
+
     /// The kind and plan of the table on top: looked up only when its class differs from the last.
     fn known(&mut self, stack: Stack) -> Known {
         if !stack.metatable(-1) {
@@ -265,20 +302,20 @@ impl<S: WalkSink> Walk<S> {
     }
 }
 
-/// Passes the name of the next entry of a dictionary to the sink and pushes its value; answers whether
-/// there is one.
+/// Passes the name of the next entry of a dictionary to the sink and pushes its value; answers the kind of
+/// the value, and nothing at the end.
 fn next_entry(
     stack: Stack,
     keys: c_int,
     next: &mut usize,
     sink: &mut impl WalkSink,
     is_first: &mut bool,
-) -> bool {
+) -> Option<Type> {
     loop {
         *next += 1;
         stack.get_element(keys, *next);
         let name = match stack.kind(-1) {
-            Type::Nil => return false,
+            Type::Nil => return None,
             Type::Text | Type::Number => {
                 stack.push_copy(-1);
                 stack.get_raw(keys + 1);
@@ -291,7 +328,8 @@ fn next_entry(
             }
         };
         // Removed since the walk began.
-        if stack.kind(-1) == Type::Nil {
+        let kind = stack.kind(-1);
+        if kind == Type::Nil {
             stack.pop(2);
             continue;
         }
@@ -302,6 +340,6 @@ fn next_entry(
         }
         *is_first = false;
         stack.remove(-2);
-        return true;
+        return Some(kind);
     }
 }

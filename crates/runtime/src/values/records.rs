@@ -162,11 +162,7 @@ impl RecordReader {
         if self.dictionaries {
             stack.field(record, "_n");
             if stack.number(-1) as usize != present {
-                let message = format!(
-                    "record {position} has a field that the first one does not have; it has {}",
-                    self.fields.join(", ")
-                );
-                return Err(Error::new(Kind::Invalid, message));
+                return Err(self.unknown_field(isolate, stack, record, position));
             }
         } else if let Some((_, key)) = &self.left_out {
             stack.push_kept(*key);
@@ -177,6 +173,31 @@ impl RecordReader {
             }
         }
         Ok(())
+    }
+}
+
+impl RecordReader {
+    /// The error of a dictionary with more fields than the first one.
+    fn unknown_field(
+        &self,
+        isolate: &Isolate,
+        stack: Stack,
+        record: c_int,
+        position: usize,
+    ) -> Error {
+        let names = match read_value(isolate, stack, record) {
+            Ok(Value::Record(fields)) => fields,
+            _ => Vec::new(),
+        };
+        let unknown = names.iter().map(|(name, _)| name).find(|name| !self.fields.contains(name));
+        let message = match unknown {
+            Some(name) => format!(
+                "record {position} has the field {name}, which the first one does not have; it has {}",
+                self.fields.join(", ")
+            ),
+            None => format!("record {position} has a key that is no text"),
+        };
+        Error::new(Kind::Invalid, message)
     }
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::support::{Lab, explained};
-use runnel_store::{Answer, Content, Context, Records, Reference, Store, Tables, Value};
+use runnel_store::{Answer, Content, Context, Records, Reference, Shape, Store, Tables, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -46,12 +46,16 @@ impl Tables for Kept {
         })
     }
 
+    fn define(&self, _: &Reference, _: &Shape) -> Answer<Rc<dyn Store>> {
+        let (fields, values) = (self.fields.clone(), self.values.clone());
+        Answer::ok(Rc::new(Kept { fields, values }))
+    }
+
     runnel_store::without!(
         change_all,
         explain,
         run,
         migrate,
-        define,
         key_value_store,
         snapshot,
         back_up,
@@ -204,4 +208,32 @@ fn insertions_in_each_other_do_not_meet() {
     );
     assert_eq!(rows, ["Int(1) Text(\"out\") Int(1)", "Int(2) Text(\"out\") Int(2)"]);
     assert_eq!(lab.value("inner"), "10");
+}
+
+#[test]
+fn dictionaries_get_the_values_that_their_class_makes() {
+    let (lab, kept) = lab();
+    lab.value(
+        "class Made { var title. var <int> size ← 3 + 4. var <[int]> parts ← [ 1 ]. var <Other> other. } \
+         table ← ref:memory:made table: Made. 1",
+    );
+    for make in [
+        "table insertAll: [ #{ title: 'a' }, #{ title: 'b', size: 2 }, #{ title: 'c', parts: [ ] } ]",
+        "table insertAll: { :out | out writeObject: #{ title: 'a' }. \
+             out forward: #{ title: 'b', size: 2 }. out writeObject: #{ title: 'c', parts: [ ] } }",
+        "table insertAll: (0 to: 2) collect: { :i | \
+             [ #{ title: 'a' }, #{ title: 'b', size: 2 }, #{ title: 'c', parts: [ ] } ] at: i }",
+    ] {
+        let rows = inserted(&lab, &kept, make);
+        let expected = [
+            "Text(\"a\") Int(7) List([Int(1)])",
+            "Text(\"b\") Int(2) List([Int(1)])",
+            "Text(\"c\") Int(7) List([])",
+        ];
+        assert_eq!(rows, expected, "{make}");
+    }
+    // An instance has had its values since it was made: what is nil in it stays so.
+    let rows =
+        inserted(&lab, &kept, "table insertAll: [ #Made{ title: 'a' } setSize: nil; yourself ]");
+    assert_eq!(rows, ["Text(\"a\") List([Int(1)])"]);
 }

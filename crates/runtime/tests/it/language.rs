@@ -247,3 +247,61 @@ fn a_seed_gives_the_same_numbers_everywhere() {
         "true",
     );
 }
+
+// Dictionaries that share their keys ---------------------------------------------------------------
+
+/// Whether a dictionary has keys of its own, or shares them with others of one literal or one text of JSON, is nothing
+/// that a program sees.
+#[test]
+fn dictionaries_with_shared_keys_are_like_others() {
+    let own = "made := { d := #{ }. d at: 'a' put: 1; at: 'b' put: 2; at: 'c' put: nil. d }. \
+               list := [ made value, made value, made value ].";
+    let literal = "list := (1 to: 3) asArray collect: { :i | #{ a: 1, b: 2, c: nil } }.";
+    let record = r#"{"a":1,"b":2,"c":null}"#;
+    let parsed = format!("list := '[{record},{record},{record}]' fromJSON.");
+    for change in [
+        "d",
+        "d at: 'a' put: 7",
+        "d at: 'd' put: 4",
+        "d removeKey: 'a'",
+        "d removeKey: 'c'. d at: 'c' put: 9",
+        "d removeKey: 'b'. d at: 'b' put: 9. d removeKey: 'a'",
+        "d removeAll. d at: 'x' put: 1",
+        "d addAll: #{ c: 3, d: 4 }",
+        "e := d copy. e at: 'd' put: 4. e removeKey: 'a'. seen add: e",
+        "d keysAndValuesDo: { :k :v | k = 'a' ifTrue: { d removeKey: 'b' }. seen add: k }",
+        "d keysAndValuesDo: { :k :v | k = 'a' ifTrue: { d removeKey: 'b'. d at: 'b' put: 9 }. seen add: k }",
+        "d keysAndValuesDo: { :k :v | d at: k , 'x' put: 1. seen add: k }",
+        "d keysDo: { :k | k = 'a' ifTrue: { d removeKey: 'b' }. seen add: k }",
+        "d do: { :v :k | d removeKey: k. seen add: k }",
+        "seen add: (d collect: { :v :k | d at: k put: 0. k })",
+        "seen add: (d select: { :v :k | d removeKey: 'c'. v = 2 })",
+        "d keysDo: { :k | d removeAll. seen add: k }",
+        "seen add: d = (#{ c: nil, b: 2, a: 1 }); add: d keys; add: d values; add: d count; add: d hash = d copy hash",
+    ] {
+        let run = |list: &str| {
+            run(&format!("{list} seen := []. d := list at: 1. {change}. [ seen, list ] asJSON"))
+                .unwrap_or_else(|failure| panic!("{change}: {}", explained(&failure)))
+        };
+        let expected = run(own);
+        assert_eq!(run(literal), expected, "{change}");
+        assert_eq!(run(&parsed), expected, "{change}");
+    }
+}
+
+#[test]
+fn records_of_any_keys_are_parsed_and_written_as_they_are() {
+    for text in [
+        r#"[{"a":1},{"a":2},{"b":3},{"b":4},{"a":5}]"#,
+        r#"[{"a":1,"b":2},{"b":1,"a":2},{"a":1,"b":2,"c":3},{"a":1},{},{"a":7,"b":8}]"#,
+        r#"[{"a":{"x":1},"b":{"x":2}},{"a":{"y":3},"b":[{"x":4},{"x":5}]},{"a":{"x":6},"b":null}]"#,
+        r#"{"a":{"a":{"a":{"a":1}}},"b":[[{"a":1}],[{"a":2}]]}"#,
+        r#"[{"a\"\n":1,"größe":2},{"a\"\n":3,"größe":4},{"a\"\n":5,"größe":6}]"#,
+    ] {
+        gives(&format!("'{}' fromJSON asJSON", text.replace('\\', "\\\\")), text);
+    }
+    gives(
+        r#"'[{"a":1,"b":2},{"a":1,"a":2},{"a":3,"b":4},{"a":5}]' fromJSON asJSON"#,
+        r#"[{"a":1,"b":2},{"a":2},{"a":3,"b":4},{"a":5}]"#,
+    );
+}

@@ -414,12 +414,13 @@ fn what_is_no_record_is_refused_with_its_place() {
         ("table insertAll: [ 3 ]", "record 1 is no record"),
         (
             "table insertAll: [ #{ a: 1 }, #{ b: 2 } ]",
-            "record 2 has a field that the first one does not have; it has a",
+            "record 2 has the field b, which the first one does not have; it has a",
         ),
         (
             "table insertAll: [ #Task{ title: 'x' }, #Task{ id: 3, title: 'x' } ]",
             "record 2 has a key and the first one has none",
         ),
+        ("table insertAll: [ #{ 1: 'x' } ]", "record 1 has a key that is no text"),
         (
             "table insertAll: [ #Task{ title: 'x' }, #{ a: 1 } ]",
             "record 2 is of another class than the first",

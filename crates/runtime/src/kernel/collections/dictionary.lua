@@ -4,6 +4,9 @@
 -- `_keys` may hold holes (a table that is no value): `_holes` says how many, `_index` (key → place
 -- in `_keys`) exists from the first removal until the next compaction. Reading `_keys` from
 -- outside: `K.keysOf(dictionary)`.
+--
+-- Dictionaries of the same texts as keys in the same order, such as the records of a list in JSON, share
+-- `_keys`: the list says so at 0. Such a dictionary gets a list of its own with the next change of its keys.
 local K = ...
 local type, setmetatable, rawequal = type, setmetatable, rawequal
 local throw, eq, asBlock, yes = K.throw, K.eq, K.asBlock, K.yes
@@ -16,6 +19,7 @@ K.method(Dictionary, "_kind", K.kinds.dictionary)
 -- Absent in a dictionary that never lost a key.
 K.method(Dictionary, "_holes", 0)
 K.method(Dictionary, "_index", false)
+K.method(Dictionary, "_unshared", false)
 K.nilKeys._sent = true
 local HOLE = setmetatable({}, {})
 
@@ -39,7 +43,23 @@ local function compact(self)
     end
   end
   self._keys, self._holes, self._index = keys, 0, false
+  if self._unshared then self._unshared = false end
   return keys
+end
+
+-- The keys of its own, for a change: those that it shared until now are copied.
+local function ownKeys(self)
+  local keys = self._keys
+  if not keys[0] then return keys end
+  local own = {}
+  for i = 1, self._n do own[i] = keys[i] end
+  self._keys, self._unshared = own, own
+  return own
+end
+
+-- The keys for the rest of a loop over shared ones: its own where the loop has changed them.
+local function following(self, keys)
+  return keys[0] and self._unshared or keys
 end
 
 -- The keys in order, without holes: not to be changed.
@@ -69,9 +89,9 @@ local function removeKey(self, key)
   local value = map[key]
   if value == nil then return nil end
   map[key] = nil
-  local last = self._n + self._holes
-  if self._keys[last] == key then
-    self._keys[last] = nil
+  local last, own = self._n + self._holes, ownKeys(self)
+  if own[last] == key then
+    own[last] = nil
     if self._index then self._index[key] = nil end
     self._n = self._n - 1
     return value
@@ -100,7 +120,7 @@ local function put(self, key, value)
   local map = self._map
   if map[key] == nil then
     local last = self._n + self._holes + 1
-    self._keys[last] = key
+    ownKeys(self)[last] = key
     self._n = self._n + 1
     local index = self._index
     if index then index[key] = last end
@@ -139,6 +159,7 @@ local function keysAndValuesDo(self, block)
       if value == NULL then value = nil end
       if key == NULL then key = nil end
       block(key, value)
+      keys = following(self, keys)
     end
   end
 end
@@ -153,6 +174,7 @@ local function valuesDo(self, block)
       if value == NULL then value = nil end
       if key == NULL then key = nil end
       block(value, key)
+      keys = following(self, keys)
     end
   end
 end
@@ -165,6 +187,7 @@ local function keysDo(self, block)
     if key ~= HOLE and key ~= nil then
       if key == NULL then key = nil end
       block(key)
+      keys = following(self, keys)
     end
   end
 end
@@ -181,6 +204,7 @@ local function filtered(self, block, wanted)
     local shown = key
     if key == NULL then shown = nil end
     if yes(block(value, shown)) == wanted then put(out, key, stored) end
+    keys = following(self, keys)
   end
   out._sent = self._sent
   return out
@@ -204,6 +228,7 @@ local function collect(self, block)
     value = block(value, key)
     if value == nil then value = NULL end
     out[i] = value
+    keys = following(self, keys)
   end
   return K.array(out)
 end
@@ -329,6 +354,7 @@ K.methods(Dictionary, {
   --- > ages := #{ anna: 31 }. ages removeAll. ages isEmpty ⇒ true
   ["removeAll"] = function(self)
     self._keys, self._map, self._n, self._holes, self._index = {}, {}, 0, 0, false
+    if self._unshared then self._unshared = false end
     return self
   end,
   ["removeAllObjects"] = function(self) return self:removeAll() end,

@@ -1,7 +1,7 @@
 -- Null, and the classes of arrays and dictionaries with what makes them: every file above answers
 -- them. Their messages are in collections/.
 local K = ...
-local setmetatable = setmetatable
+local setmetatable, loadstring = setmetatable, loadstring
 
 --- What stands for nil inside arrays and dictionaries. A program never sees it: to a program `NSNull null` is nil.
 local Null = K.newClass("Null", K.classes.Object)
@@ -58,4 +58,36 @@ end
 
 function K.newDictionary()
   return setmetatable({ _keys = {}, _map = {}, _n = 0 }, dictionaryMethods)
+end
+
+-- Lists of names of literals whose functions are remembered.
+local MOST_MAKERS = 1000
+local makers, count = {}, 0
+
+-- The function that makes a dictionary of values, for names `a,b,`: it is generated, and its dictionaries
+-- share their keys.
+local function maker(names)
+  local keys, parameters, checks, entries = { [0] = true }, {}, {}, {}
+  for name in string.gmatch(names, "[^,]+") do
+    local i = #keys + 1
+    local value = "v" .. i
+    keys[i], parameters[i] = name, value
+    checks[i] = string.format("if %s==nil then %s=NULL end ", value, value)
+    entries[i] = string.format("[%q]=%s", name, value)
+  end
+  local source = string.format("local setmetatable,methods,NULL,keys=... return function(%s) %s"
+    .. "return setmetatable({_keys=keys,_map={%s},_n=%d},methods) end", table.concat(parameters, ","),
+    table.concat(checks), table.concat(entries, ","), #keys)
+  return loadstring(source, "=dictionary")(setmetatable, dictionaryMethods, NULL, keys)
+end
+
+-- What makes a literal `#{ a: …, b: … }` of its values, for different names `a,b,`.
+function K.dictionaryOf(names)
+  local make = makers[names]
+  if make then return make end
+  make = maker(names)
+  if count < MOST_MAKERS then
+    count, makers[names] = count + 1, make
+  end
+  return make
 end

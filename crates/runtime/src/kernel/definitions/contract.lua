@@ -226,14 +226,26 @@ function K.makesDefaults(class)
 end
 K.nilKeys._fillsNew = true
 
--- A record for a table of the class with the values that are made for each row and that it leaves out;
--- and their names, where there are any.
-function K.filledRecord(class, dictionary)
-  if not class._marks then return dictionary end
-  local list, copy, names = K.defaultsOf(class), dictionary, nil
+-- The variables of a class whose value is made for each object; nil where there are none.
+function K.computedDefaultsOf(class)
+  if not class._marks then return nil end
+  local list, computed = K.defaultsOf(class), nil
+  for i = 1, #list do
+    if not list[i].marks.constant then
+      computed = computed or {}
+      computed[#computed + 1] = list[i]
+    end
+  end
+  return computed
+end
+
+-- A record for a table of the class with those values that it leaves out, which `list` has; and their
+-- names, where there are any.
+function K.filledRecord(class, dictionary, list)
+  local copy, names = dictionary, nil
   for i = 1, #list do
     local entry = list[i]
-    if not entry.marks.constant and dictionary._map[entry.name] == nil then
+    if dictionary._map[entry.name] == nil then
       if not names then copy, names = dictionary:mutableCopy(), K.array {} end
       copy:at_put_(entry.name, defaultValue(class, entry, nil))
       names[#names + 1] = entry.name

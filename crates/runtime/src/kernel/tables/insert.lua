@@ -17,18 +17,13 @@ local function rowsOfBatch(self, first)
   return math.max(1, floor(BATCH / math.max(1, fields)))
 end
 
--- An insertion that begins with the first record: its fields are those of all.
-local function insertion(self, expected)
-  return { table = self, expected = expected, batch = {}, n = 0, rows = 1, count = 0 }
-end
-
 local function begin(self, first)
   if first == nil then throw("nilValue", "nil is no record to insert") end
   local class = self.table.i_class
   self.sent = type(first) == "table" and first._sent or false
   local keys = class and K.keysOfClass(class) or { "id" }
   local begun = native.insertBegin(self.table._native, "", nil, { first }, class and K.array(K.columnsOfClass(class)),
-    keys[1] or "id", self.expected, self.sent)
+    keys[1] or "id", self.expected, self.sent and (self.filled or K.array {}) or nil)
   self.rows = rowsOfBatch(self.table, first)
   local fields = native.insertFields(begun)
   self.cells = K.cells(first, fields[1], fields[2], self.rows)
@@ -84,6 +79,30 @@ local function add(self, record)
   addObject(self, record)
 end
 
+-- The same for a class with values that are made for each row. What the first record of a client leaves
+-- out, none of its records may have: the program sets it.
+local function addFilled(self, record)
+  if type(record) ~= "table" or not record._isDictionary or record._ofInstance then return add(self, record) end
+  if self.sent and self.filled then
+    for i = 1, #self.filled do
+      if record._map[self.filled[i]] ~= nil then
+        throw("unprocessable", string.format("record %d has the field %s, which the first one does not have",
+          self.count + self.n + 1, self.filled[i]))
+      end
+    end
+  end
+  local filled, names = K.filledRecord(self.table.i_class, record, self.computed)
+  if not self.native then self.filled = names end
+  add(self, filled)
+end
+
+-- An insertion that begins with the first record: its fields are those of all.
+local function insertion(self, expected)
+  local computed = self.i_class and K.computedDefaultsOf(self.i_class)
+  return { table = self, expected = expected, batch = {}, n = 0, rows = 1, count = 0, computed = computed,
+    add = computed and addFilled or add }
+end
+
 -- Runs a producer that adds records; ends the insertion, or gives it up when the producer fails.
 local function inserting(self, expected, produce, source, block)
   local into = insertion(self, expected)
@@ -103,6 +122,7 @@ local function inserting(self, expected, produce, source, block)
 end
 
 local function fromArray(into, list)
+  local add = into.add
   for i = 1, #list do
     local record = list[i]
     if rawequal(record, NULL) then record = nil end
@@ -111,6 +131,7 @@ local function fromArray(into, list)
 end
 
 local function each(into, source, block)
+  local add = into.add
   if source._isInterval then
     local from, by = source._from, source._by
     for i = 0, source._count - 1 do add(into, block(from + i * by)) end
@@ -128,14 +149,19 @@ end
 --- A stream that inserts what is written to it, as the block of `insertAll:` gets it.
 local Records = K.newClass("RecordStream", K.classes.WriteStream)
 K.nilKeys._into = true
+local function write(self, record)
+  local into = self._into
+  into.add(into, record)
+  return self
+end
 --- -<self> writeObject:<any>record
 --- Inserts a record with the others of the batch.
 --- > books := ref:sqlite:shop.db/books table. books insertAll: { :out | out writeObject: #{ title: 'Emma' } }
-K.methods(Records, { ["writeObject:"] = function(self, record) add(self._into, record) return self end })
+K.methods(Records, { ["writeObject:"] = write })
 --- -<self> forward:<any>record
 --- Inserts a record with the others of the batch, where a connection leads to the stream.
 --- > books := ref:sqlite:shop.db/books table. books insertAll: { :out | out forward: #{ title: 'Emma' } }
-K.methods(Records, { ["forward:"] = function(self, record) add(self._into, record) return self end })
+K.methods(Records, { ["forward:"] = write })
 
 local function fromBlock(into, block)
   block(setmetatable({ _into = into, _target = false }, Records._methods))

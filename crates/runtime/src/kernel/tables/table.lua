@@ -15,7 +15,7 @@ local Table = K.newClass("DatabaseTable", Store)
 --- The name of the table in its database.
 --- > books := ref:sqlite:shop.db records: 'books'. books name ⇒ 'books'
 for _, name in ipairs { "db", "name", "class" } do K.ivar(Table, name) end
-for _, key in ipairs { "_keys", "_plan", "_place", "_tableName" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_keys", "_plan", "_place", "_tableName", "_ofInstance" } do K.nilKeys[key] = true end
 K.method(Table, "_isTable", true)
 K.nilKeys._isTable = true
 
@@ -74,7 +74,9 @@ local function stored(self, object)
     end
     return copy
   end
-  return stored(self, K.fieldsRecord(object))
+  local record = K.fieldsRecord(object)
+  record._ofInstance = true
+  return stored(self, record)
 end
 
 -- The elements of an array so; the array itself where there is nothing to do.
@@ -313,7 +315,9 @@ local function prepared(self, object)
   local class = self.i_class
   if not class or type(object) ~= "table" or not object._isDictionary then return object end
   if object._sent then K.admitRecord(class, object) end
-  local filled, names = K.filledRecord(class, object)
+  local computed = K.computedDefaultsOf(class)
+  if not computed then return object end
+  local filled, names = K.filledRecord(class, object, computed)
   return filled, object._sent and names or nil
 end
 

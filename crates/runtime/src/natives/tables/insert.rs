@@ -3,13 +3,13 @@
 
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
-use crate::natives::stores::{any_store, inner_call, reference, reference_at};
+use crate::natives::stores::{any_store, inner_call, reference, reference_at, with_granted};
 use crate::streams::progress::{MeteredStream, ProgressLine};
 use crate::values::columns::{Column, ColumnRecords};
 use crate::values::records::RecordReader;
 use runnel_store::{
-    Answer, Body, ClientContent, Content, Error, Form, Kind, Lazy, RECORDS_BATCH, Records,
-    Reference, Store, Value, Verb,
+    Answer, Body, Content, Error, Form, Kind, Lazy, RECORDS_BATCH, Records, Reference, Store,
+    Value, Verb,
 };
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -118,7 +118,7 @@ fn over() -> Error {
 }
 
 /// `(store, path, scheme or nil, array whose first element shows the fields, fields of the class or
-/// nil, key or nil, number of records or nil, whether a client sent them)`
+/// nil, key or nil, number of records or nil, what the program has set in those of a client or nil)`
 fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let to = reference_at(arguments, 2, 3);
@@ -133,7 +133,10 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let expected = (!arguments.is_nil(7)).then(|| arguments.number(7) as u64);
     let queue = Rc::new(RefCell::new(BatchQueue::default()));
     let feed = BatchFeed { fields: reader.fields(), queue: queue.clone(), expected };
-    let from_client = arguments.boolean(8).then(ClientContent::default);
+    let from_client = match attempt!(arguments.value(isolate, 8)) {
+        Value::List(names) => Some(with_granted(names)),
+        _ => None,
+    };
     let call = runnel_store::Context { from_client, ..inner_call(isolate) };
     let tables = attempt!(store.tables_for(Verb::Post, &to));
     let outcome = later(tables.insert(&to, Box::new(feed), &call));
