@@ -117,7 +117,8 @@ pub(crate) enum Command {
         #[arg(long)]
         lua: bool,
     },
-    /// Explain a class, a message, an option, a scheme, a command or a finding; without a name, list the classes.
+    /// Explain a class, a message, an option, a scheme, a kind of error, a name, a word, a command or a finding;
+    /// without a name, list the classes.
     #[command(after_help = "Examples:\n  runnel doc String                 a class\n  \
         runnel doc replace:with:          a message\n  \
         runnel doc String replace:with:   a message of a class\n  \

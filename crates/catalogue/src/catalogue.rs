@@ -1,6 +1,7 @@
 //! All classes and messages.
 
 use crate::message::{MessageDefinition, Signature, example, signature};
+use crate::topic::{Topic, TopicKind};
 use std::collections::BTreeMap;
 
 /// A class of the kernel.
@@ -28,6 +29,8 @@ pub struct Catalogue {
     aliases: BTreeMap<String, String>,
     /// The classes that define a selector, with the position of the message in the class.
     by_selector: BTreeMap<String, Vec<(String, usize)>>,
+    /// Kinds of errors, names and schemes.
+    topics: Vec<Topic>,
 }
 
 impl Catalogue {
@@ -67,7 +70,10 @@ impl Catalogue {
                 while let Some(line) = lines.next_if(|line| !line.is_empty()) {
                     block.push(line);
                 }
-                catalogue.add(&block);
+                match Topic::parse(&block) {
+                    Some(topic) => catalogue.topics.push(topic),
+                    None => catalogue.add(&block),
+                }
             }
         }
         catalogue.index();
@@ -142,6 +148,11 @@ impl Catalogue {
         if class.text.is_empty() {
             text.clone_into(&mut class.text);
         }
+    }
+
+    /// The kinds of errors, the names or the schemes of the kernel, in the order of its source.
+    pub fn topics(&self, kind: TopicKind) -> impl Iterator<Item = &Topic> {
+        self.topics.iter().filter(move |topic| topic.kind == kind)
     }
 
     /// A class by its plain name or another one.

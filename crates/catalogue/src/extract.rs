@@ -6,6 +6,7 @@
 //! [`Catalogue::parse`]: crate::Catalogue::parse
 
 use crate::message::signature;
+use crate::topic;
 use std::collections::BTreeMap;
 
 /// What the source files hold, as text; or what is wrong with a definition, with its place.
@@ -106,6 +107,9 @@ impl File<'_> {
 
     /// A block as it is collected: the class is said, and what another class documents is referred to.
     fn written(&self, block: &[&str], next: &str) -> Result<String, String> {
+        if topic::head(block[0]).is_some() {
+            return Ok(block.join("\n") + "\n\n");
+        }
         let is_text =
             !block.iter().any(|line| signature(line).is_some() || line.starts_with("As in "));
         if let Some(class) = made_class(next).filter(|_| is_text) {

@@ -1,6 +1,6 @@
 //! What is known of the language before a program is read.
 
-use runnel_catalogue::Catalogue;
+use runnel_catalogue::{Catalogue, TopicKind};
 use runnel_check::Kernel;
 use runnel_compile::Known;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -63,26 +63,6 @@ pub(crate) struct KernelNames {
     schemes: BTreeSet<String>,
 }
 
-/// Schemes of the language itself, with what they mean.
-const OWN_SCHEMES: [(&str, &str, &str); 16] = [
-    ("ref", "the reference itself, rather than its value", "ref:file:notes/today.txt"),
-    ("var", "a variable", "var:count"),
-    ("this", "an instance variable of the object", "this:title"),
-    ("self", "a property of the object", "self:title"),
-    ("scheme", "the store of a scheme", "scheme:notes ← #DictStore{ }"),
-    ("class", "a class by its name", "class:Task"),
-    ("port", "a port of an object", "port:in"),
-    ("query", "a parameter of the request's query", "query:name"),
-    ("form", "a field of the form that was sent", "form:title"),
-    ("header", "a header of the request", "header:Accept"),
-    ("cookie", "a cookie of the request", "cookie:session"),
-    ("body", "the content of the request", "body:"),
-    ("parts", "the parts of an upload", "parts:"),
-    ("request", "the request: method, path, address of the client", "request:method"),
-    ("response", "the response: status and headers", "response:status ← 201"),
-    ("default", "the store of names without a scheme", "default:name"),
-];
-
 impl Knowledge {
     /// Puts together what the kernel says of itself (`facts`), its schemes, and the options of classes.
     pub fn new(
@@ -92,10 +72,10 @@ impl Knowledge {
         schemes: Vec<KnownScheme>,
         options: Vec<(String, Vec<KnownOption>)>,
     ) -> Knowledge {
-        let own = OWN_SCHEMES.map(|(name, help, example)| KnownScheme {
-            name: name.to_owned(),
-            help: help.to_owned(),
-            example: example.to_owned(),
+        let own = catalogue.topics(TopicKind::Scheme).map(|topic| KnownScheme {
+            name: topic.name.clone(),
+            help: topic.text.clone(),
+            example: topic.program(),
         });
         let mut described: BTreeMap<String, KnownScheme> = BTreeMap::new();
         for scheme in own.into_iter().chain(schemes) {

@@ -21,7 +21,7 @@ mod values;
 pub use engine::profile::{
     INTERVAL as PROFILE_INTERVAL, Profile, ProfileFrame, Profiling, start_profile,
 };
-pub use fibers::fault::{Fault, TraceFrame};
+pub use fibers::fault::{Fault, TraceFrame, kind_of_error};
 pub use fibers::load::{Load, load};
 pub use host::{Host, NativeWindow, Output, RunningServer};
 pub use isolate::{Isolate, Limits};

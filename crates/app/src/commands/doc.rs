@@ -1,14 +1,17 @@
-//! `runnel doc`: what a class, a message, an option, a scheme, a command or a finding is, from its definition in the
-//! kernel or in Rust.
+//! `runnel doc`: what a class, a message, an option, a scheme, a command, a finding, a kind of error, a name
+//! or a word of the language is, from its definition in the kernel or in Rust.
 //!
 //! `lookup` finds what a name means, and `groups` puts definitions together; `text`, `data` and `pages` write them.
 
 pub(crate) mod command;
 mod data;
+mod entries;
 pub(crate) mod groups;
+mod links;
 mod lookup;
 mod pages;
 mod text;
+pub(crate) mod topics;
 
 use crate::console::Console;
 use crate::exit_status;

@@ -4,7 +4,7 @@ use crate::commands::doc;
 use runnel_runtime::Isolate;
 
 const OVERVIEW: &str = "\
-help NAME          a class, a message, an option or a scheme: help String, help at:put:, help file:
+help NAME          a class, a message, an option, a scheme, a kind of error or a word: help at:put:, help file:
 Tab                completes names, messages and paths; a second Tab chooses among several
 value methods      the messages that a value understands
 value inspect      what is in a value

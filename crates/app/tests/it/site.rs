@@ -2,6 +2,9 @@
 
 use crate::support::browser::Browser;
 use crate::support::{self, Folder, Process, http, run, runnel};
+use runnel_catalogue::TopicKind;
+use runnel_catalogue::words::WORDS;
+use runnel_store::Kind;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -175,7 +178,15 @@ fn missing_names(site: &Site) -> Vec<String> {
     missing
 }
 
-/// The commands, findings and schemes without an anchor.
+/// The id of a word, or that of a mark.
+fn word_id(name: &str) -> String {
+    match name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        true => name.to_owned(),
+        false => name.chars().map(|one| format!("x{:x}", u32::from(one))).collect(),
+    }
+}
+
+/// The commands, findings, schemes, kinds of errors, names and words without an anchor.
 fn missing_words(site: &Site) -> Vec<String> {
     let help = run(runnel().arg("--help")).out;
     let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
@@ -193,8 +204,28 @@ fn missing_words(site: &Site) -> Vec<String> {
         commands.len() > 15 && findings.len() > 10 && schemes.len() > 10,
         "{commands:?} {schemes:?}"
     );
+    let catalogue = runnel_runtime::catalogue();
+    let of_language = catalogue.topics(TopicKind::Scheme).map(|topic| topic.name.as_str());
+    let schemes: Vec<&str> = schemes.into_iter().chain(of_language).collect();
+    let kinds = catalogue.topics(TopicKind::Error).map(|topic| topic.name.as_str());
+    let kinds: Vec<String> =
+        Kind::all().map(Kind::name).chain(kinds).map(str::to_lowercase).collect();
+    let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+    let names: Vec<String> =
+        catalogue.topics(TopicKind::Name).map(|topic| topic.name.to_lowercase()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let words: Vec<String> = WORDS.iter().map(|word| word_id(word.name)).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    assert!(kinds.len() > 30 && names.len() > 20 && words.len() > 40, "{kinds:?} {names:?}");
     let mut missing = Vec::new();
-    for (page, names) in [("commands", commands), ("findings", findings), ("schemes", schemes)] {
+    for (page, names) in [
+        ("commands", commands),
+        ("findings", findings),
+        ("schemes", schemes),
+        ("errors", kinds),
+        ("names", names),
+        ("words", words),
+    ] {
         let ids = attributes(&site.pages[&format!("reference/{page}.html")], "id");
         let absent = names.into_iter().filter(|name| !ids.contains(name));
         missing.extend(absent.map(|name| format!("{page} {name}")));
@@ -228,6 +259,8 @@ fn the_site_has_no_dead_link_and_every_public_name() {
         weights.iter().filter(|(size, _)| *size > HEAVIEST).map(|(_, page)| page.to_string()),
     );
     wrong.extend(missing_names(&site));
+    let home = &site.pages["index.html"];
+    assert!(home.contains("href=\"changelog.html\"") && site.pages.contains_key("changelog.html"));
     let unique: BTreeSet<String> = wrong.into_iter().collect();
     assert!(unique.is_empty(), "{unique:#?}");
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use runnel_catalogue::extract::extract;
-use runnel_catalogue::{Catalogue, Kind, KindOption};
+use runnel_catalogue::{Catalogue, Kind, KindOption, TopicKind};
 
 const SOURCE: &str = r#"
 local K = ...
@@ -51,6 +51,17 @@ Colour = K.nativeCombinator {
 --- A comparison.
 --- > 'a' < 'b'
 for _, name in ipairs(list) do K.method(String, name, f) end
+
+--- error typeError
+--- A value is of another class
+--- than is taken.
+--- > { 3 + 'a' } onError: { :e | e kind } ⇒ 'typeError'
+
+--- scheme query
+--- A parameter of the request.
+--- > scheme Greeter { /greet { get { query:name } } }
+--- > GET /greet?name=Ada → 200 Ada
+scheme("query", {})
 "#;
 
 fn catalogue() -> Catalogue {
@@ -151,4 +162,20 @@ fn a_wrong_definition_is_named_with_its_place() {
         "a.lua:2: no class is known here: begin with it"
     );
     assert_eq!(wrong("--- As in Object.\nlocal a = 1"), "a.lua:1: no class is known here");
+}
+
+#[test]
+fn kinds_of_errors_and_schemes_are_topics() {
+    let catalogue = catalogue();
+    let error = catalogue.topics(TopicKind::Error).next().unwrap();
+    assert_eq!(
+        (&*error.name, &*error.text),
+        ("typeError", "A value is of another class than is taken.")
+    );
+    assert_eq!(error.examples[0].result.as_deref(), Some("'typeError'"));
+    let schemes: Vec<_> = catalogue.topics(TopicKind::Scheme).collect();
+    assert_eq!(schemes.len(), 1);
+    assert_eq!(schemes[0].program(), "scheme Greeter { /greet { get { query:name } } }");
+    assert_eq!(schemes[0].requests(), "GET /greet?name=Ada → 200 Ada");
+    assert_eq!(catalogue.topics(TopicKind::Name).count(), 0);
 }

@@ -6,12 +6,12 @@ mod paths;
 use crate::analysis::context::{CursorContext, cursor, open_message};
 use crate::analysis::index::{BodyKind, KnownValue, NameKind};
 use crate::documents::View;
-use crate::features::hover::{KEYWORDS, definitions};
+use crate::features::hover::definitions;
 use crate::features::markdown;
 use crate::knowledge::Knowledge;
 use items::{ItemKind, Proposals};
 use lsp_types::CompletionList;
-use runnel_catalogue::summary;
+use runnel_catalogue::{summary, words};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -111,7 +111,7 @@ pub(crate) fn resolve(mut item: Value, knowledge: &Knowledge) -> Value {
 }
 
 fn keyword(word: &str, found: &mut Proposals<'_>) {
-    let help = KEYWORDS.iter().find(|(name, _)| *name == word).map_or("", |(_, help)| *help);
+    let help = words::find(word).map_or("", |word| word.meaning);
     found.add(ItemKind::Keyword, word, "", help, 3);
 }
 

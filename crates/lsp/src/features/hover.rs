@@ -4,7 +4,7 @@ use super::markdown;
 use crate::analysis::index::{NameIndex, NameInfo, NameKind, SentPlace};
 use crate::documents::View;
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind};
-use runnel_catalogue::Message;
+use runnel_catalogue::{Message, TopicKind, words};
 use runnel_syntax::{Span, TokenKind};
 
 /// Definitions that are shown for a message whose receiver is not known.
@@ -40,9 +40,9 @@ fn described(view: &View<'_>, offset: u32) -> Option<(String, Span)> {
     let token = view.analysis.token_at(offset)?;
     let word = token.span.text(view.text());
     match token.kind {
-        TokenKind::Definition => {
-            let (_, help) = KEYWORDS.iter().find(|(name, _)| *name == word)?;
-            Some((format!("{}\n\n{help}", markdown::code(word)), token.span))
+        TokenKind::Definition => Some((markdown::word(words::find(word)?), token.span)),
+        TokenKind::Arrow | TokenKind::Assign | TokenKind::Caret | TokenKind::Bar => {
+            Some((markdown::word(words::find(word)?), token.span))
         }
         TokenKind::Scheme => {
             let scheme = view.knowledge.schemes.get(word.trim_end_matches(':'))?;
@@ -51,36 +51,6 @@ fn described(view: &View<'_>, offset: u32) -> Option<(String, Span)> {
         _ => None,
     }
 }
-
-/// Words that begin definitions, and what they mean.
-pub(crate) const KEYWORDS: [(&str, &str); 23] = [
-    ("class", "A class: `class Task { var <string> title. -line { ^this:title } }`"),
-    ("extension", "Adds methods to a class that exists: `extension String { -shout { … } }`"),
-    ("scheme", "A store made of property paths: `scheme Site { /hello { get { 'Hello' } } }`"),
-    (
-        "filter",
-        "A stream that does something with each object: `filter Upper |{ ^object uppercase }`",
-    ),
-    ("system", "Objects and their connections."),
-    ("protocol", "Messages that objects understand, without bodies."),
-    ("connector", "How two ports are joined."),
-    ("notification", "A protocol whose messages are sent to all who follow."),
-    ("object", "A template: an object literal under a name: `object Panel : #Window{ … }`"),
-    ("var", "An instance variable with its type: `var <string 1..80> title.`"),
-    ("test", "A test, run by `runnel test`: `test 'adds' { 3 + 4 should: 7 }`"),
-    ("get", "Answers `GET`: `get { … }`"),
-    ("put", "Answers `PUT`; the content is `newValue`."),
-    ("post", "Answers `POST`; the content is `newValue`."),
-    ("merge", "Answers `PATCH`; the content is `newValue`."),
-    ("delete", "Answers `DELETE`."),
-    ("list", "Answers the names below the path."),
-    ("guard", "Refuses requests: 401 where it answers nil, 403 where it answers false."),
-    ("with", "Gives the handlers behind it a value."),
-    ("find", "Gives the handlers behind it a value; 404 where it is nil."),
-    ("before", "Runs before handlers."),
-    ("after", "Runs behind handlers."),
-    ("rescue", "Answers what clients did wrong."),
-];
 
 /// The key of a literal under the cursor.
 fn option(view: &View<'_>, offset: u32) -> Option<(String, Span)> {
@@ -181,7 +151,12 @@ fn variable(view: &View<'_>, name: &NameInfo) -> String {
     let value = if name.value.is_known() { format!("<{}> ", name.value) } else { String::new() };
     let mut text = markdown::code(&format!("{value}{}", name.name));
     text.push_str(&format!("\n\n{kind}"));
-    if let (NameKind::Predefined, Some(class)) = (name.kind, &name.value.class)
+    let mut topics = view.knowledge.catalogue.topics(TopicKind::Name);
+    if let Some(topic) =
+        topics.find(|one| name.kind == NameKind::Predefined && one.name == name.name)
+    {
+        text.push_str(&format!(": {}", topic.text));
+    } else if let (NameKind::Predefined, Some(class)) = (name.kind, &name.value.class)
         && let Some(class) = view.knowledge.catalogue.class(class)
         && !class.text.is_empty()
     {

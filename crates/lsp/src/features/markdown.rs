@@ -2,6 +2,7 @@
 
 use crate::analysis::index::{ClassInfo, MethodInfo, PropertyInfo};
 use crate::knowledge::{Knowledge, KnownOption, KnownScheme};
+use runnel_catalogue::words::Word;
 use runnel_catalogue::{Class, Message};
 
 /// Messages of a class that a hover lists.
@@ -15,6 +16,11 @@ pub(crate) fn code(source: &str) -> String {
 pub(crate) fn signature(message: &Message) -> String {
     let of_class = if message.is_of_class { " class" } else { "" };
     format!("{}{of_class} {message}", message.class)
+}
+
+/// A word or a mark of the language, with its example.
+pub(crate) fn word(word: &Word) -> String {
+    format!("{}\n\n{}\n\n{}", code(word.name), word.meaning, code(word.program()))
 }
 
 /// Signature, meaning, examples, synonyms.

@@ -70,6 +70,30 @@ The table of a class.
 Table -<Array>select:<Block(row)>block
 The rows for which the block answers true.
 > tasks select: { :row | true }
+
+scheme ref
+The reference itself.
+> ref:file:a
+
+scheme var
+A variable.
+> var:count
+
+scheme this
+A variable of the object.
+> this:title
+
+scheme self
+A property of the object.
+> self:title
+
+scheme scheme
+The store of a scheme.
+> scheme:notes ← #Site{}
+
+name stdout
+Standard output, a stream.
+> stdout println: 3
 ";
 
 const FACTS: &str = "\

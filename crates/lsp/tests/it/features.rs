@@ -142,6 +142,8 @@ fn hovers_show_definitions() {
     assert!(hover("x := fi¦le:a").contains("files and folders"));
     assert!(hover("(#Task{ }) mo¦ve: 1 to: 2").contains("Task -move:<int>from to:<int>target"));
     assert!(hover("std¦out").contains("<ByteStream> stdout"));
+    assert!(hover("std¦out").contains("Standard output, a stream."));
+    assert!(hover("'a' ¦→ stdout").contains("A connection"));
     assert!(hover("cla¦ss A { }").contains("class Task"));
     assert_eq!(hover("12¦"), "");
 }

@@ -12,6 +12,15 @@ const OUTERMOST: usize = 8;
 /// The kind of the error that a program raises when its memory is used up (fiber.lua).
 const OUT_OF_MEMORY: &str = "memory";
 
+/// What an error of a program is for those outside of it, who get the status of the kind.
+pub fn kind_of_error(name: &str) -> Kind {
+    match name {
+        // Others may succeed, and so may this one when they have ended.
+        OUT_OF_MEMORY => Kind::Unavailable,
+        name => Kind::of_name(name).unwrap_or(Kind::Failed),
+    }
+}
+
 /// One frame of a stack trace: a place of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFrame {
@@ -97,11 +106,7 @@ impl Fault {
     /// As the error of a verb: the program's message, with the trace as detail for the log.
     pub(crate) fn into_error(self, isolate: &Isolate) -> Error {
         let is_out_of_memory = self.kind == OUT_OF_MEMORY;
-        let kind = match is_out_of_memory {
-            // Others may succeed, and so may this one when they have ended.
-            true => Kind::Unavailable,
-            false => Kind::of_name(&self.kind).unwrap_or(Kind::Failed),
-        };
+        let kind = kind_of_error(&self.kind);
         let mut detail = isolate.explain(&self);
         if let Some(cause) = &self.detail {
             detail.push_str("\n  ");

@@ -30,6 +30,7 @@ impl Host for TestHost {
             help: "",
             kind: runnel_store::SettingKind::Any,
             default: None,
+            limit: None,
             is_secret: false,
         };
         ["port"].map(option).to_vec()

@@ -1,6 +1,6 @@
 //! Rows of options, and reading a record by them.
 
-use crate::settings::value::{Bounds, SettingKind, SettingValue, Wanted};
+use crate::settings::value::{Bounds, SettingKind, SettingValue, Wanted, shown_bounds};
 use crate::{Error, Kind, Result, Value};
 use runnel_text::distance::nearest;
 
@@ -114,6 +114,8 @@ pub struct SettingInfo {
     pub kind: SettingKind,
     /// The default as the manual writes it; `None` where the option's own reader decides.
     pub default: Option<String>,
+    /// The bounds of a number or a duration as the manual writes them.
+    pub limit: Option<String>,
     /// Whether no message may show its value.
     pub is_secret: bool,
 }
@@ -183,7 +185,8 @@ impl<T: Default> SettingList for SettingTable<T> {
                 Target::Custom(kind, _) | Target::Apart(kind) => (kind, None),
             };
             let Setting { name, former, help, is_secret, .. } = *setting;
-            SettingInfo { name, former, help, kind, default, is_secret }
+            let limit = shown_bounds(kind, setting.bounds);
+            SettingInfo { name, former, help, kind, default, limit, is_secret }
         };
         self.0.iter().map(&mut info).collect()
     }
@@ -309,5 +312,9 @@ mod tests {
         let shown = ["180", "20 min", "true", "none"].map(|text| Some(text.to_string()));
         assert_eq!(defaults[..4], shown);
         assert_eq!(defaults[4], None);
+        let limits: Vec<_> = OVEN.infos().into_iter().map(|info| info.limit).collect();
+        let shown = ["20 to 300", "1 s to 2 h"].map(|text| Some(text.to_string()));
+        assert_eq!(limits[..2], shown);
+        assert_eq!(limits[2], None);
     }
 }

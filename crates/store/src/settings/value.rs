@@ -60,6 +60,16 @@ impl SettingKind {
 /// The least and the largest number, both included.
 pub type Bounds = Option<(f64, f64)>;
 
+/// Bounds as the manual writes them: `1 to 64`, `1 ms to 1 d`.
+pub(crate) fn shown_bounds(kind: SettingKind, bounds: Bounds) -> Option<String> {
+    let (least, most) = bounds?;
+    Some(match kind {
+        SettingKind::Duration => format!("{} to {}", shown(least), shown(most)),
+        _ if least == f64::MIN_POSITIVE => "above 0".to_string(),
+        _ => format!("{least} to {most}"),
+    })
+}
+
 /// A type of options.
 pub trait SettingValue {
     /// What a program writes for it.

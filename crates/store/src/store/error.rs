@@ -7,79 +7,54 @@ use std::rc::Rc;
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The kinds of failure. The list is closed: a program matches on [`Kind::name`], a server answers
-/// [`Kind::status`], and a client reads it back with [`Kind::of_status`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// The resource does not exist and the verb needs it (a get of a missing reference is no error).
-    NotFound,
-    /// The store does not do this verb on this reference.
-    NotAllowed,
-    /// Authentication is missing or failed.
-    Unauthorized,
-    /// The request is refused until a payment is made.
-    PaymentRequired,
-    /// The reference leads outside what the store may touch, or rights are missing.
-    Denied,
-    /// The content or the reference is malformed.
-    Invalid,
-    /// The content is well formed, and its values are not what the resource takes.
-    Unprocessable,
-    /// The content is of a kind that the store does not take.
-    Unsupported,
-    /// The content, the path or the answer is larger than a limit.
-    TooLarge,
-    /// The caller sends more requests than a limit allows.
-    TooMany,
-    /// The state of the store forbids it now (a directory in the place of a file, a unique key).
-    Conflict,
-    /// The resource existed and was removed for good.
-    Gone,
-    /// A condition of the caller (an entity tag) does not hold.
-    Precondition,
-    /// Refused for legal reasons.
-    Legal,
-    /// It took longer than the deadline.
-    Timeout,
-    /// A write was sent and its reply was lost: it may or may not have been done, so that trying
-    /// again may do it twice.
-    InDoubt,
-    /// The other side is down, full or unreachable.
-    Unavailable,
-    /// The caller closed the connection or gave up.
-    Cancelled,
-    /// Anything else: a fault of the program or the system.
-    Failed,
+/// Defines each kind once: its name in programs, its HTTP status, and when it is raised, which is
+/// also the text of the reference.
+macro_rules! kinds {
+    ($($kind:ident $name:literal $status:literal $meaning:literal)*) => {
+        /// The kinds of failure. The list is closed: a program matches on [`Kind::name`], a server
+        /// answers [`Kind::status`], and a client reads it back with [`Kind::of_status`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Kind {
+            $(#[doc = $meaning] $kind,)*
+        }
+
+        /// Every kind with its name in programs, its HTTP status (RFC 9110, RFC 6585, RFC 7725) and
+        /// its meaning. A client maps a status to the first kind with it.
+        const KINDS: &[(Kind, &str, u16, &str)] = &[$((Kind::$kind, $name, $status, $meaning),)*];
+    };
 }
 
-/// Every kind with its name in programs and its HTTP status (RFC 9110, RFC 6585, RFC 7725). A
-/// client maps a status to the first kind with it.
-const KINDS: [(Kind, &str, u16); 19] = [
-    (Kind::Invalid, "invalid", 400),
-    (Kind::Unauthorized, "unauthorized", 401),
-    (Kind::PaymentRequired, "paymentRequired", 402),
-    (Kind::Denied, "denied", 403),
-    (Kind::NotFound, "notFound", 404),
-    (Kind::NotAllowed, "notAllowed", 405),
-    (Kind::Conflict, "conflict", 409),
-    (Kind::Gone, "gone", 410),
-    (Kind::Precondition, "precondition", 412),
-    (Kind::TooLarge, "tooLarge", 413),
-    (Kind::Unsupported, "unsupported", 415),
-    (Kind::Unprocessable, "unprocessable", 422),
-    (Kind::TooMany, "tooMany", 429),
-    (Kind::Legal, "legal", 451),
-    (Kind::Failed, "failed", 500),
-    (Kind::Unavailable, "unavailable", 503),
-    (Kind::Cancelled, "cancelled", 503),
-    (Kind::Timeout, "timeout", 504),
-    (Kind::InDoubt, "inDoubt", 504),
-];
+kinds! {
+    Invalid "invalid" 400 "The content or the reference is malformed."
+    Unauthorized "unauthorized" 401 "Authentication is missing or failed."
+    PaymentRequired "paymentRequired" 402 "The request is refused until a payment is made."
+    Denied "denied" 403
+        "The reference leads outside what the store may touch, or rights are missing."
+    NotFound "notFound" 404
+        "The resource does not exist, and the verb needs it. A read of a missing reference is nil."
+    NotAllowed "notAllowed" 405 "The store does not do this verb on this reference."
+    Conflict "conflict" 409
+        "The state of the store forbids it now: a unique key, or a folder in the place of a file."
+    Gone "gone" 410 "The resource existed and was removed for good."
+    Precondition "precondition" 412 "A condition of the caller, such as an entity tag, does not hold."
+    TooLarge "tooLarge" 413 "The content, the path or the answer is larger than a limit."
+    Unsupported "unsupported" 415 "The content is of a kind that the store does not take."
+    Unprocessable "unprocessable" 422
+        "The content is well formed, and its values are not what the resource takes."
+    TooMany "tooMany" 429 "The caller sends more requests than a limit allows."
+    Legal "legal" 451 "Refused for legal reasons."
+    Failed "failed" 500 "Anything else: a fault of the program or the system."
+    Unavailable "unavailable" 503 "The other side is down, full or unreachable."
+    Cancelled "cancelled" 503 "The caller closed the connection or gave up."
+    Timeout "timeout" 504 "It took longer than the deadline."
+    InDoubt "inDoubt" 504
+        "A write was sent and its reply was lost: it may have been done, so a second try may do it twice."
+}
 
 impl Kind {
     fn row(self) -> (&'static str, u16) {
         let row = KINDS.iter().find(|(kind, ..)| *kind == self);
-        row.map_or(("failed", 500), |(_, name, status)| (name, *status))
+        row.map_or(("failed", 500), |(_, name, status, _)| (name, *status))
     }
 
     /// Every kind, in the order of statuses.
@@ -92,9 +67,15 @@ impl Kind {
         self.row().0
     }
 
+    /// When it is raised, in one sentence.
+    pub fn meaning(self) -> &'static str {
+        let row = KINDS.iter().find(|(kind, ..)| *kind == self);
+        row.map_or("", |(.., meaning)| meaning)
+    }
+
     /// The kind of a name.
     pub fn of_name(name: &str) -> Option<Kind> {
-        KINDS.iter().find(|(_, other, _)| *other == name).map(|(kind, ..)| *kind)
+        KINDS.iter().find(|(_, other, ..)| *other == name).map(|(kind, ..)| *kind)
     }
 
     /// The status with which a server answers it.
@@ -104,7 +85,7 @@ impl Kind {
 
     /// The kind of a status that means no success, as a client reads it.
     pub fn of_status(status: u16) -> Kind {
-        let same = KINDS.iter().find(|(.., other)| *other == status);
+        let same = KINDS.iter().find(|(_, _, other, _)| *other == status);
         match (same, status) {
             (Some((kind, ..)), _) => *kind,
             (None, 407) => Kind::Unauthorized,

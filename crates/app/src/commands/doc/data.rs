@@ -3,6 +3,7 @@
 use super::command;
 use super::groups::{kind_name, rooms};
 use super::lookup::Subject;
+use super::topics::Entry;
 use crate::world::options::OptionOwner;
 use runnel_catalogue::{Class, Message};
 use runnel_runtime::catalogue;
@@ -39,6 +40,7 @@ pub(crate) fn subject(subject: &Subject) -> Value {
                 "help": command::help(one),
             })
         }
+        Subject::Entry(one) => entry(one),
         Subject::Code(code) => {
             json!({
                 "kind": "finding", "name": code.name, "text": code.meaning,
@@ -58,6 +60,14 @@ pub(crate) fn classes() -> Vec<Value> {
         }
     }
     list
+}
+
+fn entry(entry: &Entry) -> Value {
+    json!({
+        "kind": entry.kind.name(), "name": entry.name, "text": entry.text, "example": entry.program,
+        "requests": entry.requests, "status": entry.status, "page": entry.page,
+        "otherNames": entry.others,
+    })
 }
 
 fn class_object(class: &Class, owner: Option<&OptionOwner>) -> Value {
@@ -92,7 +102,7 @@ fn settings(owner: Option<&OptionOwner>) -> Vec<Value> {
 
 fn setting(info: &SettingInfo) -> Value {
     json!({
-        "name": info.name, "type": kind_name(info.kind), "default": info.default, "text": info.help,
+        "name": info.name, "type": kind_name(info.kind), "default": info.default, "limit": info.limit, "text": info.help,
         "formerNames": info.former,
     })
 }

@@ -1,6 +1,8 @@
-//! What a name is: a class, messages, an option, a scheme, a command, a finding; or what comes near to it.
+//! What a name is: a class, messages, an option, a scheme, a command, a finding, a kind of error, a word; or what comes near
+//! to it.
 
 use super::command::command_of;
+use super::topics::{self, Entry};
 use crate::world::options::{OptionOwner, owners};
 use crate::world::schemes::{SCHEMES, SchemeInfo};
 use runnel_catalogue::{Class, Message, summary};
@@ -27,6 +29,8 @@ pub(crate) enum Subject {
     Command(Box<clap::Command>),
     /// A code of `runnel check`.
     Code(&'static Code),
+    /// A kind of error, a name, a scheme of the language, a word.
+    Entry(Entry),
 }
 
 /// Why nothing was found, and what comes near.
@@ -43,7 +47,7 @@ pub(crate) struct Proposed {
 }
 
 /// Finds `String`, `replace:with:`, `String replace:with:`, `String>>replace:with:`, `requestTimeout`, `file:`,
-/// `runnel check`, `unknown-message`.
+/// `runnel check`, `unknown-message`, `notFound`, `→`.
 pub(crate) fn find(words: &[String]) -> Result<Vec<Subject>, Unknown> {
     let name = words.join(" ");
     if let Some(command) = name.strip_prefix("runnel ").and_then(command_of) {
@@ -131,6 +135,7 @@ fn exactly(name: &str) -> Vec<Subject> {
         found.push(Subject::Scheme(scheme, owner));
     }
     found.extend(codes::find(bare).map(Subject::Code));
+    found.extend(topics::find(name).into_iter().map(Subject::Entry));
     if found.is_empty() {
         found.extend(command_of(bare).map(|command| Subject::Command(Box::new(command))));
     }
@@ -161,7 +166,7 @@ struct Candidate<'a> {
 }
 
 fn unknown(name: &str) -> Unknown {
-    let owners = owners();
+    let (owners, entries) = (owners(), topics::entries());
     let mut candidates = Vec::new();
     let mut add = |name: &str, text| {
         candidates.push(Candidate { name: name.to_owned(), key: name.to_owned(), text });
@@ -182,6 +187,9 @@ fn unknown(name: &str) -> Unknown {
     }
     for code in codes::CODES {
         add(code.name, code.meaning);
+    }
+    for entry in &entries {
+        add(&entry.written(), &entry.text);
     }
     let message = format!("nothing is called `{name}`");
     Unknown { message, near: proposals(name, &candidates) }

@@ -1,7 +1,10 @@
-//! Definitions as Markdown: a page for each class, one each for the schemes, the commands and the findings, an index.
+//! Definitions as Markdown: a page for each class, one each for the schemes, the commands, the findings, the kinds of
+//! errors, the names and the words, an index.
 
 use super::command;
+use super::entries;
 use super::groups::{kind_name, message_groups, room_name, rooms};
+use super::links::{cell, code, escape, link, linked};
 use crate::world::options::{OptionOwner, owners};
 use crate::world::schemes::SCHEMES;
 use runnel_catalogue::{Class, KindOption, Message, summary};
@@ -20,13 +23,17 @@ pub(crate) fn write(folder: &Path) -> std::io::Result<usize> {
     std::fs::write(folder.join("schemes.md"), schemes(&owners))?;
     std::fs::write(folder.join("commands.md"), commands())?;
     std::fs::write(folder.join("findings.md"), findings())?;
+    std::fs::write(folder.join("errors.md"), entries::errors())?;
+    std::fs::write(folder.join("names.md"), entries::names())?;
+    std::fs::write(folder.join("words.md"), entries::words())?;
     std::fs::write(folder.join("index.md"), index())?;
-    Ok(classes.len() + 4)
+    Ok(classes.len() + 7)
 }
 
 fn index() -> String {
     let mut text = String::from(
-        "# Reference\n\nEach class with its messages, the [schemes](schemes.md), the [commands](commands.md) and the \
+        "# Reference\n\nEach class with its messages, the [words](words.md) and [names](names.md) of the language, \
+         the [schemes](schemes.md), the [kinds of errors](errors.md), the [commands](commands.md) and the \
          [findings of `runnel check`](findings.md). In an example, `⇒` stands before the value; each runs as a test.\n",
     );
     for (room, classes) in rooms() {
@@ -54,6 +61,7 @@ fn schemes(owners: &[OptionOwner]) -> String {
             text.push_str(&options(owner));
         }
     }
+    text.push_str(&entries::schemes());
     text
 }
 
@@ -153,7 +161,7 @@ fn messages(group: &[&Message]) -> String {
 fn options(owner: &OptionOwner) -> String {
     let scope = owner.scheme.map_or("option-".to_owned(), |scheme| format!("option-{scheme}-"));
     let mut text = format!(
-        "\n`{}`\n\n| option | type | default | meaning |\n| --- | --- | --- | --- |\n",
+        "\n`{}`\n\n| option | type | default | limit | meaning |\n| --- | --- | --- | --- | --- |\n",
         owner.written
     );
     for info in &owner.options {
@@ -161,11 +169,12 @@ fn options(owner: &OptionOwner) -> String {
         let message = catalogue().message(owner.name, info.name, false);
         let meaning = message.map_or(info.help, |message| &message.text);
         text.push_str(&format!(
-            "| <a id=\"{scope}{}\"></a>`{}` | {} | {} | {} |\n",
+            "| <a id=\"{scope}{}\"></a>`{}` | {} | {} | {} | {} |\n",
             info.name,
             info.name,
             kind_name(info.kind),
             escape(default),
+            info.limit.as_deref().unwrap_or(""),
             cell(meaning)
         ));
     }
@@ -201,69 +210,6 @@ fn option(option: &KindOption, page: &str) -> String {
         KindOption::Class(name) if name != page => link(name),
         other => escape(&other.to_string()),
     }
-}
-
-/// The name of a class that has a page, as a link to it.
-fn link(name: &str) -> String {
-    match catalogue()
-        .class(name)
-        .filter(|class| !class.text.is_empty() || !class.messages.is_empty())
-    {
-        Some(class) => format!("[{name}]({}.md)", class.name),
-        None => escape(name),
-    }
-}
-
-/// A text in a cell of a table.
-fn cell(text: &str) -> String {
-    let part = |(number, part): (usize, &str)| match number % 2 {
-        1 => code(&part.replace('|', "\\|")),
-        _ => escape(part),
-    };
-    text.split('`').enumerate().map(part).collect()
-}
-
-/// A text in which names of classes are links.
-fn linked(text: &str) -> String {
-    let mut out = String::new();
-    for (number, part) in text.split('`').enumerate() {
-        match number % 2 {
-            1 => out.push_str(&code(part)),
-            _ => {
-                let words: Vec<String> = part.split(' ').map(word).collect();
-                out.push_str(&words.join(" "));
-            }
-        }
-    }
-    out
-}
-
-/// `Array,` as a link with its comma; the class must look like a name, not like the begin of a sentence.
-fn word(text: &str) -> String {
-    let name = text.trim_end_matches(['.', ',', ':', ';', ')']);
-    let is_class = catalogue().class(name).is_some_and(|class| class.name == name);
-    match is_class && name.len() > 2 {
-        true => format!("{}{}", link(name), &text[name.len()..]),
-        false => escape(text),
-    }
-}
-
-fn code(text: &str) -> String {
-    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::new();
-    for one in text.chars() {
-        match one {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '*' | '_' | '|' | '[' | ']' | '\\' => out.extend(['\\', one]),
-            one => out.push(one),
-        }
-    }
-    out
 }
 
 /// `-replace-with-`, or `+new` for a message to the class: the sign keeps it apart from the ids of headings.

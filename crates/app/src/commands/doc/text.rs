@@ -3,6 +3,7 @@
 use super::command;
 use super::groups::{kind_name, message_groups, room_name, rooms};
 use super::lookup::{Proposed, Subject, Unknown};
+use super::topics::Entry;
 use crate::world::options::OptionOwner;
 use crate::world::schemes::SchemeInfo;
 use runnel_catalogue::{Class, Message, summary};
@@ -104,6 +105,7 @@ impl Sheet {
                     command::help(one).lines().for_each(|line| self.line(0, line))
                 }
                 Subject::Code(code) => self.code(code),
+                Subject::Entry(entry) => self.entry(entry),
             }
         }
     }
@@ -116,6 +118,22 @@ impl Sheet {
         for (title, program) in [("Found in:", code.example), ("Right:", code.right)] {
             self.line(2, title);
             program.lines().for_each(|line| self.line(4, line));
+        }
+    }
+
+    /// A kind of error, a name, a scheme of the language, a word: its meaning and an example.
+    fn entry(&mut self, entry: &Entry) {
+        self.bold(0, &entry.written());
+        self.fill(2, &entry.subject());
+        self.fill(2, &entry.text);
+        for line in entry.program.lines().chain(entry.requests.lines()) {
+            self.line(4, line);
+        }
+        if !entry.others.is_empty() {
+            self.fill(2, &format!("The same: {}", entry.others.join("  ")));
+        }
+        if let Some(page) = entry.page {
+            self.line(2, &format!("spec/{page}"));
         }
     }
 
@@ -140,7 +158,8 @@ impl Sheet {
     fn setting(&mut self, indent: usize, info: &SettingInfo) {
         let default =
             info.default.as_ref().map_or(String::new(), |text| format!(", default {text}"));
-        self.fill(indent, &format!("{}{default}: {}", kind_name(info.kind), info.help));
+        let limit = info.limit.as_ref().map_or(String::new(), |text| format!(", {text}"));
+        self.fill(indent, &format!("{}{default}{limit}: {}", kind_name(info.kind), info.help));
     }
 
     fn class(&mut self, class: &Class, owner: Option<&OptionOwner>) {

@@ -55,6 +55,78 @@ for _, key in ipairs {
   "_over", "_program", "_side", "_isError",
 } do K.nilKeys[key] = true end
 
+-- The kinds of errors that the kernel raises; those of stores, such as `notFound`, are in `crates/store`.
+
+--- error typeError
+--- A value is of another class than the message takes.
+--- > { 'a' + 3 } onError: { :e | e kind } ⇒ typeError
+
+--- error nilValue
+--- A value is nil where one is needed.
+--- > { a := nil. var:a/b/c := 3 } onError: { :e | e kind } ⇒ nilValue
+
+--- error notSet
+--- `required` was sent to nil.
+--- > { nil required } onError: { :e | e kind } ⇒ notSet
+
+--- error outOfRange
+--- A number or a position is beyond what the message takes.
+--- > { 'abc' characterAtIndex: 7 } onError: { :e | e kind } ⇒ outOfRange
+
+--- error divisionByZero
+--- A number is divided by 0.
+--- > { 1 / 0 } onError: { :e | e kind } ⇒ divisionByZero
+
+--- error doesNotUnderstand
+--- The class of the receiver has no such message.
+--- > { 3 frobnicate } onError: { :e | e kind } ⇒ doesNotUnderstand
+
+--- error unknownProperty
+--- A literal sets a property or an option that its class does not have.
+--- > { #Cache{ tll: 3 } } onError: { :e | e kind } ⇒ unknownProperty
+
+--- error unknownClass
+--- No class has the name that a reference or a type gives while the program runs.
+--- > { ref:class:{'Seed'} value } onError: { :e | e kind } ⇒ unknownClass
+
+--- error unknownScheme
+--- No scheme has the name that a reference gives while the program runs.
+--- > { 'nowhere:seed' asReference value } onError: { :e | e kind } ⇒ unknownScheme
+
+--- error unknownName
+--- No variable has the name that a reference gives while the program runs.
+--- > { name ← 'nowhere'. var:{name} } onError: { :e | e kind } ⇒ unknownName
+
+--- error expectation
+--- `should:` or another expectation of a test does not hold.
+--- > { 3 should: 4 } onError: { :e | e kind } ⇒ expectation
+
+--- error noMatch
+--- No case of `match:` fits the value.
+--- > { 3 match: [ String → { 'a text' } ] } onError: { :e | e kind } ⇒ noMatch
+
+--- error notConnected
+--- The ends of a connection do not fit.
+--- > { 3 → 4 } onError: { :e | e kind } ⇒ notConnected
+
+--- error notTranslated
+--- A block cannot become a statement of the database.
+
+--- error ambiguous
+--- A name in the condition of a query is a variable of the program and a field of the table.
+
+--- error lostLease
+--- The lease of a job has ended, and another worker runs the job.
+
+--- error recursion
+--- Calls are nested too deep.
+
+--- error memory
+--- The program used up its memory, or a text became too long.
+
+--- error returned
+--- A block returns with `^` from a method that has already returned.
+
 function K.newError(kind, message, fields)
   local err = fields or {}
   err.i_kind, err.i_message = kind, message

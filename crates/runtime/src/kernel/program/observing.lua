@@ -40,6 +40,9 @@ for _, level in ipairs { "debug", "info", "warn", "error" } do
     native.logLine(level, K.str(message), jsonOf(fields, selector, "fields"))
   end)
 end
+--- name log
+--- The log of the program.
+--- > log info: 'paid' with: #{ amount: 3, order: 7 }
 K.predefine("log", setmetatable({}, Log._methods))
 
 -- Metrics -----------------------------------------------------------------------------------------
@@ -93,4 +96,7 @@ K.methods(Metrics, {
     record("histogram", name, value, labels, "histogram:value:with:")
   end,
 })
+--- name metrics
+--- The metrics of the program: counters, gauges and histograms.
+--- > metrics count: 'orders'
 K.predefine("metrics", setmetatable({}, Metrics._methods))

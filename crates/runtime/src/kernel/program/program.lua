@@ -374,20 +374,72 @@ end
 
 local context = setmetatable({}, Context._methods)
 for name, value in pairs {
+  --- name stdout
+  --- Standard output, a stream: `println:` writes a line, and filters write to it.
+  --- > stdout println: 'sow'
   stdout = K.stdout,
+  --- name rawstdout
+  --- Standard output for bytes of a connection; other objects get a line.
+  --- > 'sow' → rawstdout
   rawstdout = rawOutput,
+  --- name stdline
+  --- Standard output, a line for each object that it gets.
+  --- > [ 1, 2 ] → stdline
   stdline = K.stdline,
+  --- name stderr
+  --- Standard error, a stream.
+  --- > stderr println: 'no seeds'
   stderr = K.stderr,
+  --- name stdin
+  --- Standard input, line by line.
+  --- > stdin do: { :line | stdout println: line uppercase }
   stdin = setmetatable({}, Input._methods),
+  --- name context
+  --- The running program: its timers and variables.
+  --- > context after: 1 milliseconds do: { 7 } | value ⇒ 7
   context = context,
+  --- name shell
+  --- Commands of the system, and the end of the program.
+  --- > shell exit: 3
   shell = setmetatable({}, Shell._methods),
+  --- name runLoop
+  --- Waits while timers, fibers and connections run.
+  --- > runLoop runFor: 1 milliseconds. 'later' ⇒ later
   runLoop = setmetatable({}, RunLoop._methods),
+  --- name newline
+  --- The line feed, a String.
+  --- > newline count ⇒ 1
   newline = "\n",
+  --- name tab
+  --- The tabulator, a String.
+  --- > tab count ⇒ 1
   tab = "\t",
+  --- name π
+  --- The ratio of the circumference of a circle to its diameter.
+  --- > π > 3 ⇒ true
   ["π"] = math.pi,
 } do
   K.predefine(name, value)
 end
+--- name args
+--- The arguments of the command line behind the program, an array.
+--- > args count ⇒ 0
+
+--- name refs
+--- The arguments of the command line as references, an array.
+--- > refs count ⇒ 0
+
+--- name argv0
+--- The path of the program, a String.
+--- > stdout println: argv0
+
+--- name last
+--- The last value at the prompt.
+--- > last isNil ⇒ true
+
+--- name servePort
+--- The port of `runnel serve --port`; nil without it.
+--- > servePort ⇒ nil
 for _, name in ipairs { "args", "refs", "argv0", "last", "servePort" } do K.predefinedNames[name] = true end
 K.predefine("args", K.array({}, 0))
 K.predefine("refs", K.array({}, 0))
@@ -407,6 +459,11 @@ local function formValue(value)
   if value._isArray then return value:collect_(formValue) end
   return K.formFile(value)
 end
+--- scheme form
+--- A field of the form that was sent, a text or an uploaded file; `form:` is all fields.
+--- > scheme FormPage { /add { post { "added {form:title}" } } }
+--- > #FormPage{}
+
 -- `form:photo`, `form:photo/data`, and `form:` for all fields.
 scheme("form", {
   ["at:"] = function(_, reference)
@@ -420,9 +477,31 @@ scheme("form", {
     return type(file) == "table" and K.walk(file, part) or nil
   end,
 })
+--- scheme query
+--- A parameter of the query, decoded; the first of repeated ones.
+--- > scheme Greeter { /greet { get { "Hello {query:name}!" } } }
+--- > #Greeter{}
+--- > GET /greet?name=Ada → 200 Hello Ada!
+
+--- scheme header
+--- A header of the request; the name is case-insensitive.
+--- > scheme Agents { /agent { get { header:X-Agent ifNil: { 'unknown' } } } }
+--- > #Agents{}
+--- > GET /agent → 200 unknown
+
+--- scheme cookie
+--- A cookie of the request.
+--- > scheme Themes { /theme { get { cookie:theme ifNil: { 'light' } } } }
+--- > #Themes{}
+--- > GET /theme → 200 light
 for _, what in ipairs { "query", "header", "cookie" } do
   scheme(what, { ["at:"] = function(_, reference) return native.exchange(what, trimmed(reference)) end })
 end
+--- scheme body
+--- The content of the request as text; `body:json` is its value, and `body:stream` the content as it arrives.
+--- > scheme Echo { /echo { post { body: } } }
+--- > #Echo{}
+--- > POST /echo {"a":1} → 200 {"a":1}
 scheme("body", {
   ["at:"] = function(_, reference)
     local path = trimmed(reference)
@@ -437,6 +516,11 @@ scheme("body", {
     return K.walk(value, (string.gsub(path, "^json/", "")))
   end,
 })
+--- scheme parts
+--- `parts:stream` is the parts of a form as they arrive, for large uploads.
+--- > scheme Uploads { /add { post streamed { parts:stream do: { :part | part field } } } }
+--- > #Uploads{}
+
 -- `parts:stream`: the parts of a form, one after another.
 scheme("parts", {
   ["at:"] = function(_, reference)
@@ -446,7 +530,17 @@ scheme("parts", {
     return K.requestParts()
   end,
 })
+--- scheme request
+--- The request itself: `request:method`, `request:path`, `request:id`, `request:peer`.
+--- > scheme Asked { /method { get { request:method } } }
+--- > #Asked{}
+--- > GET /method → 200 GET
 scheme("request", { ["at:"] = function(_, reference) return native.exchange(trimmed(reference), "") end })
+--- scheme response
+--- The response: `response:status` is its status code, any other name a header; nil removes it.
+--- > scheme Made { /made { get { response:status ← 201. 'made' } } }
+--- > #Made{}
+--- > GET /made → 201 made
 scheme("response", {
   ["at:put:"] = function(_, reference, value)
     local name = string.gsub(trimmed(reference), "^header/", "")
@@ -464,12 +558,32 @@ scheme("response", {
     native.respond(string.gsub(trimmed(reference), "^header/", ""), nil)
   end,
 })
+--- scheme class
+--- A class by its name.
+--- > class:String name ⇒ String
 scheme("class", { ["at:"] = function(_, reference) return K.classNamed(trimmed(reference)) end })
+--- scheme framework
+--- A framework by its name, for scripts of the original.
+--- > framework:Foundation load
 scheme("framework", { ["at:"] = function(_, reference) return K.framework(trimmed(reference)) end })
+--- scheme template
+--- A template of `object` by its name.
+--- > class Person { var name. }
+--- > object Adult : #Person{ name: 'nobody' }.
+--- > template:Adult isNil ⇒ false
 scheme("template", { ["at:"] = function(_, reference) return K.classNamed(trimmed(reference)) end })
+--- scheme protocol
+--- A protocol by its name: it is notified, and passes notifications on.
+--- > protocol TitleDidChange { -titleDidChange. }
+--- > protocol:TitleDidChange isNil ⇒ false
 scheme("protocol", { ["at:"] = function(_, reference) return K.classNamed(trimmed(reference)) end })
 
 -- References `ref:scheme:x`, `ref:class:x` of the compiler's own schemes.
+--- scheme scheme
+--- The store of a scheme; an assignment makes the scheme.
+--- > scheme:notes ← #MutableDictionary{}.
+--- > notes:today ← 'work'.
+--- > notes:today ⇒ work
 scheme("scheme", {
   ["at:"] = function(_, reference) return K.schemeNamed(trimmed(reference)) end,
   ["at:put:"] = function(_, reference, value) K.installScheme(trimmed(reference), value) return value end,

@@ -144,4 +144,7 @@ K.methods(Window, {
     return self
   end,
 })
+--- name app
+--- The application of windows: `quit` closes all of them.
+--- > { app quit }
 K.predefine("app", app)
