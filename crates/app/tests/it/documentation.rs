@@ -192,7 +192,7 @@ fn words_names_and_errors_are_found() {
         ("query:", "A scheme of the language."),
         ("scheme", "A word of the language."),
         ("→", "A mark of the language."),
-        ("->", "A connection"),
+        ("⇨", "A connection"),
         ("#{}", "A dictionary."),
     ] {
         let output = runnel(folder.path(), &["doc", name]);

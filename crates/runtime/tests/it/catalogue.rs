@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::support::Lab;
-use runnel_catalogue::Message;
+use runnel_catalogue::{Message, TopicKind};
 use runnel_runtime::catalogue;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,4 +134,22 @@ fn each_message_is_defined() {
 fn each_definition_is_of_a_message_of_its_class() {
     let absent = Kernel::of_lab().absent;
     assert!(absent.is_empty(), "definitions of what the class does not understand: {absent:#?}");
+}
+
+/// The names of the topics of a kind.
+fn topics(kind: TopicKind) -> BTreeSet<String> {
+    catalogue().topics(kind).map(|topic| topic.name.clone()).collect()
+}
+
+#[test]
+fn each_scheme_and_name_of_the_kernel_is_defined() {
+    let lab = Lab::new();
+    // Those of the host have their definition in the app.
+    let names = lab.isolate.scheme_names().into_iter().filter(|name| name != "memory");
+    assert_eq!(names.collect::<BTreeSet<_>>(), topics(TopicKind::Scheme));
+    let facts = lab.isolate.kernel_facts();
+    let names = facts.lines().filter_map(|line| line.strip_prefix("name ")?.split(' ').next());
+    let defined = topics(TopicKind::Name);
+    let missing: Vec<&str> = names.filter(|name| !defined.contains(*name)).collect();
+    assert!(missing.is_empty() && defined.contains("self"), "{missing:?} without `--- name`");
 }
