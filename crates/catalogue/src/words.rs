@@ -2,7 +2,7 @@
 
 /// A word or a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct LanguageWord {
     /// As a program writes it: `class`, `:=`.
     pub name: &'static str,
     /// Other spellings of the same.
@@ -15,7 +15,7 @@ pub struct Word {
     pub page: &'static str,
 }
 
-impl Word {
+impl LanguageWord {
     /// The program of the example.
     pub fn program(&self) -> &'static str {
         self.example.split_once("\n---\n").map_or(self.example, |(program, _)| program)
@@ -33,24 +33,24 @@ const fn word(
     meaning: &'static str,
     example: &'static str,
     page: &'static str,
-) -> Word {
-    Word { name, others: &[], meaning, example, page }
+) -> LanguageWord {
+    LanguageWord { name, others: &[], meaning, example, page }
 }
 
-impl Word {
-    const fn or(mut self, others: &'static [&'static str]) -> Word {
+impl LanguageWord {
+    const fn or(mut self, others: &'static [&'static str]) -> LanguageWord {
         self.others = others;
         self
     }
 }
 
 /// A word or a mark by any of its spellings.
-pub fn find(name: &str) -> Option<&'static Word> {
+pub fn find(name: &str) -> Option<&'static LanguageWord> {
     WORDS.iter().find(|one| one.name == name || one.others.contains(&name))
 }
 
 /// All words, then all marks.
-pub const WORDS: &[Word] = &[
+pub const WORDS: &[LanguageWord] = &[
     word(
         "class",
         "A class with variables and methods.",

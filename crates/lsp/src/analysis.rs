@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// A text with its tree: what the diagnostics need, and the first half of an [`Analysis`].
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct ParsedText {
     pub(crate) program: Program,
     pub(crate) tokens: Vec<Token>,
     /// Faults of the text; the rest of the diagnostics takes longer.
@@ -31,32 +31,32 @@ pub(crate) struct Reading {
     pub(crate) lines: LineMap,
 }
 
-impl Reading {
-    pub(crate) fn of(source: &str) -> Reading {
+impl ParsedText {
+    pub(crate) fn of(source: &str) -> ParsedText {
         let (parsed, tokens) = runnel_syntax::parse_with_tokens(source);
         let lines = LineMap::new(source);
-        Reading { program: parsed.program, tokens, faults: parsed.diagnostics, lines }
+        ParsedText { program: parsed.program, tokens, faults: parsed.diagnostics, lines }
     }
 }
 
 /// What reading a text gave, with its names.
 #[derive(Debug)]
 pub(crate) struct Analysis {
-    reading: Arc<Reading>,
+    reading: Arc<ParsedText>,
     pub(crate) index: NameIndex,
     pub(crate) outline: Vec<OutlineItem>,
 }
 
 impl Deref for Analysis {
-    type Target = Reading;
+    type Target = ParsedText;
 
-    fn deref(&self) -> &Reading {
+    fn deref(&self) -> &ParsedText {
         &self.reading
     }
 }
 
 impl Analysis {
-    pub(crate) fn of(reading: Arc<Reading>, source: &str, knowledge: &Knowledge) -> Analysis {
+    pub(crate) fn of(reading: Arc<ParsedText>, source: &str, knowledge: &Knowledge) -> Analysis {
         let index = builder::index(&reading.program, source, knowledge);
         let outline = outline::outline(&reading.program);
         Analysis { reading, index, outline }

@@ -1,6 +1,6 @@
 //! The texts that the client has open.
 
-use crate::analysis::{Analysis, Reading};
+use crate::analysis::{Analysis, ParsedText};
 use crate::knowledge::Knowledge;
 use crate::text::{ColumnUnit, LineMap, path_of};
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
@@ -24,7 +24,7 @@ pub(crate) struct OpenText {
     pub(crate) state: u64,
     pub(crate) text: String,
     pub(crate) unit: ColumnUnit,
-    reading: OnceLock<Arc<Reading>>,
+    reading: OnceLock<Arc<ParsedText>>,
     analysis: OnceLock<Analysis>,
 }
 
@@ -46,8 +46,8 @@ impl OpenText {
     }
 
     /// The first half of the analysis, for the diagnostics.
-    pub(crate) fn reading(&self) -> &Arc<Reading> {
-        self.reading.get_or_init(|| Arc::new(Reading::of(&self.text)))
+    pub(crate) fn reading(&self) -> &Arc<ParsedText> {
+        self.reading.get_or_init(|| Arc::new(ParsedText::of(&self.text)))
     }
 
     pub(crate) fn range(&self, span: Span) -> Range {

@@ -2,7 +2,7 @@
 
 use crate::analysis::index::{ClassInfo, MethodInfo, PropertyInfo};
 use crate::knowledge::{Knowledge, KnownOption, KnownScheme};
-use runnel_catalogue::words::Word;
+use runnel_catalogue::words::LanguageWord;
 use runnel_catalogue::{Class, Message};
 
 /// Messages of a class that a hover lists.
@@ -19,7 +19,7 @@ pub(crate) fn signature(message: &Message) -> String {
 }
 
 /// A word or a mark of the language, with its example.
-pub(crate) fn word(word: &Word) -> String {
+pub(crate) fn word(word: &LanguageWord) -> String {
     format!("{}\n\n{}\n\n{}", code(word.name), word.meaning, code(word.program()))
 }
 

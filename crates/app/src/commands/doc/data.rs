@@ -3,7 +3,7 @@
 use super::command;
 use super::groups::{kind_name, rooms};
 use super::lookup::Subject;
-use super::topics::Entry;
+use super::topics::DocEntry;
 use crate::world::options::OptionOwner;
 use runnel_catalogue::{Class, Message};
 use runnel_runtime::catalogue;
@@ -62,7 +62,7 @@ pub(crate) fn classes() -> Vec<Value> {
     list
 }
 
-fn entry(entry: &Entry) -> Value {
+fn entry(entry: &DocEntry) -> Value {
     json!({
         "kind": entry.kind.name(), "name": entry.name, "text": entry.text, "example": entry.program,
         "requests": entry.requests, "status": entry.status, "page": entry.page,
@@ -102,7 +102,7 @@ fn settings(owner: Option<&OptionOwner>) -> Vec<Value> {
 
 fn setting(info: &SettingInfo) -> Value {
     json!({
-        "name": info.name, "type": kind_name(info.kind), "default": info.default, "limit": info.limit, "text": info.help,
-        "formerNames": info.former,
+        "name": info.name, "type": kind_name(info.kind), "default": info.default,
+        "limit": info.limit, "text": info.help, "formerNames": info.former,
     })
 }

@@ -1,13 +1,14 @@
 //! The pages of the kinds of errors, the names and the words, and the part of the schemes of the language.
 
 use super::links::{code, linked};
-use super::topics::{self, Entry, EntryKind};
+use super::topics::{self, DocEntry, EntryKind};
 
 pub(super) fn errors() -> String {
     let mut text = String::from(
-        "# Kinds of errors\n\nEach error has a kind, `e kind`. `on:do:` catches the errors of one kind, and `onError:` those of \
-         each kind: [errors](../spec/language/errors.md). A server answers an error that nothing catches with the \
-         status of its kind: [errors of a server](../spec/server/errors.md).\n\n| kind | status |\n| --- | --- |\n",
+        "# Kinds of errors\n\nEach error has a kind, `e kind`. `on:do:` catches the errors of one kind, \
+         and `onError:` those of each kind: [errors](../spec/language/errors.md). A server answers an \
+         error that nothing catches with the status of its kind: \
+         [errors of a server](../spec/server/errors.md).\n\n| kind | status |\n| --- | --- |\n",
     );
     for one in topics::errors() {
         let status = one.status.unwrap_or_default();
@@ -30,10 +31,10 @@ pub(super) fn names() -> String {
 }
 
 pub(super) fn words() -> String {
-    let text = "# Words and marks\n\nThe words that begin definitions and parts of them, and the marks of expressions. Most \
-                operators, such as `+`, are [messages](index.md).\n";
-    let (words, marks): (Vec<_>, Vec<_>) = topics::words().into_iter().partition(Entry::is_word);
-    let pages = |list: &[Entry]| list.iter().map(|one| entry(one, "###")).collect::<String>();
+    let text = "# Words and marks\n\nThe words that begin definitions and parts of them, and the marks of \
+                expressions. Most operators, such as `+`, are [messages](index.md).\n";
+    let (words, marks): (Vec<_>, Vec<_>) = topics::words().into_iter().partition(DocEntry::is_word);
+    let pages = |list: &[DocEntry]| list.iter().map(|one| entry(one, "###")).collect::<String>();
     format!("{text}\n## Words\n{}\n## Marks\n{}", pages(&words), pages(&marks))
 }
 
@@ -43,7 +44,7 @@ pub(super) fn schemes() -> String {
 }
 
 /// A heading, the meaning, the example, a link to the manual.
-fn entry(entry: &Entry, level: &str) -> String {
+fn entry(entry: &DocEntry, level: &str) -> String {
     let mut text = format!("\n{level} {}\n\n{}\n", heading(entry), linked(&entry.text));
     if !entry.program.is_empty() {
         text.push_str(&format!("\n```runnel\n{}\n```\n", entry.program));
@@ -62,7 +63,7 @@ fn entry(entry: &Entry, level: &str) -> String {
 }
 
 /// The name; a mark has an anchor of its own, since the site makes anchors of letters.
-fn heading(entry: &Entry) -> String {
+fn heading(entry: &DocEntry) -> String {
     let written = entry.written();
     if entry.kind != EntryKind::Word || entry.is_word() {
         return written;

@@ -1,8 +1,8 @@
-//! What a name is: a class, messages, an option, a scheme, a command, a finding, a kind of error, a word; or what comes near
-//! to it.
+//! What a name is: a class, messages, an option, a scheme, a command, a finding, a kind of error, a word; or what
+//! comes near to it.
 
 use super::command::command_of;
-use super::topics::{self, Entry};
+use super::topics::{self, DocEntry};
 use crate::world::options::{OptionOwner, owners};
 use crate::world::schemes::{SCHEMES, SchemeInfo};
 use runnel_catalogue::{Class, Message, summary};
@@ -30,7 +30,7 @@ pub(crate) enum Subject {
     /// A code of `runnel check`.
     Code(&'static Code),
     /// A kind of error, a name, a scheme of the language, a word.
-    Entry(Entry),
+    Entry(DocEntry),
 }
 
 /// Why nothing was found, and what comes near.

@@ -3,7 +3,7 @@
 use super::command;
 use super::groups::{kind_name, message_groups, room_name, rooms};
 use super::lookup::{Proposed, Subject, Unknown};
-use super::topics::Entry;
+use super::topics::DocEntry;
 use crate::world::options::OptionOwner;
 use crate::world::schemes::SchemeInfo;
 use runnel_catalogue::{Class, Message, summary};
@@ -122,7 +122,7 @@ impl Sheet {
     }
 
     /// A kind of error, a name, a scheme of the language, a word: its meaning and an example.
-    fn entry(&mut self, entry: &Entry) {
+    fn entry(&mut self, entry: &DocEntry) {
         self.bold(0, &entry.written());
         self.fill(2, &entry.subject());
         self.fill(2, &entry.text);

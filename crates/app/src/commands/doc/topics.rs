@@ -1,6 +1,6 @@
 //! Kinds of errors, names, schemes of the language, words and marks: each from its one definition.
 
-use runnel_catalogue::words::{WORDS, Word};
+use runnel_catalogue::words::{LanguageWord, WORDS};
 use runnel_catalogue::{Topic, TopicKind};
 use runnel_runtime::{catalogue, kind_of_error};
 use runnel_store::Kind;
@@ -28,7 +28,7 @@ impl EntryKind {
 
 /// A definition that is neither of a class nor of a message.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct DocEntry {
     pub(crate) kind: EntryKind,
     pub(crate) name: String,
     /// Other spellings.
@@ -44,9 +44,9 @@ pub(crate) struct Entry {
     pub(crate) page: Option<&'static str>,
 }
 
-impl Entry {
-    fn of_topic(kind: EntryKind, topic: &Topic) -> Entry {
-        Entry {
+impl DocEntry {
+    fn of_topic(kind: EntryKind, topic: &Topic) -> DocEntry {
+        DocEntry {
             kind,
             name: topic.name.clone(),
             others: &[],
@@ -58,8 +58,8 @@ impl Entry {
         }
     }
 
-    fn of_word(word: &Word) -> Entry {
-        Entry {
+    fn of_word(word: &LanguageWord) -> DocEntry {
+        DocEntry {
             kind: EntryKind::Word,
             name: word.name.to_owned(),
             others: word.others,
@@ -71,9 +71,9 @@ impl Entry {
         }
     }
 
-    fn error(name: &str, text: &str, program: String) -> Entry {
+    fn error(name: &str, text: &str, program: String) -> DocEntry {
         let program = if program.is_empty() { caught(name) } else { program };
-        Entry {
+        DocEntry {
             kind: EntryKind::Error,
             name: name.to_owned(),
             others: &[],
@@ -121,46 +121,47 @@ fn caught(name: &str) -> String {
 }
 
 /// Kinds of errors: those of stores in the order of statuses, then those of the kernel.
-pub(crate) fn errors() -> Vec<Entry> {
+pub(crate) fn errors() -> Vec<DocEntry> {
     let of_stores =
-        Kind::all().map(|kind| Entry::error(kind.name(), kind.meaning(), String::new()));
+        Kind::all().map(|kind| DocEntry::error(kind.name(), kind.meaning(), String::new()));
     let of_kernel = catalogue().topics(TopicKind::Error);
-    let of_kernel = of_kernel.map(|topic| Entry::error(&topic.name, &topic.text, topic.program()));
+    let of_kernel =
+        of_kernel.map(|topic| DocEntry::error(&topic.name, &topic.text, topic.program()));
     of_stores.chain(of_kernel).collect()
 }
 
 /// Names that each program has, by the alphabet.
-pub(crate) fn names() -> Vec<Entry> {
+pub(crate) fn names() -> Vec<DocEntry> {
     sorted(EntryKind::Name, TopicKind::Name)
 }
 
 /// Schemes of the language itself, by the alphabet.
-pub(crate) fn schemes() -> Vec<Entry> {
+pub(crate) fn schemes() -> Vec<DocEntry> {
     sorted(EntryKind::Scheme, TopicKind::Scheme)
 }
 
-fn sorted(kind: EntryKind, topics: TopicKind) -> Vec<Entry> {
-    let mut entries: Vec<Entry> =
-        catalogue().topics(topics).map(|topic| Entry::of_topic(kind, topic)).collect();
+fn sorted(kind: EntryKind, topics: TopicKind) -> Vec<DocEntry> {
+    let mut entries: Vec<DocEntry> =
+        catalogue().topics(topics).map(|topic| DocEntry::of_topic(kind, topic)).collect();
     entries.sort_by(|one, other| one.name.cmp(&other.name));
     entries
 }
 
 /// Words, then marks.
-pub(crate) fn words() -> Vec<Entry> {
-    WORDS.iter().map(Entry::of_word).collect()
+pub(crate) fn words() -> Vec<DocEntry> {
+    WORDS.iter().map(DocEntry::of_word).collect()
 }
 
 /// All entries.
-pub(crate) fn entries() -> Vec<Entry> {
+pub(crate) fn entries() -> Vec<DocEntry> {
     [errors(), names(), schemes(), words()].concat()
 }
 
 /// The entries of a name: `notFound`, `stdout`, `query:`, `→`.
-pub(crate) fn find(name: &str) -> Vec<Entry> {
-    let is = |entry: &Entry| entry.written() == name || entry.others.contains(&name);
+pub(crate) fn find(name: &str) -> Vec<DocEntry> {
+    let is = |entry: &DocEntry| entry.written() == name || entry.others.contains(&name);
     let squeezed: String = name.chars().filter(|one| !one.is_whitespace()).collect();
     let is_squeezed =
-        |entry: &Entry| entry.kind == EntryKind::Word && entry.name.replace(' ', "") == squeezed;
+        |entry: &DocEntry| entry.kind == EntryKind::Word && entry.name.replace(' ', "") == squeezed;
     entries().into_iter().filter(|entry| is(entry) || is_squeezed(entry)).collect()
 }
