@@ -12,8 +12,8 @@ LEVEL = int(os.environ.get("RUNNEL_PACK_LEVEL", "9"))
 TIME = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
 
 
-def tar(entries):
-    """A tar of (name, bytes, mode) in the given order, with the folders that they need."""
+def tar(entries, owners=None):
+    """A tar of (name, bytes, mode) in the given order, with the folders that they need, and who owns some of these."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         folders = set()
@@ -25,6 +25,7 @@ def tar(entries):
                     folders.add(folder)
                     info = tarfile.TarInfo(folder)
                     info.type, info.mode, info.mtime = tarfile.DIRTYPE, 0o755, TIME
+                    info.uid = info.gid = (owners or {}).get(folder, 0)
                     archive.addfile(info)
             info = tarfile.TarInfo(name)
             info.size, info.mode, info.mtime = len(content), mode, TIME

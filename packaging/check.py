@@ -151,6 +151,18 @@ def from_wheel(package, work):
     row(package, install, first_answer([binary], work), linking(binary))
 
 
+# Enters a root, a folder in it and a user, and becomes a program there.
+ENTER = """import os, sys
+root, folder, user, group, *command = sys.argv[1:]
+os.chroot(root)
+os.chdir(folder)
+os.setgroups([])
+os.setgid(int(group))
+os.setuid(int(user))
+os.execv(command[0], command)
+"""
+
+
 def from_image(package, work):
     """Unpacks the layers as an engine does, and starts the entry point in them alone, where this user may."""
     start = time.monotonic()
@@ -163,14 +175,13 @@ def from_image(package, work):
     config = json.loads(blob(manifest["config"]).read_text())["config"]
     for layer in manifest["layers"]:
         with tarfile.open(blob(layer)) as archive:
-            archive.extractall(files, filter="data")
+            archive.extractall(files, filter="tar")  # with the owners
     install = time.monotonic() - start
     binary = files / config["Entrypoint"][0].lstrip("/")
     if os.geteuid() != 0:
         return row(package, install, first_answer([binary], work), linking(binary))
-    user = config["User"].split(":")
-    os.chmod(files / "srv", 0o777)
-    command = ["chroot", f"--userspec={user[0]}:{user[1]}", files, *config["Entrypoint"]]
+    inside = [str(files), config["WorkingDir"], *config["User"].split(":"), *config["Entrypoint"]]
+    command = [sys.executable, "-c", ENTER, *inside]
     answer = first_answer(command, files / "srv", "/srv/tasks.st", {"PATH": "/usr/sbin:/usr/bin"})
     row(package, install, answer, linking(binary))
 

@@ -16,15 +16,18 @@ def oci(package):
     """The name of the file, and its bytes."""
     if not package.is_static:
         return None
-    passwd = f"root:x:0:0:root:/root:/sbin/nologin\nnobody:x:{USER}:{USER}:nobody:/srv:/sbin/nologin\n"
+    passwd = f"root:x:0:0:root:/root:/sbin/nologin\nnobody:x:{USER}:{USER}:nobody:/data:/sbin/nologin\n"
     layer = tar(
         [
             ("usr/bin/runnel", package.binary, 0o755),
             ("etc/passwd", passwd.encode(), 0o644),
             ("etc/group", f"nogroup:x:{USER}:\n".encode(), 0o644),
+            ("data/.keep", b"", 0o644),
             ("srv/.keep", b"", 0o644),
             ("tmp/.keep", b"", 0o644),
-        ]
+        ],
+        # What a program writes beside it by a relative path is kept in a volume.
+        {"data": USER},
     )
     packed = gz(layer)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(TIME))
@@ -35,7 +38,8 @@ def oci(package):
             "os": "linux",
             "config": {
                 "User": f"{USER}:{USER}",
-                "WorkingDir": "/srv",
+                "WorkingDir": "/data",
+                "Volumes": {"/data": {}},
                 "Entrypoint": ["/usr/bin/runnel"],
                 "StopSignal": "SIGTERM",
                 "Healthcheck": {"Test": HEALTH, "Interval": 30_000_000_000, "Timeout": 5_000_000_000, "Retries": 3},
