@@ -4,8 +4,13 @@ CARGO ?= cargo
 DATABASE ?= tasks.db
 # What `make test` runs the tests with; `.ci/test` runs those that fail once more, alone.
 TESTS ?= $(CARGO) test --workspace --no-fail-fast
+comma := ,
 # What `make dist` builds for; `DIST_TARGET=x86_64-unknown-linux-gnu` links glibc.
 DIST_TARGET ?= x86_64-unknown-linux-musl
+# The static command is small, that with glibc fast.
+DIST_PROFILE ?= $(if $(findstring musl,$(DIST_TARGET)),dist,release)
+# Not with glibc, of which older ones do not load it.
+DIST_LINK ?= $(if $(findstring musl,$(DIST_TARGET)),-C link-arg=-Wl$(comma)-z$(comma)pack-relative-relocs)
 FUZZ ?= compiler
 FUZZ_SECONDS ?= 60
 
@@ -36,8 +41,8 @@ dist: ## the packages in dist/ with a static command: archive, Debian, npm, PyPI
 		{ echo "first: rustup target add $(DIST_TARGET), and apt install musl-tools"; exit 69; }
 	$(CARGO) build --profile window -p runnel-window
 	gzip -9 -n -c $${CARGO_TARGET_DIR:-target}/window/runnel-window > $(RUNNEL_WINDOW_HOST)
-	$(CARGO) rustc --release -p runnel-app --bin runnel --target $(DIST_TARGET) -- -C link-arg=-Wl,-z,pack-relative-relocs
-	install -m 755 $${CARGO_TARGET_DIR:-target}/$(DIST_TARGET)/release/runnel dist/runnel
+	$(CARGO) rustc --profile $(DIST_PROFILE) -p runnel-app --bin runnel --target $(DIST_TARGET) -- $(DIST_LINK)
+	install -m 755 $${CARGO_TARGET_DIR:-target}/$(DIST_TARGET)/$(DIST_PROFILE)/runnel dist/runnel
 	packaging/pack.py dist/runnel dist
 
 # One profile and one target folder throughout; the quickest checks first. Tests list here what they

@@ -34,7 +34,8 @@ struct File<'a> {
 impl File<'_> {
     fn read(&mut self, source: &str) -> Result<(), String> {
         let mut block: Vec<&str> = Vec::new();
-        for (number, line) in source.lines().enumerate() {
+        // A definition may be the last line.
+        for (number, line) in source.lines().chain([""]).enumerate() {
             let trimmed = line.trim_start();
             if let Some(text) = definition(trimmed) {
                 block.push(text.trim());

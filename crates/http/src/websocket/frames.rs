@@ -348,6 +348,11 @@ impl Frames {
         self.socket.poll_flush_all(context).map_err(|_| WebSocketFault::Gone)
     }
 
+    /// Releases what has come of a message that is given up.
+    pub(crate) fn give_up_message(&mut self) {
+        self.message = None;
+    }
+
     /// Shuts down writing, and discards input until the client closes.
     pub(crate) async fn part(&mut self) {
         let _ = poll_fn(|context| Pin::new(&mut self.socket).poll_shutdown(context)).await;

@@ -91,6 +91,8 @@ pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, state: Rc<Connec
         }
         SessionEnd::Broken(code, reason) => {
             drop((sender, outgoing));
+            // Others need its memory now: where many messages grow at once, all would be refused.
+            frames.give_up_message();
             let parting = async {
                 if close(&mut frames, code, reason).await.is_ok() {
                     frames.part().await;
