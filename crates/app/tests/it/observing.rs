@@ -1,12 +1,10 @@
 //! A watched program as those who run it see it.
 
+use crate::support::PATIENCE;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// How long anything may take here.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A program that says its ports on its first two lines.
 struct Program {

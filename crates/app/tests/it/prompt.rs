@@ -1,18 +1,16 @@
 //! The prompt at a terminal: a pseudo terminal made by python3, whose answers this test gives.
 
+use crate::support::PATIENCE;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
 
 /// Runs its arguments in a pseudo terminal, joined to its own input and output.
 const RELAY: &str =
     "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
 /// The question for the place of the cursor (ECMA-48, device status report).
 const ASKS: &[u8] = b"\x1b[6n";
-/// How long a text may take to appear; long, for machines that do much else.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A command at a terminal, seen from the person who types.
 struct Terminal {

@@ -39,8 +39,8 @@ struct FollowerState {
     consumer: RefCell<Option<(Rc<NatsConnection>, PullConsumer)>>,
     /// What was delivered to us and is not done.
     running: RefCell<HashMap<String, Rc<Running>>>,
-    /// The attempts of messages that were given back. A server (2.9) that finds nobody waiting when a message is due
-    /// again delivers it later with the attempt of before.
+    /// The attempts of messages with a negative acknowledgement. nats-server 2.9 does not count a redelivery that
+    /// became due without a pull request.
     given_back: RefCell<HashMap<String, u64>>,
     lost: Cell<u64>,
 }

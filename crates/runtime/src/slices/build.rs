@@ -92,7 +92,7 @@ enum Pushed {
 /// Positions of a collection that is being filled.
 struct OpenCollection {
     is_record: bool,
-    /// Whether the keys of a record are those of the last one at its depth, as far as they are read.
+    /// Whether the keys read so far match those of the previous record at this depth.
     is_shared: bool,
     /// Where its table lies.
     table: c_int,

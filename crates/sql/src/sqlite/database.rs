@@ -174,21 +174,13 @@ impl DatabaseBackend for SqliteBackend {
         if let Err(fault) = define::check(&name, shape) {
             return Answer::Ready(Err(fault.into()));
         }
-        let (backend, shape) = (self.clone(), shape.clone());
-        match self.define_once(name.clone(), &shape) {
-            Answer::Ready(Err(error)) if is_busy(&error) => {
-                Answer::later(async move { backend.define_patiently(name, shape, error).await })
+        let (backend, wanted) = (self.clone(), shape.clone());
+        self.define_once(name.clone(), shape).then(move |defined| match defined {
+            Err(error) if is_busy(&error) => {
+                Answer::later(backend.define_patiently(name, wanted, error))
             }
-            Answer::Later(first) => Answer::later(async move {
-                match first.await {
-                    Err(error) if is_busy(&error) => {
-                        backend.define_patiently(name, shape, error).await
-                    }
-                    defined => defined,
-                }
-            }),
-            defined => defined,
-        }
+            defined => defined.into(),
+        })
     }
 
     fn key_value_store(&self, name: String) -> Answer<Rc<dyn Store>> {

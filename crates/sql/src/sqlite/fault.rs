@@ -31,7 +31,7 @@ impl SqlFault {
     }
 }
 
-/// What a write is told when another process holds the lock of the file for too long.
+/// The message of a write that timed out on the lock of another process.
 pub(crate) const BUSY: &str = "the database is busy with another writer";
 
 fn from_code(error: ffi::Error, text: String) -> SqlFault {
