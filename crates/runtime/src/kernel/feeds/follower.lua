@@ -130,7 +130,7 @@ K.methods(K.classes.ChangeFeed, {
     local follower = Follower:new()
     follower.i_name, follower._block, follower._feed = name, block, self
     followers = followers + 1
-    native.fork(function() return K.alone(function() loop(follower) end) end, nil, false, true)
+    K.detach(function() loop(follower) end)
     return follower
   end,
 })

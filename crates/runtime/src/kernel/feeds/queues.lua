@@ -45,8 +45,6 @@ local function placeOf(reference)
   return K.nativeStore(reference:store()), path, query, reference._scheme
 end
 
-local function detached(block) native.fork(function() return K.alone(block) end, nil, false, true) end
-
 -- One message ---------------------------------------------------------------------------------------
 
 local function failed(follower, message, fault)
@@ -77,7 +75,7 @@ end
 
 local function deliver(follower, message)
   follower._running = follower._running + 1
-  detached(function()
+  K.detach(function()
     local ok, fault = try(perform, follower, message)
     follower._running = follower._running - 1
     native.wake(follower._wake)
@@ -178,8 +176,8 @@ local function follow(reference, name, block, options)
   follower._lease = native.groupLease(follower._member)
   follower._wake = "stream " .. K.randomToken(8)
   followers[#followers + 1] = follower
-  detached(function() loop(follower) end)
-  detached(function() keepLeases(follower) end)
+  K.detach(function() loop(follower) end)
+  K.detach(function() keepLeases(follower) end)
   return follower
 end
 

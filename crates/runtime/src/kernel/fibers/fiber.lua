@@ -221,6 +221,9 @@ end
 
 K.alone = alone
 
+-- A block in a detached fiber: without a deadline, and not cancelled with the one that forks it; its error is reported.
+function K.detach(block) K.native.fork(function() return alone(block) end, nil, false, true) end
+
 -- After a time, once; every time, until it is cancelled: an error of one time is not the end.
 function K.after(time, block)
   K.secondsOf(time, "after:do:")

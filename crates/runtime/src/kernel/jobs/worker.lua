@@ -217,8 +217,6 @@ local function loop(worker)
   end
 end
 
-local function detached(block) native.fork(function() return K.alone(block) end, nil, false, true) end
-
 -- Life ----------------------------------------------------------------------------------------------
 
 local function keepAlive(jobs)
@@ -254,8 +252,8 @@ local function startOwner(jobs)
   own.placeOf(jobs)
   jobs._owner, jobs._running, jobs._ended = K.randomToken(16), 0, 0
   stores[#stores + 1] = jobs
-  detached(function() keepAlive(jobs) end)
-  if jobs._dialect == "postgres" then detached(function() follow(jobs) end) end
+  K.detach(function() keepAlive(jobs) end)
+  if jobs._dialect == "postgres" then K.detach(function() follow(jobs) end) end
 end
 
 -- Messages ------------------------------------------------------------------------------------------
@@ -297,7 +295,7 @@ function own.worker(queue, block, options)
   local concurrency = configured(worker, options)
   startOwner(queue._jobs)
   workers[#workers + 1] = worker
-  for _ = 1, concurrency do detached(function() loop(worker) end) end
+  for _ = 1, concurrency do K.detach(function() loop(worker) end) end
   return worker
 end
 

@@ -113,5 +113,5 @@ function K.stopTestClients()
   local function stop()
     for _, client in ipairs(made) do client:stop() end
   end
-  K.native.fork(function() return K.alone(stop) end, nil, false, true)
+  K.detach(stop)
 end
