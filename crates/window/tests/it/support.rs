@@ -218,13 +218,16 @@ impl Host {
         }
     }
 
-    /// The text of the last `input` of a widget until nothing more comes.
-    pub(crate) fn typed(&mut self, id: &str) -> Value {
-        let mut last = self.event(id, "input");
+    /// Waits until a widget tells a text as its `input`, and nothing else behind it.
+    ///
+    /// # Panics
+    /// When the last `input` is another one.
+    pub(crate) fn typed(&mut self, id: &str, text: &str) {
+        let mut last = Value::Null;
         loop {
-            let frame = self.next_within(SILENCE);
+            let frame = self.next_within(if last == text { SILENCE } else { PATIENCE });
             if frame.is_null() {
-                return last;
+                return assert_eq!(last, text, "the `input` of {id}");
             }
             if frame[1] == id && frame[2] == "input" {
                 last = frame[3].clone();

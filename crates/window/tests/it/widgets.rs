@@ -24,8 +24,11 @@ fn a_field_tells_each_keystroke_and_return() {
     let Some(display) = Display::start() else { return };
     let mut host = Host::open(&display, &window(&field()));
     display.hand(&["type", "--delay", "20", "hello wörld"]);
-    assert_eq!(host.event("2", "input"), "h");
-    assert_eq!(host.typed("2"), "hello wörld");
+    // An input that waits makes room for the next one: on a busy machine the first may be longer.
+    let first = host.event("2", "input");
+    let begins = |text: &str| "hello wörld".starts_with(text) && text.len() < 11;
+    assert!(first.as_str().is_some_and(begins), "{first}");
+    host.typed("2", "hello wörld");
     display.hand(&["key", "Return"]);
     assert_eq!(host.event("2", "action"), "hello wörld");
     display.hand(&["key", "ctrl+a"]);
@@ -40,20 +43,20 @@ fn a_value_of_the_program_does_not_disturb_typing() {
     let mut host = Host::open(&display, &window(&field()));
     display.hand(&["type", "abc"]);
     display.hand(&["key", "Left"]);
-    assert_eq!(host.typed("2"), "abc");
+    host.typed("2", "abc");
     host.change(json!(["2.value", "abc"]));
     display.hand(&["type", "X"]);
-    assert_eq!(host.typed("2"), "abXc", "the caret stays");
+    host.typed("2", "abXc"); // The caret stays.
     // From here on the program says what it has handled: nothing of that yet.
     host.change(json!(["", { "ack": 1 }, "2.value", "old"]));
     display.hand(&["type", "d"]);
-    assert_eq!(host.typed("2"), "abXdc", "an older value waits and is dropped");
+    host.typed("2", "abXdc"); // An older value waits and is dropped.
     host.change(json!(["2.value", "new"]));
     host.change(json!(["", { "ack": 100 }]));
     assert!(host.next_within(SILENCE).is_null(), "a value of the program is no event");
     display.hand(&["key", "End"]);
     display.hand(&["type", "!"]);
-    assert_eq!(host.typed("2"), "new!");
+    host.typed("2", "new!");
 }
 
 #[test]
@@ -63,13 +66,13 @@ fn a_new_text_of_a_view_keeps_the_caret() {
     let mut host = Host::open(&display, &window(&view));
     display.hand(&["key", "ctrl+Home", "Right"]);
     display.hand(&["type", "x"]);
-    assert_eq!(host.typed("2"), "oxne");
+    host.typed("2", "oxne");
     host.change(json!(["2.value", "öther\ntext"]));
     display.hand(&["type", "y"]);
-    assert_eq!(host.typed("2"), "ötyher\ntext");
+    host.typed("2", "ötyher\ntext");
     host.change(json!(["2.value", ""]));
     display.hand(&["type", "z"]);
-    assert_eq!(host.typed("2"), "z");
+    host.typed("2", "z");
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn the_keyboard_reaches_every_widget_in_order() {
     display.hand(&["key", "Tab"]);
     display.hand(&["type", "x"]);
     display.hand(&["key", "Return"]);
-    assert_eq!(host.typed("8"), "x\n");
+    host.typed("8", "x\n");
 }
 
 #[test]
@@ -112,13 +115,13 @@ fn children_are_added_removed_and_kept() {
     let node = json!({ "id": 1, "kind": "Window", "title": "Kids", "children": first });
     let mut host = Host::open(&display, &node);
     display.hand(&["type", "ab"]);
-    assert_eq!(host.typed("2"), "ab");
+    host.typed("2", "ab");
     let second =
         json!([{ "id": 4, "kind": "Button", "title": "New" }, { "id": 2, "kind": "TextField" }]);
     host.change(json!(["1.children", second, "3.value", "gone", "1.title", "Other"]));
     display.window("Other");
     display.hand(&["type", "c"]);
-    assert_eq!(host.typed("2"), "abc", "a child that stays keeps focus and caret");
+    host.typed("2", "abc"); // A child that stays keeps focus and caret.
     display.hand(&["key", "shift+Tab", "space"]);
     assert_eq!(host.event("4", "action"), Value::Null);
 }
