@@ -116,7 +116,7 @@ async fn shipped(status: u8) -> u8 {
 /// `runnel -e SOURCE`
 pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
     with_program(WorkerIndex::first(1), async |program| {
-        match program.isolate.run(source, "-e").await {
+        match program.isolate.run_whole(source, "-e").await {
             Ok(outcome) => {
                 if let Some(text) = outcome.text {
                     program.world.console().write(text.as_bytes());
@@ -252,7 +252,12 @@ async fn top_level(
     if let Err(ending) = bind(isolate, &name, signature.as_ref(), order.port, &order.args) {
         return Err(ending.show());
     }
-    let outcome = match isolate.run(source, &name).await {
+    // A prompt that is attached later sees all variables.
+    let ran = match order.attach {
+        true => isolate.run(source, &name).await,
+        false => isolate.run_whole(source, &name).await,
+    };
+    let outcome = match ran {
         Ok(outcome) => outcome,
         Err(why) => {
             program.world.console().flush();

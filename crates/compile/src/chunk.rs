@@ -27,6 +27,10 @@ pub trait Known {
     fn is_loaded_file(&self) -> bool {
         false
     }
+    /// Whether nothing is added to the source: no prompt, and no source that runs later.
+    fn is_whole_program(&self) -> bool {
+        false
+    }
     /// Whether the files that the source loads may define a class of that name.
     fn may_be_loaded(&self, _name: &str) -> bool {
         true

@@ -1,6 +1,7 @@
 //! Compiling a whole program.
 
 pub(crate) mod beside;
+mod counted;
 
 use crate::chunk::{Chunk, Known};
 use crate::expressions::append::Appended;
@@ -85,9 +86,14 @@ impl Generator<'_> {
         if self.known.default_replaced() || self.schemes.contains("default") {
             self.top_table = "D";
         }
+        // The variables of a loaded file are locals of one function.
+        let is_loaded = self.known.is_loaded_file();
+        let together = if is_loaded { usize::MAX } else { GROUP };
+        let groups: Vec<&[Statement]> = program.statements.chunks(together).collect();
+        let counted = self.counted_variables(program, &groups);
         let table = self.top_table;
         let mut top = Scope { top: true, ..Scope::default() };
-        for name in names.into_iter().filter(|_| !self.known.is_loaded_file()) {
+        for name in names.into_iter().filter(|name| !is_loaded && !counted.contains(name)) {
             let code = format!("{table}[{}]", names::quoted(&name));
             top.names.push((name, Variable { code, owner: None, hub: None }));
         }
@@ -95,13 +101,10 @@ impl Generator<'_> {
         self.code
             .push_str("local K=... local V,D,G,P,O,_=K.variables,K.default,K.classes,K.predefined,K.observedFields ");
         self.code.push_str(HELPERS);
-        // The variables of a loaded file are locals of one function.
-        let together = if self.known.is_loaded_file() { usize::MAX } else { GROUP };
-        let groups: Vec<&[Statement]> = program.statements.chunks(together).collect();
         for (number, group) in groups.iter().enumerate() {
             let last = number + 1 == groups.len();
             let body = self.function_body(&[], |this| {
-                if this.known.is_loaded_file() {
+                if is_loaded || !counted.is_empty() {
                     this.scoped(Scope::default(), |this| {
                         this.declare(group);
                         this.body(group, last);

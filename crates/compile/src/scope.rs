@@ -58,7 +58,8 @@ pub(crate) fn assigned(statements: &[Statement]) -> BTreeSet<String> {
     names
 }
 
-fn assigned_here(expression: &Expression, names: &mut BTreeSet<String>) {
+/// The names that an expression assigns itself.
+pub(crate) fn assigned_here(expression: &Expression, names: &mut BTreeSet<String>) {
     let ExpressionKind::Assign { target, operator, .. } = &expression.kind else { return };
     if *operator == AssignOperator::Post {
         return;
@@ -148,6 +149,11 @@ pub(crate) fn variable_of(expression: &Expression) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The words of a text that may be names.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 /// The implicit parameters that a block uses itself (`$0`, `$x`), in order: numbers first.

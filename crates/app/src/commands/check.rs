@@ -57,7 +57,7 @@ fn file(program: &RunningProgram, path: &Path, options: &Options, report: &Repor
         }
     };
     if options.lua
-        && let Ok(text) = program.isolate.lua(&source)
+        && let Ok(text) = program.isolate.lua(&source, &name)
     {
         Console::line(&text);
     }

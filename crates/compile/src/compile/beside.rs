@@ -2,6 +2,7 @@
 
 use crate::chunk::Known;
 use crate::compile::compile;
+use crate::scope::words;
 use runnel_syntax::ast::{ExpressionKind, Program, Statement, StatementKind};
 use runnel_syntax::{Diagnostic, Parsed, Severity, Span};
 
@@ -40,8 +41,4 @@ fn is_sound(statement: &Statement) -> bool {
         StatementKind::Expression(value) => !matches!(value.kind, ExpressionKind::Error),
         _ => true,
     }
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }

@@ -84,7 +84,34 @@ pub(super) fn is_branch(expression: &Expression) -> bool {
     kind(expression).is_some_and(|kind| !kind.is_loop())
 }
 
+/// A block literal that stands in place.
+pub(crate) struct InPlace<'a> {
+    pub(crate) block: &'a Block,
+    /// It is part of a loop.
+    pub(crate) repeats: bool,
+}
+
+impl InPlace<'_> {
+    /// Whether an expression is this block.
+    pub(crate) fn is(&self, expression: &Expression) -> bool {
+        block(expression).is_some_and(|one| std::ptr::eq(one, self.block))
+    }
+}
+
 impl Generator<'_> {
+    /// The blocks of a control structure; none of another expression.
+    pub(crate) fn blocks_in_place<'e>(&self, expression: &'e Expression) -> Vec<InPlace<'e>> {
+        let (Some(kind), Some((receiver, parts))) =
+            (self.control_kind(expression), keyword(expression))
+        else {
+            return Vec::new();
+        };
+        let repeats = kind.is_loop();
+        let arguments = parts.iter().map(|(_, argument)| argument);
+        let blocks = std::iter::once(receiver).chain(arguments).filter_map(block);
+        blocks.map(|block| InPlace { block, repeats }).collect()
+    }
+
     /// Whether an expression becomes a control structure.
     pub(crate) fn is_control(&self, expression: &Expression) -> bool {
         self.control_kind(expression).is_some()

@@ -48,7 +48,7 @@ pub fn all_loads_of(program: &Program) -> Vec<SourceLoad> {
 }
 
 /// Visits all expressions but those of tests.
-fn walk_all<'a>(program: &'a Program, visit: &mut dyn FnMut(&'a Expression)) {
+pub(crate) fn walk_all<'a>(program: &'a Program, visit: &mut dyn FnMut(&'a Expression)) {
     walk_deep(&program.statements, visit);
     for statement in &program.statements {
         if let StatementKind::Class(class) = &statement.kind {

@@ -94,17 +94,23 @@ pub(crate) struct SourceNames<'a> {
     kernel: KernelNames<'a>,
     loaded: Option<BTreeSet<String>>,
     is_loaded_file: bool,
+    is_whole_program: bool,
 }
 
 impl<'a> SourceNames<'a> {
     pub(crate) fn new(kernel: KernelNames<'a>, program: &Program, name: &str) -> Self {
         let loaded = loaded_classes(program, &kernel.0.placed(name));
-        SourceNames { kernel, loaded, is_loaded_file: false }
+        SourceNames { kernel, loaded, is_loaded_file: false, is_whole_program: false }
     }
 
     /// Of a file that a program loads.
     pub(crate) fn of_loaded_file(self) -> Self {
         SourceNames { is_loaded_file: true, ..self }
+    }
+
+    /// Of a program that nothing is added to.
+    pub(crate) fn of_whole_program(self) -> Self {
+        SourceNames { is_whole_program: true, ..self }
     }
 }
 
@@ -145,6 +151,10 @@ impl Known for SourceNames<'_> {
 
     fn is_loaded_file(&self) -> bool {
         self.is_loaded_file
+    }
+
+    fn is_whole_program(&self) -> bool {
+        self.is_whole_program
     }
 
     fn may_be_loaded(&self, name: &str) -> bool {

@@ -148,16 +148,17 @@ impl Isolate {
         Ok(warnings)
     }
 
-    /// The Lua that a source becomes, for the curious.
+    /// The Lua that a whole program becomes, for the curious.
     ///
     /// # Errors
     /// The diagnostics when it does not compile.
-    pub fn lua(&self, source: &str) -> Result<String, Vec<Diagnostic>> {
+    pub fn lua(&self, source: &str, name: &str) -> Result<String, Vec<Diagnostic>> {
         let parsed = runnel_syntax::parse(source);
         if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(parsed.diagnostics);
         }
-        compile(&parsed.program, source, &KernelNames(self)).map(|chunk| chunk.lua)
+        let names = SourceNames::new(KernelNames(self), &parsed.program, name).of_whole_program();
+        compile(&parsed.program, source, &names).map(|chunk| chunk.lua)
     }
 
     /// Runs a source in a fiber of its own. Its name is what traces show.
@@ -166,6 +167,23 @@ impl Isolate {
     /// The diagnostics, or the error that nothing handled.
     pub async fn run(&self, source: &str, name: &str) -> Result<ProgramOutcome, Failure> {
         let (slot, silent, _) = self.compile_source(source, name).map_err(Failure::Compile)?;
+        self.run_compiled(slot, silent).await
+    }
+
+    /// The same for a whole program: no other source is run in this isolate, so that variables that only a loop
+    /// and what stands around it name need not be kept where others find them.
+    ///
+    /// # Errors
+    /// The diagnostics, or the error that nothing handled.
+    pub async fn run_whole(&self, source: &str, name: &str) -> Result<ProgramOutcome, Failure> {
+        let names = |program: &Program| {
+            SourceNames::new(KernelNames(self), program, name).of_whole_program()
+        };
+        let (slot, silent, _) = self.compile_with(source, name, names).map_err(Failure::Compile)?;
+        self.run_compiled(slot, silent).await
+    }
+
+    async fn run_compiled(&self, slot: Slot, silent: bool) -> Result<ProgramOutcome, Failure> {
         let entry = self.entry("runProgram");
         let fiber = Fiber::new(
             self,
