@@ -39,6 +39,7 @@ impl Generator<'_> {
             Some(word) => self.class_value(word),
             None => "nil".into(),
         };
+        self.coming.remove(&class.name.text);
         self.helper("K");
         let mark = self.mark(class.name.span);
         self.code.push_str(&format!(

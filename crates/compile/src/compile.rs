@@ -2,6 +2,7 @@
 
 pub(crate) mod beside;
 mod counted;
+mod order;
 
 use crate::chunk::{Chunk, Known};
 use crate::expressions::append::Appended;
@@ -70,6 +71,7 @@ impl Generator<'_> {
     /// The whole program; answers whether its value should not be echoed at the prompt.
     fn program(&mut self, program: &Program) -> bool {
         self.collect(&program.statements);
+        self.collect_definitions(&program.statements);
         observable(&program.statements, &mut self.observable);
         self.appended = Appended::of(&program.statements);
         self.collect_element_classes(&program.statements);

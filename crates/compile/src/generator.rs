@@ -59,6 +59,8 @@ pub(crate) struct Generator<'a> {
     pub(crate) classes: HashMap<String, ClassFacts>,
     pub(crate) templates: BTreeSet<String>,
     pub(crate) schemes: BTreeSet<String>,
+    /// Where classes and templates are defined that the script has not reached.
+    pub(crate) coming: BTreeMap<String, Span>,
     /// Names of variables that references and constraints name somewhere in the program.
     pub(crate) observable: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
@@ -104,6 +106,7 @@ impl<'a> Generator<'a> {
             classes: HashMap::new(),
             templates: BTreeSet::new(),
             schemes: BTreeSet::new(),
+            coming: BTreeMap::new(),
             observable: BTreeSet::new(),
             method: None,
             brackets: None,

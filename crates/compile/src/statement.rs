@@ -44,7 +44,10 @@ impl Generator<'_> {
                     self.finish(value, tail);
                 }
             }
-            StatementKind::Template { name, value } => self.template(name, value, tail),
+            StatementKind::Template { name, value } => {
+                self.template(name, value, tail);
+                self.coming.remove(&name.text);
+            }
             StatementKind::Test { name, body } => self.test(name, body, tail),
             StatementKind::Shell(_) => self.shell_line(statement),
             StatementKind::Variables(declaration) if !declaration.marks.is_empty() => {

@@ -229,6 +229,7 @@ impl Generator<'_> {
             return Code::prefix(format!("P[{}]", quoted(name)));
         }
         if self.is_class(name) {
+            self.check_order(name, span);
             self.helper("G");
             return Code::prefix(format!("G[{}]", quoted(name)));
         }

@@ -136,6 +136,7 @@ impl Generator<'_> {
             };
             self.error(diagnostic);
         }
+        self.check_order(&class.text, class.span);
         self.helper("G");
         format!("G[{}]", quoted(&class.text))
     }

@@ -107,12 +107,8 @@ impl Generator<'_> {
             }
             ("port", Some(name)) if name.contains('/') => return self.port(name, path.span),
             ("class", Some(name)) => {
-                if !self.is_class(name) {
-                    let word = runnel_syntax::ast::Word { text: name.into(), span: path.span };
-                    return Code::prefix(self.class_value(&word));
-                }
-                self.helper("G");
-                return Code::prefix(format!("G[{}]", quoted(name)));
+                let word = runnel_syntax::ast::Word { text: name.into(), span: path.span };
+                return Code::prefix(self.class_value(&word));
             }
             _ => {}
         }

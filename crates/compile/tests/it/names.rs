@@ -129,3 +129,28 @@ fn a_name_of_a_part_with_faults_may_be_defined_there() {
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found.iter().all(|one| !one.contains("nothing is called")), "{found:?}");
 }
+
+#[test]
+fn a_class_that_is_used_above_its_definition_is_found() {
+    let found = "1:6 `Pair` is used above its definition | move the definition above what uses it";
+    for source in [
+        "p := Pair new. class Pair { var a. }",
+        "p :=#Pair{ a: 1 }. class Pair { var a. } class Pair { var b. }",
+        "2 + (Pair new) x. object Pair : #Object{ }",
+    ] {
+        assert_eq!(messages(source), [found], "{source}");
+    }
+    assert_eq!(messages("class Twins : Pair { } class Pair { }").len(), 1);
+    for source in [
+        "class Pair { var a. } p := #Pair{ a: 1 }.",
+        // Blocks and methods run later.
+        "make := { Pair new }. class Pair { var a. } make value",
+        "class Twins { -first { #Pair{ a: 1 } } } class Pair { var <Twins> a. }",
+        "class Pair { +origin { #Pair{ a: 1 } } var <Pair> next. } Pair origin",
+        "class Pair { var a. } object Twins : #Pair{ a: 1 }. #Twins{ } a",
+        // It exists already, and is defined again.
+        "p := #Task{ }. class Task { var a. }",
+    ] {
+        assert_eq!(messages(source), [""; 0], "{source}");
+    }
+}
