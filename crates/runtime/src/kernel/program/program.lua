@@ -34,11 +34,23 @@ end
 local servers = K.runningServers
 local Server, rootOf, DEFAULT_PORT = K.classes.HTTPServer, K.rootOfServer, K.DEFAULT_PORT
 
+-- The port of the command is for a server that has none of its own.
+local function givePort(server)
+  local port = K.predefined.servePort
+  if server.i_port == nil then
+    server.i_port = port
+  elseif port ~= nil and port ~= server.i_port then
+    native.write(3, string.format("warning: the program serves at port %s, so `--port %s` is not used\n",
+      K.str(server.i_port), K.str(port))
+      .. "  help: leave `port:` out of the program, so that the command can choose\n")
+  end
+end
+
 -- Starts the server that a program ends with: it must have something to serve. A server that was
 -- started before and stopped stays so.
 local function startLast(server)
   if rawget(server, "_wasStarted") then return end
-  if server.i_port == nil then server.i_port = K.predefined.servePort end
+  givePort(server)
   rootOf(server)
   server:start()
 end
