@@ -23,6 +23,8 @@ use commands::{
     shell_files,
 };
 use process::{handover, supervise};
+#[cfg(all(target_env = "musl", target_arch = "x86_64"))]
+use runnel_musl as _; // its functions take the place of those of the C library
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
