@@ -55,14 +55,20 @@ pub struct TestCase {
     pub number: usize,
 }
 
+/// A source that was compiled.
+struct Compiled {
+    /// Its function, which takes the kernel.
+    slot: Slot,
+    /// The prompt does not echo its value.
+    is_silent: bool,
+    /// What it assigns itself.
+    variables: Vec<String>,
+    warnings: Vec<Diagnostic>,
+}
+
 impl Isolate {
-    /// Parses and compiles a source; answers the function in a slot, whether its value is silent,
-    /// and warnings.
-    pub(crate) fn compile_source(
-        &self,
-        source: &str,
-        name: &str,
-    ) -> Result<(Slot, bool, Vec<Diagnostic>), Vec<Diagnostic>> {
+    /// Parses and compiles a source.
+    fn compile_source(&self, source: &str, name: &str) -> Result<Compiled, Vec<Diagnostic>> {
         let names = |program: &Program| SourceNames::new(KernelNames(self), program, name);
         self.compile_with(source, name, names)
     }
@@ -72,7 +78,7 @@ impl Isolate {
         source: &str,
         name: &str,
         names: impl FnOnce(&Program) -> SourceNames<'a>,
-    ) -> Result<(Slot, bool, Vec<Diagnostic>), Vec<Diagnostic>> {
+    ) -> Result<Compiled, Vec<Diagnostic>> {
         let parsed = runnel_syntax::parse(source);
         if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(runnel_compile::beside_faults(parsed, source, &KernelNames(self)));
@@ -90,12 +96,9 @@ impl Isolate {
                 .hint("split it into several files that load each other"),
             ]
         })?;
-        if !names.is_loaded_file() {
-            KernelNames(self).declare(&chunk.variables);
-        }
         let mut warnings = parsed.diagnostics;
         warnings.extend(chunk.warnings);
-        Ok((slot, chunk.silent, warnings))
+        Ok(Compiled { slot, is_silent: chunk.silent, variables: chunk.variables, warnings })
     }
 
     /// The function of generated code, which takes the kernel, in a slot.
@@ -110,17 +113,19 @@ impl Isolate {
     pub(crate) fn compile_kept(&self, source: &str, name: &str) -> Result<Slot, String> {
         let names =
             |program: &Program| SourceNames::new(KernelNames(self), program, name).of_loaded_file();
-        self.compile_with(source, name, names).map(|(slot, _, _)| slot).map_err(|diagnostics| {
-            let index = runnel_syntax::LineIndex::new(source);
-            let lines: Vec<String> = diagnostics
-                .iter()
-                .map(|one| {
-                    let (line, column) = index.position(source, one.label.span.start);
-                    format!("{name}:{line}:{column}: {}", one.title)
-                })
-                .collect();
-            lines.join("\n")
-        })
+        self.compile_with(source, name, names).map(|compiled| compiled.slot).map_err(
+            |diagnostics| {
+                let index = runnel_syntax::LineIndex::new(source);
+                let lines: Vec<String> = diagnostics
+                    .iter()
+                    .map(|one| {
+                        let (line, column) = index.position(source, one.label.span.start);
+                        format!("{name}:{line}:{column}: {}", one.title)
+                    })
+                    .collect();
+                lines.join("\n")
+            },
+        )
     }
 
     /// Whether a source compiles; nothing runs.
@@ -128,8 +133,8 @@ impl Isolate {
     /// # Errors
     /// The diagnostics when it does not.
     pub fn compiles(&self, source: &str, name: &str) -> Result<(), Vec<Diagnostic>> {
-        let (slot, _, _) = self.compile_source(source, name)?;
-        self.stack().release(slot);
+        let compiled = self.compile_source(source, name)?;
+        self.stack().release(compiled.slot);
         Ok(())
     }
 
@@ -138,7 +143,7 @@ impl Isolate {
     /// # Errors
     /// The diagnostics when it does not compile.
     pub fn check(&self, source: &str, name: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let (slot, _, mut warnings) = self.compile_source(source, name)?;
+        let Compiled { slot, mut warnings, .. } = self.compile_source(source, name)?;
         self.stack().release(slot);
         let program = runnel_syntax::parse(source).program;
         warnings.extend(runnel_compile::warnings(&program, source));
@@ -166,8 +171,8 @@ impl Isolate {
     /// # Errors
     /// The diagnostics, or the error that nothing handled.
     pub async fn run(&self, source: &str, name: &str) -> Result<ProgramOutcome, Failure> {
-        let (slot, silent, _) = self.compile_source(source, name).map_err(Failure::Compile)?;
-        self.run_compiled(slot, silent).await
+        let compiled = self.compile_source(source, name).map_err(Failure::Compile)?;
+        self.run_compiled(compiled).await
     }
 
     /// The same for a whole program: no other source is run in this isolate, so that variables that only a loop
@@ -179,11 +184,13 @@ impl Isolate {
         let names = |program: &Program| {
             SourceNames::new(KernelNames(self), program, name).of_whole_program()
         };
-        let (slot, silent, _) = self.compile_with(source, name, names).map_err(Failure::Compile)?;
-        self.run_compiled(slot, silent).await
+        let compiled = self.compile_with(source, name, names).map_err(Failure::Compile)?;
+        self.run_compiled(compiled).await
     }
 
-    async fn run_compiled(&self, slot: Slot, silent: bool) -> Result<ProgramOutcome, Failure> {
+    async fn run_compiled(&self, compiled: Compiled) -> Result<ProgramOutcome, Failure> {
+        let Compiled { slot, is_silent: silent, variables, .. } = compiled;
+        KernelNames(self).declare(&variables);
         let entry = self.entry("runProgram");
         let fiber = Fiber::new(
             self,
