@@ -3,14 +3,8 @@
 //! This is the only place that states the order. A file uses at load time only what files before it
 //! define; `cargo xtask tidy` checks that, and that no file of the folder is missing here.
 
-macro_rules! files {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_bytes!(concat!(env!("OUT_DIR"), "/kernel/", $name)))),*]
-    };
-}
-
-/// The name and the bytecode of each file (`build.rs`).
-pub(super) const FILES: &[(&str, &[u8])] = files![
+/// The name of each file.
+pub(super) const FILES: &[&str] = &[
     "core/kernel.lua",
     "core/selector.lua",
     "core/class.lua",

@@ -20,12 +20,13 @@ pub fn catalogue() -> &'static Catalogue {
 }
 
 fn definitions() -> Cow<'static, str> {
-    const TEXT: &str = include_str!(concat!(env!("OUT_DIR"), "/kernel/catalogue.txt"));
+    const TEXT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/catalogue.zst"));
     #[cfg(debug_assertions)]
     if let Some(definitions) = definitions_of_folder() {
         return definitions.into();
     }
-    TEXT.into()
+    let text = zstd::decode_all(TEXT).map(String::from_utf8);
+    text.expect("`build.rs` compressed it").expect("it compressed text").into()
 }
 
 /// The definitions in the folder that `RUNNEL_KERNEL` names, which a debug build reads without a build.

@@ -4,6 +4,7 @@ pub(crate) mod asked;
 pub(crate) mod body;
 pub(crate) mod checksum;
 pub(crate) mod chunked;
+mod crc;
 pub(crate) mod form_file;
 mod hashes;
 pub(crate) mod plan;

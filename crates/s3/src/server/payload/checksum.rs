@@ -2,9 +2,9 @@
 //!
 //! Source: Amazon S3 user guide, "Checking object integrity in Amazon S3".
 
+use super::crc::{Crc, CrcHasher, join};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use crc_fast::CrcAlgorithm;
 use fast_md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
@@ -164,7 +164,7 @@ impl Checksum {
 
 /// A calculation of a checksum.
 pub(crate) enum ChecksumHasher {
-    Crc(ChecksumAlgorithm, crc_fast::Digest),
+    Crc(ChecksumAlgorithm, CrcHasher),
     Md5(Box<Md5>),
     Sha1(Sha1),
     Sha256(Sha256),
@@ -179,7 +179,7 @@ impl ChecksumHasher {
     pub(crate) fn new(algorithm: ChecksumAlgorithm) -> ChecksumHasher {
         match algorithm {
             ChecksumAlgorithm::Crc32 | ChecksumAlgorithm::Crc32c | ChecksumAlgorithm::Crc64Nvme => {
-                ChecksumHasher::Crc(algorithm, crc_fast::Digest::new(crc_algorithm(algorithm)))
+                ChecksumHasher::Crc(algorithm, CrcHasher::new(crc(algorithm)))
             }
             ChecksumAlgorithm::Md5 => ChecksumHasher::Md5(Box::new(Md5::new())),
             ChecksumAlgorithm::Sha1 => ChecksumHasher::Sha1(Sha1::new()),
@@ -209,7 +209,7 @@ impl ChecksumHasher {
     pub(crate) fn finish(self) -> Checksum {
         let (algorithm, value) = match self {
             ChecksumHasher::Crc(algorithm, digest) => {
-                (algorithm, crc_bytes(algorithm, digest.finalize()))
+                (algorithm, crc_bytes(algorithm, digest.finish()))
             }
             ChecksumHasher::Md5(digest) => (ChecksumAlgorithm::Md5, digest.finalize().to_vec()),
             ChecksumHasher::Sha1(digest) => (ChecksumAlgorithm::Sha1, digest.finalize().to_vec()),
@@ -233,11 +233,11 @@ impl ChecksumHasher {
     }
 }
 
-fn crc_algorithm(algorithm: ChecksumAlgorithm) -> CrcAlgorithm {
+fn crc(algorithm: ChecksumAlgorithm) -> Crc {
     match algorithm {
-        ChecksumAlgorithm::Crc32c => CrcAlgorithm::Crc32Iscsi,
-        ChecksumAlgorithm::Crc64Nvme => CrcAlgorithm::Crc64Nvme,
-        _ => CrcAlgorithm::Crc32IsoHdlc,
+        ChecksumAlgorithm::Crc32c => Crc::Crc32c,
+        ChecksumAlgorithm::Crc64Nvme => Crc::Crc64Nvme,
+        _ => Crc::Crc32,
     }
 }
 
@@ -269,13 +269,11 @@ pub(crate) fn combine(
             Some(hasher.finish())
         }
         ChecksumType::FullObject => {
-            let crc = crc_algorithm(algorithm);
             let number = |value: &[u8]| {
                 value.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
             };
-            let whole = parts.iter().fold(0, |whole, (part, length)| match length {
-                0 => whole,
-                length => crc_fast::checksum_combine(crc, whole, number(&part.value), *length),
+            let whole = parts.iter().fold(0, |whole, (part, length)| {
+                join(crc(algorithm), whole, number(&part.value), *length)
             });
             Some(Checksum { algorithm, value: crc_bytes(algorithm, whole) })
         }
