@@ -5,12 +5,23 @@ DATABASE ?= tasks.db
 # What `make test` runs the tests with; `.ci/test` runs those that fail once more, alone.
 TESTS ?= $(CARGO) test --workspace --no-fail-fast
 comma := ,
-# What `make dist` builds for; `DIST_TARGET=x86_64-unknown-linux-gnu` links glibc.
+# What `make dist` builds for; `DIST_TARGET=x86_64-unknown-linux-gnu` links glibc, `aarch64-unknown-linux-musl` is for arm64.
 DIST_TARGET ?= x86_64-unknown-linux-musl
+DIST_MACHINE := $(firstword $(subst -, ,$(DIST_TARGET)))
+# For another machine than this one: the prefix of Debian's cross compiler, and a folder that leaves the packages for this one alone.
+DIST_CROSS := $(if $(filter $(DIST_MACHINE),$(shell uname -m)),,$(DIST_MACHINE)-linux-gnu-)
+DIST_FOLDER ?= $(if $(DIST_CROSS),dist/$(DIST_MACHINE),dist)
+# The program of native windows loads GTK at run time, with glibc.
+DIST_WINDOW := $(DIST_MACHINE)-unknown-linux-gnu
 # The static command is small, that with glibc fast.
 DIST_PROFILE ?= $(if $(findstring musl,$(DIST_TARGET)),dist,release)
-# Not with glibc, of which older ones do not load it.
-DIST_LINK ?= $(if $(findstring musl,$(DIST_TARGET)),-C link-arg=-Wl$(comma)-z$(comma)pack-relative-relocs)
+# Packed relocations: not with glibc, of which older ones do not load them. For arm64 Rust links the static command without
+# relocations, and LuaJIT needs `__clear_cache` of libgcc.
+DIST_LINK_x86_64-unknown-linux-musl := -C link-arg=-Wl$(comma)-z$(comma)pack-relative-relocs
+DIST_LINK_aarch64-unknown-linux-musl := -C link-arg=-lgcc
+DIST_LINK ?= $(DIST_LINK_$(DIST_TARGET))
+DIST_LINKERS := $(if $(DIST_CROSS),$(foreach target,$(DIST_TARGET) $(DIST_WINDOW),--config 'target.$(target).linker="$(DIST_CROSS)gcc"'))
+DIST_CARGO = $(strip $(CARGO) $(DIST_LINKERS))
 FUZZ ?= compiler
 FUZZ_SECONDS ?= 60
 
@@ -32,18 +43,20 @@ site: ## build the site from README, spec, docs and the reference: dist/site
 	$${CARGO_TARGET_DIR:-target}/quick/runnel site/build.st dist/site
 
 # The command of `dist` has the program of native windows inside, and no paths of the machine that builds it.
-dist: export RUNNEL_WINDOW_HOST := $(abspath $(or $(CARGO_TARGET_DIR),target))/window/runnel-window.gz
-dist: export CC_x86_64_unknown_linux_musl := $(CURDIR)/packaging/musl-cc
+dist: export RUNNEL_WINDOW_HOST := $(abspath $(or $(CARGO_TARGET_DIR),target))/$(DIST_WINDOW)/window/runnel-window.gz
+dist: export CC_$(subst -,_,$(DIST_MACHINE)_unknown_linux_musl) := $(CURDIR)/packaging/musl-cc
+# LuaJIT strips its interpreter, which nothing runs, with a strip that may not know the machine.
+dist: export TARGET_STRIP := true
 dist: export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
 dist: ## the packages in dist/ with a static command: archive, Debian, npm, PyPI, container, Homebrew (docs/install.md)
-	@mkdir -p dist $(dir $(RUNNEL_WINDOW_HOST))
-	@rustc --print target-libdir --target $(DIST_TARGET) | xargs test -d || \
-		{ echo "first: rustup target add $(DIST_TARGET), and apt install musl-tools"; exit 69; }
-	$(CARGO) build --profile window -p runnel-window
-	gzip -9 -n -c $${CARGO_TARGET_DIR:-target}/window/runnel-window > $(RUNNEL_WINDOW_HOST)
-	$(CARGO) rustc --profile $(DIST_PROFILE) -p runnel-app --bin runnel --target $(DIST_TARGET) -- $(DIST_LINK)
-	install -m 755 $${CARGO_TARGET_DIR:-target}/$(DIST_TARGET)/$(DIST_PROFILE)/runnel dist/runnel
-	packaging/pack.py dist/runnel dist
+	@mkdir -p $(DIST_FOLDER)
+	@for target in $(DIST_TARGET) $(DIST_WINDOW); do rustc --print target-libdir --target $$target | xargs test -d || \
+		{ echo "first: rustup target add $(DIST_TARGET) $(DIST_WINDOW), and the packages in docs/install.md"; exit 69; }; done
+	$(DIST_CARGO) build --profile window -p runnel-window --target $(DIST_WINDOW)
+	gzip -9 -n < $(RUNNEL_WINDOW_HOST:.gz=) > $(RUNNEL_WINDOW_HOST)
+	$(DIST_CARGO) rustc --profile $(DIST_PROFILE) -p runnel-app --bin runnel --target $(DIST_TARGET) -- $(DIST_LINK)
+	install -m 755 $${CARGO_TARGET_DIR:-target}/$(DIST_TARGET)/$(DIST_PROFILE)/runnel $(DIST_FOLDER)/runnel
+	packaging/pack.py $(DIST_FOLDER)/runnel $(DIST_FOLDER)
 
 # One profile and one target folder throughout; the quickest checks first. Tests list here what they
 # leave out because a program or recorded material is missing.

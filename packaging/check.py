@@ -6,12 +6,16 @@ Prints a table: the package, its size, the seconds to install it, the seconds fr
 answer, and how it is linked. A package that cannot be tried here is listed with the reason; a failure ends with 1.
 
 With `--root`, the folder of a clean Debian system (`mmdebstrap --variant=minbase stable DEBIAN`), the Debian package and
-the archive are installed there, as root by chroot. Without it they are unpacked into an empty folder."""
+the archive are installed there, as root by chroot. Without it they are unpacked into an empty folder.
+
+A command for another machine runs under QEMU (`apt install qemu-user-static`): unpacked, not in a root of its own, and
+its seconds say little about that machine."""
 
 import argparse
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -20,6 +24,8 @@ import tarfile
 import tempfile
 import time
 import urllib.request
+
+from contents import MACHINES, Package
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROWS = []
@@ -89,7 +95,24 @@ def left_out(package, why):
     ROWS.append((package.name, f"{package.stat().st_size / 1_000_000:.1f} MB", "left out", why, ""))
 
 
+def started(binary):
+    """The words that start the command."""
+    return Package(binary).command()
+
+
+def is_ours(package, manager):
+    """Whether the name of a package says that it is for this machine, in the words of its manager."""
+    return MACHINES[platform.machine()][manager] in package.name
+
+
+def is_foreign(binary):
+    return len(started(binary)) > 1
+
+
 def linking(binary):
+    if is_foreign(binary):
+        package = Package(binary)
+        return f"{'static' if package.is_static else 'dynamic'}, {package.machine} under QEMU"
     found = subprocess.run(["ldd", binary], capture_output=True, text=True)
     text = found.stdout + found.stderr
     return "static" if "statically linked" in text or "not a dynamic executable" in text else "dynamic"
@@ -108,19 +131,19 @@ def from_archive(package, work):
         archive.extractall(work, filter="data")
     binary = next(pathlib.Path(work).glob("*/bin/runnel"))
     install = time.monotonic() - start
-    assert run(binary, "-e", "3 + 4") == "7\n"
-    row(package, install, first_answer([binary], work), linking(binary))
+    assert run(*started(binary), "-e", "3 + 4") == "7\n"
+    row(package, install, first_answer(started(binary), work), linking(binary))
 
 
 def from_deb(package, work, root):
     start = time.monotonic()
-    if root is None:
+    if root is None or not is_ours(package, "deb"):
         run("dpkg-deb", "-x", package, work)
         binary = pathlib.Path(work) / "usr/bin/runnel"
         names = ["usr/share/man/man1/runnel.1.gz", "usr/share/bash-completion/completions/runnel"]
         for name in [*names, "lib/systemd/system/runnel@.service", "usr/share/doc/runnel/copyright"]:
             assert (pathlib.Path(work) / name).is_file(), name
-        row(package, time.monotonic() - start, first_answer([binary], work), linking(binary))
+        row(package, time.monotonic() - start, first_answer(started(binary), work), linking(binary))
         return
     shutil.copy(package, pathlib.Path(root) / "tmp")
     run("chroot", root, "dpkg", "--force-depends", "-i", f"/tmp/{package.name}")
@@ -134,10 +157,12 @@ def from_npm(package, work):
     if shutil.which("npm") is None:
         return left_out(package, "npm is not installed")
     start = time.monotonic()
-    run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", work, package.resolve())
+    # npm refuses a package for another machine, unless forced.
+    forced = [] if is_ours(package, "npm") else ["--force"]
+    run("npm", "install", *forced, "--silent", "--no-audit", "--no-fund", "--prefix", work, package.resolve())
     install = time.monotonic() - start
     binary = pathlib.Path(work) / "node_modules/.bin/runnel"
-    row(package, install, first_answer([binary], work), linking(binary))
+    row(package, install, first_answer(started(binary), work), linking(binary))
 
 
 def from_wheel(package, work):
@@ -145,10 +170,17 @@ def from_wheel(package, work):
     if made.returncode != 0:
         return left_out(package, "python3-venv is not installed")
     start = time.monotonic()
-    run(f"{work}/bin/pip", "install", "--quiet", "--no-index", package.resolve())
+    if is_ours(package, "wheel"):
+        run(f"{work}/bin/pip", "install", "--quiet", "--no-index", package.resolve())
+        binary = pathlib.Path(work) / "bin/runnel"
+    else:
+        # pip installs for another machine into a folder only.
+        platforms = package.name.removesuffix(".whl").split("-")[-1].split(".")
+        words = ["--target", f"{work}/other", "--platform", platforms[0], "--only-binary", ":all:"]
+        run(f"{work}/bin/pip", "install", "--quiet", "--no-index", *words, package.resolve())
+        binary = pathlib.Path(work) / "other/bin/runnel"
     install = time.monotonic() - start
-    binary = f"{work}/bin/runnel"
-    row(package, install, first_answer([binary], work), linking(binary))
+    row(package, install, first_answer(started(binary), work), linking(binary))
 
 
 # Enters a root, a folder in it and a user, and becomes a program there.
@@ -178,8 +210,8 @@ def from_image(package, work):
             archive.extractall(files, filter="tar")  # with the owners
     install = time.monotonic() - start
     binary = files / config["Entrypoint"][0].lstrip("/")
-    if os.geteuid() != 0:
-        return row(package, install, first_answer([binary], work), linking(binary))
+    if os.geteuid() != 0 or is_foreign(binary):
+        return row(package, install, first_answer(started(binary), work), linking(binary))
     inside = [str(files), config["WorkingDir"], *config["User"].split(":"), *config["Entrypoint"]]
     command = [sys.executable, "-c", ENTER, *inside]
     answer = first_answer(command, files / "srv", "/srv/tasks.st", {"PATH": "/usr/sbin:/usr/bin"})

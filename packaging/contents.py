@@ -1,7 +1,9 @@
 """What every package of the command holds, from one binary: `Package.of(binary)`."""
 
 import pathlib
+import platform
 import re
+import shutil
 import subprocess
 
 from archives import gz, read
@@ -37,9 +39,19 @@ class Package:
         # A static executable names no loader.
         self.is_static = b"/ld-linux" not in self.binary[: 64 << 10]
 
+    def command(self):
+        """The words that start the binary: its path, after QEMU's where it is made for another machine than this one."""
+        if self.machine == platform.machine():
+            return [self.path]
+        # The names in Debian's packages qemu-user-static and qemu-user.
+        for name in [f"qemu-{self.machine}-static", f"qemu-{self.machine}"]:
+            if shutil.which(name):
+                return [shutil.which(name), self.path]
+        raise SystemExit(f"{self.path}: made for {self.machine}, which needs QEMU here: apt install qemu-user-static")
+
     def asked(self, *words):
         """What the binary prints; its own definitions give completions and man pages."""
-        run = subprocess.run([self.path, *words], capture_output=True, check=True)
+        run = subprocess.run([*self.command(), *words], capture_output=True, check=True)
         return run.stdout
 
     def manuals(self):
