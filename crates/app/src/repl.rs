@@ -84,7 +84,16 @@ async fn from_lines(isolate: &Isolate, lines: &Lines, console: &Rc<Console>) -> 
 async fn at_terminal(isolate: &Isolate, mut editor: Editor, console: &Rc<Console>) {
     let _interrupts = signals::hold_interrupts();
     let mut session = Session::new(Report::new(false));
-    while let Some(asked) = editor.next().await {
+    let mut hung_up = std::pin::pin!(signals::hung_up());
+    loop {
+        let asked = tokio::select! {
+            asked = editor.next() => asked,
+            () = &mut hung_up => {
+                editor.abandon();
+                break;
+            }
+        };
+        let Some(asked) = asked else { break };
         match asked {
             Asked::Proposals(line, cursor, answer) => {
                 let found = complete::completion(isolate, &line, cursor).await;
@@ -99,6 +108,10 @@ async fn at_terminal(isolate: &Isolate, mut editor: Editor, console: &Rc<Console
                 let interrupted = tokio::select! {
                     () = running => false,
                     () = signals::interrupted() => true,
+                    () = &mut hung_up => {
+                        editor.abandon();
+                        break;
+                    }
                 };
                 console.flush();
                 if interrupted {

@@ -123,3 +123,14 @@ pub(crate) async fn interrupted() {
         Err(_) => std::future::pending().await,
     }
 }
+
+/// Waits until the terminal of a prompt is gone. It is heard where `nohup` had the signal ignored, too: without a
+/// terminal there is nobody to read from.
+pub(crate) async fn hung_up() {
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangup) => {
+            hangup.recv().await;
+        }
+        Err(_) => std::future::pending().await,
+    }
+}

@@ -66,6 +66,11 @@ impl Editor {
             let _ = go_on.send(());
         }
     }
+
+    /// The terminal is gone: there is nothing to give back, and a thread that reads its end cannot be stopped.
+    pub(crate) fn abandon(&mut self) {
+        self.thread = None;
+    }
 }
 
 impl Drop for Editor {

@@ -1,6 +1,6 @@
 //! The prompt at a terminal: a pseudo terminal made by python3, whose answers this test gives.
 
-use crate::support::PATIENCE;
+use crate::support::{Folder, PATIENCE, run};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -245,4 +245,36 @@ fn without_a_terminal_lines_are_run() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "7\n2\non\n");
     assert!(String::from_utf8_lossy(&output.stderr).contains("--> prompt 4:1"));
     assert_eq!(output.status.code(), Some(70));
+}
+
+/// Starts a program at a terminal, with the signal of a lost terminal ignored as by `nohup`, and lets the terminal go
+/// while its editor waits for keys.
+const LET_GO: &str = r#"
+import os, pty, signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+said = b""
+while b"\x1b[6n" not in said: # the editor asks for the place of the cursor
+    said += os.read(terminal, 4096)
+os.write(terminal, b"\x1b[4;1R")
+time.sleep(0.3) # it reads keys
+os.close(terminal)
+for _ in range(6000):
+    if os.waitpid(child, os.WNOHANG)[0] == child:
+        sys.exit("ended")
+    time.sleep(0.02)
+os.kill(child, signal.SIGKILL)
+sys.exit("goes on")
+"#;
+
+#[test]
+fn a_prompt_ends_with_its_terminal() {
+    let folder = Folder::new();
+    let mut python = Command::new("python3");
+    python.args(["-c", LET_GO, env!("CARGO_BIN_EXE_runnel")]);
+    python.env("XDG_STATE_HOME", folder.path("")).env("TERM", "xterm");
+    let outcome = run(&mut python);
+    assert_eq!(outcome.err.trim(), "ended", "{}", outcome.out);
 }
