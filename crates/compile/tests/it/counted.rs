@@ -1,47 +1,9 @@
 //! Variables of the script that are locals because its loops count in them.
 #![allow(clippy::unwrap_used)]
 
-use runnel_compile::{Known, compile};
+use crate::world::World;
+use runnel_compile::compile;
 use runnel_syntax::parse;
-
-/// A world of a few names; whether nothing is added to the source.
-struct World {
-    is_whole: bool,
-}
-
-impl Known for World {
-    fn is_class(&self, name: &str) -> bool {
-        name == "Object"
-    }
-
-    fn is_predefined(&self, name: &str) -> bool {
-        ["context", "stdout"].contains(&name)
-    }
-
-    fn is_variable(&self, _name: &str) -> bool {
-        false
-    }
-
-    fn is_scheme(&self, name: &str) -> bool {
-        name == "file"
-    }
-
-    fn instance_variables(&self, _class: &str) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn names(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn schemes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn is_whole_program(&self) -> bool {
-        self.is_whole
-    }
-}
 
 /// Whether `sum` of a program lives in the table of variables.
 fn is_kept(source: &str, is_whole: bool) -> bool {

@@ -4,3 +4,4 @@ mod counted;
 mod declared_answers;
 mod names;
 mod properties;
+mod world;

@@ -1,51 +1,16 @@
 //! Names that are not known: suggestions, and the next step for names of other languages.
 #![allow(clippy::unwrap_used)]
 
-use runnel_compile::{Known, beside_faults, compile};
+use crate::world::World;
+use runnel_compile::{beside_faults, compile};
 use runnel_syntax::{Diagnostic, LineIndex, parse};
-
-/// A world of a few classes and names.
-struct Kernel;
-
-const CLASSES: [&str; 7] = ["Bool", "Error", "Null", "Object", "Point", "Shell", "Task"];
-const NAMES: [&str; 5] = ["count", "stdin", "stdout", "tab", "window"];
-
-impl Known for Kernel {
-    fn is_class(&self, name: &str) -> bool {
-        CLASSES.contains(&name)
-    }
-
-    fn is_predefined(&self, name: &str) -> bool {
-        NAMES[1..].contains(&name)
-    }
-
-    fn is_variable(&self, _name: &str) -> bool {
-        false
-    }
-
-    fn is_scheme(&self, name: &str) -> bool {
-        name == "file"
-    }
-
-    fn instance_variables(&self, _class: &str) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn names(&self) -> Vec<String> {
-        CLASSES.iter().chain(&NAMES[1..]).map(|name| (*name).to_owned()).collect()
-    }
-
-    fn schemes(&self) -> Vec<String> {
-        vec!["file".into()]
-    }
-}
 
 /// `line:column title | hint` of each message.
 fn messages(source: &str) -> Vec<String> {
     let parsed = parse(source);
     let found = match parsed.diagnostics.is_empty() {
-        true => compile(&parsed.program, source, &Kernel).err().unwrap_or_default(),
-        false => beside_faults(parsed, source, &Kernel),
+        true => compile(&parsed.program, source, &World::default()).err().unwrap_or_default(),
+        false => beside_faults(parsed, source, &World::default()),
     };
     let lines = LineIndex::new(source);
     let text = |one: Diagnostic| {
