@@ -80,20 +80,23 @@ async fn from_lines(isolate: &Isolate, lines: &Lines, console: &Rc<Console>) -> 
     status
 }
 
-/// A person at a terminal. Ctrl-C while a statement runs ends that statement alone.
+/// A person at a terminal, until the prompt is left or the terminal closes.
 async fn at_terminal(isolate: &Isolate, mut editor: Editor, console: &Rc<Console>) {
     let _interrupts = signals::hold_interrupts();
+    let is_closed = tokio::select! {
+        () = answer(isolate, &mut editor, console) => false,
+        () = signals::hung_up() => true,
+    };
+    if is_closed {
+        editor.abandon();
+    }
+    signals::leave();
+}
+
+/// Answers what the editor asks. Ctrl-C while a statement runs ends that statement alone.
+async fn answer(isolate: &Isolate, editor: &mut Editor, console: &Rc<Console>) {
     let mut session = Session::new(Report::new(false));
-    let mut hung_up = std::pin::pin!(signals::hung_up());
-    loop {
-        let asked = tokio::select! {
-            asked = editor.next() => asked,
-            () = &mut hung_up => {
-                editor.abandon();
-                break;
-            }
-        };
-        let Some(asked) = asked else { break };
+    while let Some(asked) = editor.next().await {
         match asked {
             Asked::Proposals(line, cursor, answer) => {
                 let found = complete::completion(isolate, &line, cursor).await;
@@ -108,10 +111,6 @@ async fn at_terminal(isolate: &Isolate, mut editor: Editor, console: &Rc<Console
                 let interrupted = tokio::select! {
                     () = running => false,
                     () = signals::interrupted() => true,
-                    () = &mut hung_up => {
-                        editor.abandon();
-                        break;
-                    }
                 };
                 console.flush();
                 if interrupted {
@@ -121,7 +120,6 @@ async fn at_terminal(isolate: &Isolate, mut editor: Editor, console: &Rc<Console
             }
         }
     }
-    signals::leave();
 }
 
 /// Shows what a line led to.

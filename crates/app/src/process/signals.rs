@@ -116,20 +116,18 @@ impl Drop for InterruptGuard {
 
 /// Waits for SIGINT.
 pub(crate) async fn interrupted() {
-    match signal(SignalKind::interrupt()) {
-        Ok(mut interrupt) => {
-            interrupt.recv().await;
-        }
-        Err(_) => std::future::pending().await,
-    }
+    received(SignalKind::interrupt()).await;
 }
 
-/// Waits until the terminal of a prompt is gone. It is heard where `nohup` had the signal ignored, too: without a
-/// terminal there is nobody to read from.
+/// Waits for SIGHUP: the terminal was closed. `nohup`, which ignores the signal for the process, does not change that.
 pub(crate) async fn hung_up() {
-    match signal(SignalKind::hangup()) {
-        Ok(mut hangup) => {
-            hangup.recv().await;
+    received(SignalKind::hangup()).await;
+}
+
+async fn received(kind: SignalKind) {
+    match signal(kind) {
+        Ok(mut signal) => {
+            signal.recv().await;
         }
         Err(_) => std::future::pending().await,
     }

@@ -67,7 +67,7 @@ impl Editor {
         }
     }
 
-    /// The terminal is gone: there is nothing to give back, and a thread that reads its end cannot be stopped.
+    /// Leaves the thread of a closed terminal behind: at the end of its input the line editor reads for ever.
     pub(crate) fn abandon(&mut self) {
         self.thread = None;
     }
