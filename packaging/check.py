@@ -105,13 +105,9 @@ def is_ours(package, manager):
     return MACHINES[platform.machine()][manager] in package.name
 
 
-def is_foreign(binary):
-    return len(started(binary)) > 1
-
-
 def linking(binary):
-    if is_foreign(binary):
-        package = Package(binary)
+    package = Package(binary)
+    if package.is_foreign:
         return f"{'static' if package.is_static else 'dynamic'}, {package.machine} under QEMU"
     found = subprocess.run(["ldd", binary], capture_output=True, text=True)
     text = found.stdout + found.stderr
@@ -210,7 +206,7 @@ def from_image(package, work):
             archive.extractall(files, filter="tar")  # with the owners
     install = time.monotonic() - start
     binary = files / config["Entrypoint"][0].lstrip("/")
-    if os.geteuid() != 0 or is_foreign(binary):
+    if os.geteuid() != 0 or Package(binary).is_foreign:
         return row(package, install, first_answer(started(binary), work), linking(binary))
     inside = [str(files), config["WorkingDir"], *config["User"].split(":"), *config["Entrypoint"]]
     command = [sys.executable, "-c", ENTER, *inside]

@@ -38,10 +38,12 @@ class Package:
         self.version = re.search(r'^version = "(.*)"', manifest, re.M).group(1)
         # A static executable names no loader.
         self.is_static = b"/ld-linux" not in self.binary[: 64 << 10]
+        # Made for another machine than this one.
+        self.is_foreign = self.machine != platform.machine()
 
     def command(self):
         """The words that start the binary: its path, after QEMU's where it is made for another machine than this one."""
-        if self.machine == platform.machine():
+        if not self.is_foreign:
             return [self.path]
         # The names in Debian's packages qemu-user-static and qemu-user.
         for name in [f"qemu-{self.machine}-static", f"qemu-{self.machine}"]:
