@@ -1,6 +1,6 @@
 //! The smallest S3 server: a folder, or memory, with one user.
 //!
-//! `cargo run -p runnel-s3 --example serve -- FOLDER PORT [KEY SECRET]`
+//! `cargo run -p runnel-s3 --example serve_folder -- FOLDER PORT [KEY SECRET]`
 //!
 //! The folder `memory:` is a store in memory. Without a key everybody may do everything.
 
