@@ -43,7 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             let source = fs::read_to_string(file.path())?;
             let chunk =
                 lua.load(source.as_str()).set_name(format!("=kernel/{name}")).into_function()?;
-            let code: mlua::LuaString = dump.call(chunk)?;
+            // `d`: the same bytes each time, so that builds can be compared.
+            let code: mlua::LuaString = dump.call((chunk, "d"))?;
             bytecode.insert(name.clone(), code.as_bytes().to_vec());
             sources.push((name, source));
         }
