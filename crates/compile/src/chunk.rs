@@ -49,6 +49,8 @@ pub struct Chunk {
     pub definitions: Vec<Definition>,
     /// What is suspicious but runs.
     pub warnings: Vec<Diagnostic>,
+    /// What is probably not meant: for those who check the program.
+    pub doubts: Vec<Diagnostic>,
     /// Whether the last statement is an assignment or a definition: the prompt does not echo it.
     pub silent: bool,
     /// The variables that the source assigns or declares itself, not in blocks.

@@ -42,7 +42,7 @@ impl Generator<'_> {
         self.coming.remove(&class.name.text);
         self.helper("K");
         let mark = self.mark(class.name.span);
-        self.code.push_str(&format!(
+        self.emit(format_args!(
             "do {mark}local C,S,SM=K.define({},{},{superclass}) ",
             quoted(class.keyword.word()),
             quoted(&class.name.text)
@@ -99,7 +99,7 @@ impl Generator<'_> {
             }
         };
         let Some(body) = &method.body else {
-            self.code.push_str(&format!("K.promise(C,{}) ", quoted(&name)));
+            self.emit(format_args!("K.promise(C,{}) ", quoted(&name)));
             return;
         };
         let list: Vec<&str> =
@@ -120,7 +120,7 @@ impl Generator<'_> {
             Selector::Keyword(parts) => parts.first().map_or(body.span, |(word, _)| word.span),
         };
         let mark = self.mark(word);
-        self.code.push_str(&format!("{mark}{adder}(C,{},{function}) ", quoted(&name)));
+        self.emit(format_args!("{mark}{adder}(C,{},{function}) ", quoted(&name)));
     }
 
     fn filter_body(&mut self, class: &Class, body: &Block) {
@@ -131,7 +131,7 @@ impl Generator<'_> {
         };
         let function = self.method_function(context, &["object"], body, &Tail::Discard);
         let mark = self.mark(body.span);
-        self.code.push_str(&format!("{mark}K.method(C,\"writeObject_\",{function}) "));
+        self.emit(format_args!("{mark}K.method(C,\"writeObject_\",{function}) "));
     }
 
     /// A method as a Lua function; where a block in it returns from it, with a home to return to.
@@ -176,10 +176,11 @@ impl Generator<'_> {
         self.method = outer;
         let list = if list.is_empty() { String::new() } else { format!(",{}", list.join(",")) };
         if !unwinds {
-            return format!("function(self{list}){text} end");
+            return ["function(self", &list, ")", &text, " end"].concat();
         }
         self.helper("home");
-        format!("function(self{list}) return (home(function(R{function}){text} end)) end")
+        let home = format!(") return (home(function(R{function})");
+        ["function(self", &list, &home, &text, " end)) end"].concat()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::elements::html::MarkupContext;
 use crate::scope::Variable;
 use runnel_syntax::Span;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// A Lua expression.
@@ -47,8 +48,8 @@ impl Code {
     }
 
     /// As the receiver of a message.
-    pub(crate) fn receiver(&self) -> String {
-        if self.prefix { self.text.clone() } else { format!("({})", self.text) }
+    pub(crate) fn receiver(&self) -> Cow<'_, str> {
+        if self.prefix { (&self.text).into() } else { format!("({})", self.text).into() }
     }
 }
 

@@ -43,7 +43,10 @@ pub fn compile(
             frames.extend(new);
             continue;
         }
-        generator.diagnostics.extend(review::errors(program, source));
+        let reviewed = review::reviewed(program, source).into_iter();
+        let (errors, doubts): (Vec<_>, Vec<_>) =
+            reviewed.partition(|one| one.level == Severity::Error);
+        generator.diagnostics.extend(errors);
         if generator.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(generator.diagnostics);
         }
@@ -63,7 +66,7 @@ pub fn compile(
         let variables = assigned(&program.statements).into_iter().collect();
         let definitions = definitions(program);
         let warnings = generator.diagnostics;
-        return Ok(Chunk { lua, places, definitions, warnings, silent, variables });
+        return Ok(Chunk { lua, places, definitions, warnings, doubts, silent, variables });
     }
 }
 
@@ -116,7 +119,7 @@ impl Generator<'_> {
                 }
             });
             let call = if last { "return " } else { "_=" };
-            self.code.push_str(&format!("{call}(function(){body} end)() "));
+            self.emit(format_args!("{call}(function(){body} end)() "));
         }
         program.statements.last().is_none_or(|statement| match &statement.kind {
             StatementKind::Expression(expression) => {

@@ -12,6 +12,7 @@ use runnel_syntax::ast::Statement;
 use runnel_syntax::{Diagnostic, LineIndex, Span};
 use runnel_text::distance;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::{self, Write};
 
 /// Locals of one function before its variables move to a frame (LuaJIT: 200, parameters and
 /// temporaries included).
@@ -27,6 +28,8 @@ const LOOP: usize = 4;
 const TEMPORARIES: usize = 40;
 /// Parameters of a method or block, and arguments of a message (LuaJIT: 200 locals).
 pub(crate) const PARAMETERS: usize = 100;
+/// Superclasses above each other; more are a circle.
+const MOST_LEVELS: usize = 100;
 /// Locals of a function that has a frame: hidden ones of loops, and temporaries.
 const HIDDEN: usize = 190;
 
@@ -128,6 +131,14 @@ impl<'a> Generator<'a> {
         }
     }
 
+    // Code -------------------------------------------------------------------------------------
+
+    /// Adds code.
+    pub(crate) fn emit(&mut self, code: fmt::Arguments<'_>) {
+        // Writing to a text does not fail.
+        let _ = self.code.write_fmt(code);
+    }
+
     // Functions --------------------------------------------------------------------------------
 
     /// The code of a function: its parameters are already in Lua's own list.
@@ -169,7 +180,7 @@ impl<'a> Generator<'a> {
             self.crowded.extend(&function.owners);
         }
         let body = std::mem::replace(&mut self.code, outer);
-        format!(" {head}{body}")
+        [" ", &head, &body].concat()
     }
 
     /// The id that the next function will have: its parameters are named before it begins.
@@ -231,7 +242,7 @@ impl<'a> Generator<'a> {
     pub(crate) fn declare_hubs(&mut self, parameters: &[(String, Variable)]) {
         for (_, variable) in parameters {
             if let Some(hub) = self.hub_local(variable) {
-                self.code.push_str(&format!("local {hub} "));
+                self.emit(format_args!("local {hub} "));
             }
         }
     }
@@ -257,7 +268,7 @@ impl<'a> Generator<'a> {
             self.count_locals(locals.len());
             // In groups: one `local` takes at most 200 names, and the frame comes next time.
             for group in locals.chunks(100) {
-                self.code.push_str(&format!("local {} ", group.join(",")));
+                self.emit(format_args!("local {} ", group.join(",")));
             }
         }
     }
@@ -339,14 +350,14 @@ impl<'a> Generator<'a> {
         if let Some(hub) = &variable.hub {
             let beside = Variable { code: hub.clone(), ..variable.clone() };
             let hub = self.variable_code(&beside);
-            self.code.push_str(&format!("if {hub} then {hub}:changed({}) end ", variable.code));
+            self.emit(format_args!("if {hub} then {hub}:changed({}) end ", variable.code));
         }
     }
 
     /// After a write to an instance variable of `self`: tells what observes it.
     pub(crate) fn field_written(&mut self, field: &str) {
         self.helper("O");
-        self.code.push_str(&format!("if O.{field} then O.{field}(self) end "));
+        self.emit(format_args!("if O.{field} then O.{field}(self) end "));
     }
 
     /// The code of a variable, with the captures it needs counted.
@@ -440,22 +451,37 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// All classes of the program with their own facts, for lookups along the superclasses.
+    /// A class and those above it, as far as the program defines them and the first one that it does not.
+    fn lineage<'c>(&'c self, class: &'c str) -> impl Iterator<Item = &'c str> {
+        let above = |name: &&'c str| self.classes.get(*name)?.superclass.as_deref();
+        std::iter::successors(Some(class), above).take(MOST_LEVELS)
+    }
+
+    /// The variables of a class and of those above it.
     pub(crate) fn inherited_variables(&self, class: &str) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
-        let mut at = Some(class.to_string());
-        let mut steps = 0;
-        while let Some(name) = at.take() {
-            steps += 1;
-            if steps > 100 {
-                break;
-            }
-            names.extend(self.known.instance_variables(&name));
-            if let Some(facts) = self.classes.get(&name) {
-                names.extend(facts.variables.iter().cloned());
-                at = facts.superclass.clone();
-            }
+        for name in self.lineage(class) {
+            names.extend(self.known.instance_variables(name));
+            names.extend(
+                self.classes.get(name).into_iter().flat_map(|it| it.variables.iter().cloned()),
+            );
         }
         names
+    }
+
+    /// Whether a class, or one above it, has a variable of that name.
+    pub(crate) fn has_variable(&self, class: &str, name: &str) -> bool {
+        self.lineage(class).any(|class| {
+            self.classes
+                .get(class)
+                .is_some_and(|facts| facts.variables.iter().any(|one| one == name))
+                || self.known.instance_variables(class).iter().any(|known| known == name)
+        })
+    }
+
+    /// Whether a variable of a class, or of one above it, was declared with a type.
+    pub(crate) fn is_typed(&self, class: &str, name: &str) -> bool {
+        let mut facts = self.lineage(class).filter_map(|class| self.classes.get(class));
+        facts.any(|facts| facts.typed.contains(name))
     }
 }

@@ -26,5 +26,5 @@ pub use compile::beside::beside_faults;
 pub use compile::compile;
 pub use lua::names::field;
 pub use references::loads::{SourceLoad, all_loads_of, defined_classes, loads_of, static_files_of};
-pub use review::warnings;
+pub use review::reviewed;
 pub use runnel_text::distance::{edit_distance, nearest};

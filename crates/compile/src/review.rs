@@ -2,8 +2,7 @@
 //! must not put them.
 //!
 //! One walk over the tree keeps track of what the names around an expression hold; each rule, in a
-//! file of its own, looks at one kind of place. [`warnings`] are for `runnel check`; what must not
-//! compile is [`errors`].
+//! file of its own, looks at one kind of place. The warnings are for `runnel check`.
 
 mod answers;
 mod brackets;
@@ -15,28 +14,16 @@ mod secret;
 mod segments;
 
 use names::Names;
+use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{
     Block, Class, Expression, ExpressionKind, MemberKind, PathMemberKind, Program, PropertyPath,
     Statement, StatementKind,
 };
 use runnel_syntax::walk::walk;
-use runnel_syntax::{Diagnostic, Severity};
 
-/// What is suspicious in a program that compiles, in the order of its text.
-pub fn warnings(program: &Program, source: &str) -> Vec<Diagnostic> {
-    let mut found = reviewed(program, source);
-    found.retain(|one| one.level == Severity::Warning);
-    found
-}
-
-/// What must not compile although every name in it is known.
-pub(crate) fn errors(program: &Program, source: &str) -> Vec<Diagnostic> {
-    let mut found = reviewed(program, source);
-    found.retain(|one| one.level == Severity::Error);
-    found
-}
-
-fn reviewed(program: &Program, source: &str) -> Vec<Diagnostic> {
+/// What is found in a program whatever its names are, in the order of its text: warnings, and errors where it must
+/// not compile. [`compile`](crate::compile()) asks this.
+pub fn reviewed(program: &Program, source: &str) -> Vec<Diagnostic> {
     let answers_html = markup::is_chosen(program);
     let classes = answers::Classes::of(program);
     let mut review = Review { source, answers_html, classes, found: Vec::new() };
@@ -135,12 +122,12 @@ impl Review<'_> {
                         brackets::warnings(block, names, &mut self.found);
                     }
                 }
-                ExpressionKind::Block(block) => blocks.push(block.clone()),
+                ExpressionKind::Block(block) => blocks.push(block),
                 _ => {}
             };
         });
         for block in blocks {
-            self.block(&block, names);
+            self.block(block, names);
         }
     }
 }

@@ -90,10 +90,10 @@ impl Generator<'_> {
         match tail {
             // The parentheses keep Lua from replacing this frame: traces stay whole.
             Tail::Return if value.call => {
-                self.code.push_str(&format!("do return ({}) end ", value.text))
+                self.emit(format_args!("do return ({}) end ", value.text))
             }
-            Tail::Return => self.code.push_str(&format!("do return {} end ", value.text)),
-            Tail::Keep(variable) => self.code.push_str(&format!("{variable}={} ", value.text)),
+            Tail::Return => self.emit(format_args!("do return {} end ", value.text)),
+            Tail::Keep(variable) => self.emit(format_args!("{variable}={} ", value.text)),
             Tail::Write(place) => self.write_value(&value, place),
             Tail::Discard if value.call && !value.text.starts_with('(') => {
                 self.code.push_str(&value.text);
@@ -102,7 +102,7 @@ impl Generator<'_> {
             Tail::Discard if value.simple => {}
             Tail::Discard => {
                 self.helper("_");
-                self.code.push_str(&format!("_={} ", value.text));
+                self.emit(format_args!("_={} ", value.text));
             }
         }
     }
@@ -185,7 +185,8 @@ impl Generator<'_> {
             });
         });
         let body = self.loop_body(block.span, function, body);
-        Code { text: format!("function({list}){body} end"), ..Code::constant("") }
+        let text = ["function(", &list, ")", &body, " end"].concat();
+        Code { text, ..Code::constant("") }
     }
 
     /// The statements of a block in the place where it stands, in a scope of their own.

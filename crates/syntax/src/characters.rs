@@ -18,6 +18,9 @@ pub(crate) fn is_letter_beyond_ascii(c: char) -> bool {
 /// White space, the no-break space and the byte order mark included. Control characters separate
 /// too: they are reported once for the whole text.
 pub(crate) fn is_space(c: char) -> bool {
+    if c.is_ascii() {
+        return c == ' ' || c.is_ascii_control();
+    }
     c.is_whitespace() || c.is_control() || matches!(c, '\u{feff}' | '\u{200b}') || is_direction(c)
 }
 

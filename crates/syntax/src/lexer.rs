@@ -206,8 +206,12 @@ fn word(text: &str) -> (TokenKind, usize) {
 /// a name when more of the name follows. A letter beyond ASCII is a name of its own; where it
 /// touches other letters the whole run is taken, so that there is one fault to report.
 pub(crate) fn name_length(text: &str) -> usize {
-    let mut end = 0;
-    let mut rest = text.chars().peekable();
+    // Most names end here.
+    let mut end = match text.starts_with(begins_name) {
+        true => text.bytes().take_while(|byte| continues_name(char::from(*byte))).count(),
+        false => 0,
+    };
+    let mut rest = text[end..].chars().peekable();
     while let Some(c) = rest.next() {
         let more = rest.peek().is_some_and(|next| continues_name(*next));
         let part = if end == 0 { begins_name(c) } else { continues_name(c) };

@@ -17,10 +17,12 @@ pub fn walk_statements<'a>(statements: &'a [Statement], visit: &mut dyn FnMut(&'
 /// Visits an expression and what it is made of, not what stands in blocks. Long chains of
 /// messages do not use the stack.
 pub fn walk<'a>(expression: &'a Expression, visit: &mut dyn FnMut(&'a Expression)) {
-    let mut pending = vec![expression];
-    while let Some(expression) = pending.pop() {
+    let mut pending = Vec::new();
+    let mut next = Some(expression);
+    while let Some(expression) = next {
         visit(expression);
         children(expression, &mut pending);
+        next = pending.pop();
     }
 }
 

@@ -69,7 +69,7 @@ impl Generator<'_> {
             code.push_str("K.guardedBy(C,function(self,t) ");
             code.push_str(&prologue(&around, &|_| true, false));
             code.push_str("end) ");
-            self.code.push_str(&format!("do {code}end "));
+            self.emit(format_args!("do {code}end "));
         }
         around
     }
@@ -95,7 +95,7 @@ impl Generator<'_> {
         around.values += 1;
         let place = format!("c{}", around.values);
         let mark = self.mark(clause.word.span);
-        self.code.push_str(&format!("{mark}local {place}={function} "));
+        self.emit(format_args!("{mark}local {place}={function} "));
         self.count_locals(1);
         let mut arguments = vec!["self".to_owned()];
         if takes {
@@ -245,7 +245,7 @@ impl Generator<'_> {
         if let Some(about) = about {
             declared.push(format!("about={}", quoted(&about)));
         }
-        self.code.push_str(&format!(
+        self.emit(format_args!(
             "{mark}K.path(C,{},{{{}}},{{{}}},{{{}}}) ",
             quoted(&around.pattern),
             segments.join(","),

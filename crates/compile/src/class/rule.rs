@@ -51,7 +51,7 @@ impl Generator<'_> {
         let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
         let field = rule.field.as_ref().map_or("nil".into(), |field| quoted(&field.text));
         let mark = self.mark(rule.condition.span);
-        self.code.push_str(&format!(
+        self.emit(format_args!(
             "{mark}K.rule(C,{{{}}},{condition},{message},{field},{}) ",
             list.join(","),
             rule.refuses

@@ -62,7 +62,7 @@ impl Generator<'_> {
         self.helper("K");
         let mark = self.mark(span);
         let function = if place.xml { "K.xmlAttribute" } else { "K.attribute" };
-        self.code.push_str(&format!("{mark}{function}({buffer},{name},{value}) "));
+        self.emit(format_args!("{mark}{function}({buffer},{name},{value}) "));
     }
 
     fn constant_attribute(&mut self, name: &str, text: &str, kind: Attribute, span: Span) {

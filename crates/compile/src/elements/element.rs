@@ -137,7 +137,7 @@ impl Generator<'_> {
         let code = buffer.code;
         let local = if code.contains('.') { "" } else { "local " };
         self.code.insert_str(start, &format!("{mark}do {local}{code}=K.openMarkup() "));
-        self.code.push_str(&format!("{kept}=K.closeMarkup({code},{media}) end "));
+        self.emit(format_args!("{kept}=K.closeMarkup({code},{media}) end "));
         Code { prefix: true, ..Code::constant(kept) }
     }
 
@@ -183,7 +183,7 @@ impl Generator<'_> {
         let local = if code.contains('.') { "" } else { "local " };
         let place =
             MarkupTarget { buffer: buffer.code, owner, context: MarkupContext::Text, xml: false };
-        self.code.push_str(&format!("if {client} then {local}{code}={mark}K.beginPage({media}) "));
+        self.emit(format_args!("if {client} then {local}{code}={mark}K.beginPage({media}) "));
         self.scoped(Scope::default(), |this| {
             this.count_locals(1);
             this.with_temporaries(|this| {
@@ -191,7 +191,7 @@ impl Generator<'_> {
                 this.flush(&place);
             });
         });
-        self.code.push_str(&format!("do return (K.endPage({code},{media})) end end "));
+        self.emit(format_args!("do return (K.endPage({code},{media})) end end "));
     }
 
     /// A Lua function that gets a buffer and perhaps one value, and writes.
@@ -244,7 +244,7 @@ impl Generator<'_> {
         let text = quoted(&std::mem::take(&mut self.markup));
         let buffer = self.buffer(place);
         self.helper("put");
-        self.code.push_str(&format!("put({buffer},{text}) "));
+        self.emit(format_args!("put({buffer},{text}) "));
     }
 
     pub(crate) fn buffer(&mut self, place: &MarkupTarget) -> String {
@@ -270,7 +270,7 @@ impl Generator<'_> {
             (MarkupContext::Style, _) => "K.styleWord",
         };
         self.helper(function.split('.').next().unwrap_or("K"));
-        self.code.push_str(&format!("{function}({buffer},{}) ", value.text));
+        self.emit(format_args!("{function}({buffer},{}) ", value.text));
     }
 
     fn element_into(&mut self, literal: &ElementLiteral<'_>, place: &MarkupTarget) {
@@ -374,7 +374,7 @@ impl Generator<'_> {
                 let is_slot = place.context == MarkupContext::Text && !place.xml;
                 let function = if is_slot { "K.live.block" } else { "K.laterMarkup" };
                 let reads = if is_slot { self.reads(block) } else { String::new() };
-                self.code.push_str(&format!("{function}({buffer},{writer}{reads}) "));
+                self.emit(format_args!("{function}({buffer},{writer}{reads}) "));
             }
             _ => {
                 self.flush(place);
@@ -445,10 +445,10 @@ impl Generator<'_> {
         self.helper("item");
         let mark = self.mark(receiver.span);
         let list = list.text;
-        self.code.push_str(&format!("{mark}{items},{count}=K.markupItems({list}) "));
+        self.emit(format_args!("{mark}{items},{count}=K.markupItems({list}) "));
         if !self.is_leaf(block) {
             let writes = self.temporary();
-            self.code.push_str(&format!(
+            self.emit(format_args!(
                 "{writes}={writer} if {items} then for i=1,{count} do \
                  {writes}({buffer},item({items},i)) end \
                  else K.collectMarkup({buffer},{list},{writes}) end "
@@ -456,14 +456,14 @@ impl Generator<'_> {
             return;
         }
         // Without a closure: LuaJIT then compiles the loop together with what is around it.
-        self.code.push_str(&format!("if {items} then for i=1,{count} do "));
+        self.emit(format_args!("if {items} then for i=1,{count} do "));
         let one = format!("item({items},i)");
         let name = block.parameters.first().map(|parameter| parameter.name.text.as_str());
         let tail = Tail::Write(Box::new(place.clone()));
         self.in_loop(block.span, |this| {
             this.inlined(block, name.map(|name| (name, one.as_str())), &tail);
         });
-        self.code.push_str(&format!("end else K.collectMarkup({buffer},{list},{writer}) end "));
+        self.emit(format_args!("end else K.collectMarkup({buffer},{list},{writer}) end "));
     }
 
     /// Whether a block may stand twice in the code: it is short, and none of its children is a loop.

@@ -125,7 +125,7 @@ impl Generator<'_> {
         self.flush(place);
         let buffer = self.buffer(place);
         self.helper("K");
-        self.code.push_str(&format!("K.live.{function}({buffer}{rest}) "));
+        self.emit(format_args!("K.live.{function}({buffer}{rest}) "));
     }
 
     /// What a block among the children reads, as further arguments: the script's variables, and whether

@@ -123,8 +123,8 @@ impl Generator<'_> {
         let (before, size) = (self.temporary(), self.temporary());
         let key = quoted(name);
         match variable.owner {
-            Some(_) => self.code.push_str(&format!("{before},{size}=K.appending({code}) ")),
-            None => self.code.push_str(&format!("{before},{size}=K.appendingVariable({key}) ")),
+            Some(_) => self.emit(format_args!("{before},{size}=K.appending({code}) ")),
+            None => self.emit(format_args!("{before},{size}=K.appendingVariable({key}) ")),
         }
         let codes = self.expressions(&parts);
         let texts: Vec<&str> = codes.iter().map(|code| code.text.as_str()).collect();

@@ -43,7 +43,10 @@ fn plain(expression: &Expression, parameters: usize) -> bool {
 }
 
 pub(super) fn selector(parts: &[(runnel_syntax::ast::Word, Expression)]) -> String {
-    parts.iter().map(|(word, _)| format!("{}:", word.text)).collect()
+    let length = parts.iter().map(|(word, _)| word.text.len() + 1).sum();
+    let mut selector = String::with_capacity(length);
+    selector.extend(parts.iter().flat_map(|(word, _)| [word.text.as_str(), ":"]));
+    selector
 }
 
 /// Receiver, message words and arguments of a keyword message.
@@ -161,7 +164,7 @@ impl Generator<'_> {
         self.helper("truth");
         let mark = self.mark(receiver.span);
         if no.is_none() && *tail == Tail::Discard {
-            self.code.push_str(&format!("{mark}if truth({}) then ", value.text));
+            self.emit(format_args!("{mark}if truth({}) then ", value.text));
             self.branch(yes, tail);
             self.code.push_str("end ");
             return;
@@ -169,7 +172,7 @@ impl Generator<'_> {
         // The value is kept as it is and asked in the condition: LuaJIT makes better traces of this
         // than of a branch on a kept boolean.
         let asked = self.temporary();
-        self.code.push_str(&format!("{mark}{asked}={} if truth({asked}) then ", value.text));
+        self.emit(format_args!("{mark}{asked}={} if truth({asked}) then ", value.text));
         self.branch(yes, tail);
         self.code.push_str("else ");
         self.branch(no, tail);
@@ -184,11 +187,11 @@ impl Generator<'_> {
         let value = self.expression(receiver);
         self.helper("truth");
         let asked = self.temporary();
-        self.code.push_str(&format!("{asked}=truth({}) ", value.text));
+        self.emit(format_args!("{asked}=truth({}) ", value.text));
         let (goes_on, stays) = if and { ("true", "false") } else { ("false", "true") };
-        self.code.push_str(&format!("if {asked}=={goes_on} then "));
+        self.emit(format_args!("if {asked}=={goes_on} then "));
         self.inlined(block, None, &Tail::Keep(result.clone()));
-        self.code.push_str(&format!("else {result}={stays} end "));
+        self.emit(format_args!("else {result}={stays} end "));
         if !matches!(tail, Tail::Keep(_)) {
             self.finish(Code { prefix: true, ..Code::constant(result) }, tail);
         }
@@ -203,7 +206,7 @@ impl Generator<'_> {
             "ifNil:ifNotNil:" => (blocks.first(), blocks.get(1)),
             _ => (blocks.get(1), blocks.first()),
         };
-        self.code.push_str(&format!("if {}==nil then ", value.text));
+        self.emit(format_args!("if {}==nil then ", value.text));
         self.branch(if_nil, tail);
         self.code.push_str("else ");
         match otherwise {
@@ -225,7 +228,7 @@ impl Generator<'_> {
         self.code.push_str("while true do ");
         let asked = self.temporary();
         self.inlined(condition, None, &Tail::Keep(asked.clone()));
-        self.code.push_str(&format!("if truth({asked})~={wanted} then break end "));
+        self.emit(format_args!("if truth({asked})~={wanted} then break end "));
         self.inlined_loop_body(body, |this| this.inlined(body, None, &Tail::Discard));
 
         if *tail != Tail::Discard {
@@ -256,7 +259,7 @@ impl Generator<'_> {
             }
             _ => return,
         };
-        self.code.push_str(&format!("{mark}for i={range} do "));
+        self.emit(format_args!("{mark}for i={range} do "));
         let name = body.parameters.first().map(|parameter| parameter.name.text.clone());
         let parameter = name.as_deref().map(|name| (name, "i"));
         self.in_loop(body.span, |this| {

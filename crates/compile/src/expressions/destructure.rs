@@ -12,7 +12,7 @@ impl Generator<'_> {
             ExpressionKind::Name(name) => {
                 let Some(variable) = self.find(name) else { return };
                 let code = self.variable_code(&variable);
-                self.code.push_str(&format!("{code}={whole} "));
+                self.emit(format_args!("{code}={whole} "));
                 self.written(&variable);
             }
             ExpressionKind::Array { class: None, elements } => {
@@ -40,7 +40,7 @@ impl Generator<'_> {
             return self.take_apart(target, part);
         }
         let kept = self.temporary();
-        self.code.push_str(&format!("{kept}={part} "));
+        self.emit(format_args!("{kept}={part} "));
         self.take_apart(target, &kept);
     }
 }

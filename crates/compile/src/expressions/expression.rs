@@ -105,7 +105,7 @@ impl Generator<'_> {
             return code;
         }
         let kept = self.temporary();
-        self.code.push_str(&format!("{kept}={} ", code.text));
+        self.emit(format_args!("{kept}={} ", code.text));
         Code::temporary(kept)
     }
 

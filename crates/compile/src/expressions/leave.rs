@@ -210,7 +210,7 @@ impl Generator<'_> {
         fill(self);
         self.level -= 1;
         let label = self.loops.pop().map_or(0, |one| one.label);
-        self.code.push_str(&format!("end ::c{label}:: end ::b{label}:: "));
+        self.emit(format_args!("end ::c{label}:: end ::b{label}:: "));
     }
 
     /// Emits `break` or `continue`; `false` for any other expression.
@@ -234,7 +234,7 @@ impl Generator<'_> {
         let breaks = name == "break";
         if current.inlined {
             let kind = if breaks { "b" } else { "c" };
-            self.code.push_str(&format!("do goto {kind}{} end ", current.label));
+            self.emit(format_args!("do goto {kind}{} end ", current.label));
         } else if !breaks && here == current.body {
             self.code.push_str("do return end ");
         } else {
@@ -260,6 +260,6 @@ impl Generator<'_> {
             one.unwinds |= !breaks;
         }
         self.helper("leave");
-        self.code.push_str(&format!("leave({token},nil); "));
+        self.emit(format_args!("leave({token},nil); "));
     }
 }

@@ -71,7 +71,7 @@ impl Generator<'_> {
         let whole = self.temporary();
         self.helper("array");
         self.helper("K");
-        self.code.push_str(&format!("{whole}=array({{}},0) "));
+        self.emit(format_args!("{whole}=array({{}},0) "));
         for part in elements.chunks(PART) {
             // Each part is a function of its own, for the sake of its constants.
             let mut inner = String::new();
@@ -84,7 +84,7 @@ impl Generator<'_> {
                 });
             });
             inner.push_str(&body);
-            self.code.push_str(&format!("K.appendAll({whole},(function(){inner} end)()) "));
+            self.emit(format_args!("K.appendAll({whole},(function(){inner} end)()) "));
         }
         Code { prefix: true, ..Code::constant(whole) }
     }
@@ -168,7 +168,7 @@ impl Generator<'_> {
             let (keys, values, codes) = self.pairs(pairs);
             let table = self.temporary();
             let value_table = self.temporary();
-            self.code.push_str(&format!("{table}={{{keys}}} {value_table}={{{values}}} "));
+            self.emit(format_args!("{table}={{{keys}}} {value_table}={{{values}}} "));
             (table, value_table, codes)
         } else {
             let (keys, values, codes) = self.pairs(pairs);

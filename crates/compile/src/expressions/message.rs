@@ -84,7 +84,8 @@ impl Generator<'_> {
                 if word.text == "required" {
                     return self.required(receiver, source, &mark);
                 }
-                let text = format!("{}{mark}:{}()", receiver.receiver(), names::unary(&word.text));
+                let name = names::unary(&word.text);
+                let text = [&*receiver.receiver(), &mark, ":", &name, "()"].concat();
                 Code::call(text).deeper_than(&[receiver])
             }
             SentMessage::Binary(word, argument) => {
@@ -142,7 +143,7 @@ impl Generator<'_> {
             let name = names::quoted(&name);
             format!("{mark}K.queryCompare({},{name},{list})", receiver.text)
         } else {
-            format!("{}{mark}:{name}({list})", receiver.receiver())
+            [&*receiver.receiver(), &mark, ":", &name, "(", &list, ")"].concat()
         };
         let mut inner = arguments;
         inner.push(receiver);

@@ -7,37 +7,48 @@
 use runnel_syntax::Span;
 
 const START: char = '\u{1}';
-const END: char = '\u{2}';
+/// The digits of a number in a mark, five bits each, so that a mark has one length and is quickly read.
+const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz012345";
+/// Digits of a number of 32 bits.
+const LENGTH: usize = 7;
 
 /// The mark for a place. It may stand wherever Lua allows a line end, except before `(`.
 pub(crate) fn mark(span: Span) -> String {
-    format!("{START}{},{}{END}", span.start, span.end)
+    let mut mark = String::with_capacity(START.len_utf8() + 2 * LENGTH);
+    mark.push(START);
+    for number in [span.start, span.end] {
+        let digits = (0..LENGTH).map(|at| DIGITS[(number >> (5 * at)) as usize % 32] as char);
+        mark.extend(digits);
+    }
+    mark
 }
 
-/// The place that a mark holds.
-fn marked(text: &str) -> Option<Span> {
-    let (start, end) = text.split_once(',')?;
-    Some(Span::new(start.parse().ok()?, end.parse().ok()?))
+/// The number that digits stand for.
+fn number(digits: &str) -> u32 {
+    let value = |digit: u8| match digit {
+        b'a'..=b'z' => u32::from(digit - b'a'),
+        _ => u32::from(digit.wrapping_sub(b'0')) + 26,
+    };
+    digits.bytes().rev().fold(0, |number, digit| (number << 5) | value(digit))
 }
 
 /// Replaces marks by line ends. Answers the code, and the place of each of its lines.
 pub(crate) fn place(code: &str) -> (String, Vec<Span>) {
     let mut out = String::with_capacity(code.len());
     let mut places = vec![Span::default()];
-    let mut rest = code;
-    while let Some(at) = rest.find(START) {
-        out.push_str(&rest[..at]);
-        let tail = &rest[at + START.len_utf8()..];
-        let end = tail.find(END).unwrap_or(0);
-        if let Some(span) = marked(&tail[..end])
-            && places.last() != Some(&span)
-        {
+    let mut parts = code.split(START);
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        // A mark is whole: nothing takes generated code apart.
+        let Some((start, rest)) = part.split_at_checked(LENGTH) else { continue };
+        let Some((end, rest)) = rest.split_at_checked(LENGTH) else { continue };
+        let span = Span::new(number(start), number(end));
+        if places.last() != Some(&span) {
             out.push('\n');
             places.push(span);
         }
-        rest = &tail[end + END.len_utf8()..];
+        out.push_str(rest);
     }
-    out.push_str(rest);
     (out, places)
 }
 
@@ -47,7 +58,7 @@ mod tests {
 
     #[test]
     fn marks_become_line_ends() {
-        let (three, two) = (Span::new(3, 9), Span::new(2, 3));
+        let (three, two) = (Span::new(3, 9), Span::new(2, u32::MAX));
         let code = format!("a{}b{}c{}d", mark(three), mark(three), mark(two));
         assert_eq!(place(&code), ("a\nbc\nd".to_owned(), vec![Span::default(), three, two]));
     }

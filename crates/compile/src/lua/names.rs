@@ -6,6 +6,8 @@ const RESERVED: [&str; 22] = [
 ];
 
 fn escape(name: &str, out: &mut String) {
+    // With what stands behind it.
+    out.reserve(name.len() + 8);
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(byte as char),
@@ -45,7 +47,7 @@ pub(crate) fn unary(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("_{name}");
     }
-    let mut out = String::with_capacity(name.len());
+    let mut out = String::new();
     escape(name, &mut out);
     out
 }
@@ -84,7 +86,8 @@ pub fn field(name: &str) -> String {
 pub(crate) fn variable(name: &str, number: usize) -> String {
     let mut out = String::from("v_");
     escape(name, &mut out);
-    out.push_str(&format!("_{number}"));
+    out.push('_');
+    out.push_str(&number.to_string());
     out
 }
 

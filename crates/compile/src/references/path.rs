@@ -188,7 +188,7 @@ impl Generator<'_> {
                         let given = self.temporary();
                         self.expression_to(value, &Tail::Keep(given.clone()));
                         let fits = format!("self._fits.{}", field(name));
-                        self.code.push_str(&format!("{mark}{code}={fits}({given}) "));
+                        self.emit(format_args!("{mark}{code}={fits}({given}) "));
                         self.field_written(&field(name));
                         return Code::prefix(code);
                     }
@@ -390,23 +390,14 @@ impl Generator<'_> {
     }
 
     pub(crate) fn is_own_variable(&self, name: &str) -> bool {
-        self.method.as_ref().is_some_and(|method| {
-            !method.class_side && self.inherited_variables(&method.class).contains(name)
-        })
+        self.method
+            .as_ref()
+            .is_some_and(|method| !method.class_side && self.has_variable(&method.class, name))
     }
 
     /// Whether an own variable was declared with a type.
     fn is_typed_variable(&self, name: &str) -> bool {
-        let mut class = self.method.as_ref().map(|method| method.class.clone());
-        let mut steps = 0;
-        while let Some(facts) = class.and_then(|class| self.classes.get(&class)) {
-            steps += 1;
-            if steps > 100 || facts.typed.contains(name) {
-                return steps <= 100;
-            }
-            class = facts.superclass.clone();
-        }
-        false
+        self.method.as_ref().is_some_and(|method| self.is_typed(&method.class, name))
     }
 
     fn own_scheme(&mut self, scheme: &str, path: &Path) -> Own {

@@ -99,7 +99,7 @@ impl Generator<'_> {
             _ => return Code::prefix(code),
         };
         if let Some(class) = class
-            && self.inherited_variables(&class).contains(name)
+            && self.has_variable(&class, name)
         {
             let article = if class.starts_with(['A', 'E', 'I', 'O', 'U']) { "an" } else { "a" };
             let title = format!("`{name}` is a variable and a field of {article} {class}");

@@ -116,6 +116,9 @@ impl<'a> Names<'a> {
                     names.own.insert(name.clone(), facts);
                 }
             });
+            if names.own.values().all(|facts| !facts.tainted) {
+                break;
+            }
         }
         names
     }

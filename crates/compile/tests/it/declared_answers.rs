@@ -18,7 +18,7 @@ fn found(handler: &str) -> Vec<String> {
     let source = program(handler);
     let parsed = parse(&source);
     assert!(parsed.diagnostics.is_empty(), "{handler}: {:?}", parsed.diagnostics);
-    let warnings = runnel_compile::warnings(&parsed.program, &source);
+    let warnings = runnel_compile::reviewed(&parsed.program, &source);
     let text = |start: u32, end: u32| source[start as usize..end as usize].to_string();
     warnings.iter().map(|one| text(one.label.span.start, one.label.span.end)).collect()
 }

@@ -155,7 +155,7 @@ proptest! {
 
 /// The titles of the warnings of a program.
 fn warned(source: &str) -> Vec<String> {
-    let found = runnel_compile::warnings(&parse(source).program, source);
+    let found = runnel_compile::reviewed(&parse(source).program, source);
     found.into_iter().map(|one| one.title).collect()
 }
 

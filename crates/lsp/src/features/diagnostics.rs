@@ -27,17 +27,12 @@ pub(crate) fn diagnose(document: &OpenText, knowledge: &Knowledge) -> Findings {
     let mut all = reading.faults.clone();
     if all.iter().all(|one| one.level != Severity::Error) {
         let compile = || runnel_compile::compile(&reading.program, text, &knowledge.names);
-        let check = || {
-            let mut found = runnel_compile::warnings(&reading.program, text);
-            let (catalogue, kernel) = (knowledge.catalogue, &knowledge.kernel);
-            found.extend(runnel_check::check(&reading.program, text, catalogue, kernel));
-            found
-        };
+        let (catalogue, kernel) = (knowledge.catalogue, &knowledge.kernel);
+        let check = || runnel_check::check(&reading.program, text, catalogue, kernel);
         match beside(check, compile) {
             (_, Err(errors)) => all.extend(errors),
             (found, Ok(chunk)) => {
-                all.extend(chunk.warnings);
-                all.extend(found);
+                all.extend(chunk.warnings.into_iter().chain(chunk.doubts).chain(found));
             }
         }
     }

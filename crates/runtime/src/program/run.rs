@@ -9,7 +9,7 @@ use crate::program::known::KernelNames;
 use crate::program::loads::SourceNames;
 use crate::values::native::{native_store, push_store};
 use crate::values::push::push_value;
-use runnel_compile::{Known, compile};
+use runnel_compile::{Chunk, Known, compile};
 use runnel_store::{Context as Call, GraphConnection, Store, Value};
 use runnel_syntax::ast::Program;
 use runnel_syntax::{Diagnostic, Severity};
@@ -64,6 +64,8 @@ struct Compiled {
     /// What it assigns itself.
     variables: Vec<String>,
     warnings: Vec<Diagnostic>,
+    /// What `check` says besides.
+    doubts: Vec<Diagnostic>,
 }
 
 impl Isolate {
@@ -98,7 +100,8 @@ impl Isolate {
         })?;
         let mut warnings = parsed.diagnostics;
         warnings.extend(chunk.warnings);
-        Ok(Compiled { slot, is_silent: chunk.silent, variables: chunk.variables, warnings })
+        let Chunk { silent: is_silent, variables, doubts, .. } = chunk;
+        Ok(Compiled { slot, is_silent, variables, warnings, doubts })
     }
 
     /// The function of generated code, which takes the kernel, in a slot.
@@ -143,10 +146,10 @@ impl Isolate {
     /// # Errors
     /// The diagnostics when it does not compile.
     pub fn check(&self, source: &str, name: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let Compiled { slot, mut warnings, .. } = self.compile_source(source, name)?;
+        let Compiled { slot, mut warnings, doubts, .. } = self.compile_source(source, name)?;
         self.stack().release(slot);
         let program = runnel_syntax::parse(source).program;
-        warnings.extend(runnel_compile::warnings(&program, source));
+        warnings.extend(doubts);
         let kernel = KernelNames(self).facts();
         warnings.extend(runnel_check::check(&program, source, catalogue(), &kernel));
         warnings.sort_by_key(|one| one.label.span.start);

@@ -31,7 +31,7 @@ impl Generator<'_> {
         if declares_nothing(around, handler) {
             return body;
         }
-        let mut setup = format!("{parameters}local B={body} ");
+        let mut setup = [parameters, "local B=", &body, " "].concat();
         let code = self.checks(class, around, handler, &mut setup);
         let client = if pages { ",client" } else { "" };
         let answer = format!("B(self,t,n{}{client})", tail(&variables));
@@ -73,7 +73,7 @@ impl Generator<'_> {
             let context =
                 MethodContext { class: class.name.text.clone(), ..MethodContext::default() };
             let function = self.method_function(context, &list, allowed, &Tail::Return);
-            setup.push_str(&format!("local F={function} "));
+            setup.extend(["local F=", &function, " "]);
             let found = around.clauses.iter().rev().find(|one| one.kind == ClauseKind::Find);
             let name = member(found.and_then(|found| found.name));
             code.push_str(&format!("K.guarded(F(self,t{}){name}) ", tail(&variables)));
