@@ -2,6 +2,18 @@
 
 use runnel_syntax::{Definition, Diagnostic, Span};
 
+/// What a source is of a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SourceRole {
+    /// What is typed at the prompt, and sources that run later see its variables.
+    #[default]
+    Part,
+    /// A file that a program loads: its variables are its own.
+    LoadedFile,
+    /// Nothing is added to it: no prompt, and no source that runs later.
+    WholeProgram,
+}
+
 /// What exists before the program is compiled: built-in classes, predefined names, schemes, and
 /// at the prompt the variables of the session.
 pub trait Known {
@@ -23,13 +35,9 @@ pub trait Known {
     fn default_replaced(&self) -> bool {
         false
     }
-    /// Whether the source is a file that a program loads: its variables are its own.
-    fn is_loaded_file(&self) -> bool {
-        false
-    }
-    /// Whether nothing is added to the source: no prompt, and no source that runs later.
-    fn is_whole_program(&self) -> bool {
-        false
+    /// What the source is of a program.
+    fn role(&self) -> SourceRole {
+        SourceRole::Part
     }
     /// Whether the files that the source loads may define a class of that name.
     fn may_be_loaded(&self, _name: &str) -> bool {

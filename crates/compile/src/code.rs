@@ -93,7 +93,7 @@ pub(crate) struct BracketContext {
 }
 
 /// What is known about a class of this program.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Hash)]
 pub(crate) struct ClassFacts {
     pub(crate) variables: Vec<String>,
     /// Those that have a type.

@@ -7,6 +7,7 @@
 use crate::chunk::Known;
 use crate::code::{BracketContext, ClassFacts, Loop, MethodContext};
 use crate::lua::lines;
+use crate::recall::Recall;
 use crate::scope::{Scope, Variable, assigned};
 use runnel_syntax::ast::Statement;
 use runnel_syntax::{Diagnostic, LineIndex, Span};
@@ -87,12 +88,15 @@ pub(crate) struct Generator<'a> {
     pub(crate) appended: BTreeSet<String>,
     /// Where blocks begin that a loop message repeats: their values are not used.
     pub(crate) repeated: BTreeSet<u32>,
+    /// Which statements of the script are known to give no diagnostics; none where the code is wanted.
+    pub(crate) recall: Option<Recall>,
     frames: BTreeSet<usize>,
     /// Functions whose variables need a frame: those found by this compilation.
     pub(crate) crowded: BTreeSet<usize>,
     next_function: usize,
     next_variable: usize,
-    too_deep: bool,
+    /// Something nested too deeply was found, and is said once.
+    pub(crate) too_deep: bool,
 }
 
 impl<'a> Generator<'a> {
@@ -123,6 +127,7 @@ impl<'a> Generator<'a> {
             has_jumps: source.contains("break") || source.contains("continue"),
             appended: BTreeSet::new(),
             repeated: BTreeSet::new(),
+            recall: None,
             frames,
             crowded: BTreeSet::new(),
             next_function: 0,

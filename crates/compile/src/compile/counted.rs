@@ -4,6 +4,7 @@
 //! a loop would read and write that table. A variable that a loop assigns, and that nothing but one group of
 //! statements of a whole program can name, is a local of that group's function instead.
 
+use crate::chunk::SourceRole;
 use crate::generator::Generator;
 use crate::references::loads::walk_all;
 use crate::scope::{assigned_here, words};
@@ -32,7 +33,7 @@ impl Generator<'_> {
         program: &Program,
         groups: &[&[Statement]],
     ) -> BTreeSet<String> {
-        let is_open = !self.known.is_whole_program()
+        let is_open = self.known.role() != SourceRole::WholeProgram
             || self.loads
             || self.known.default_replaced()
             || words(self.source).any(|word| REACHING.contains(&word))

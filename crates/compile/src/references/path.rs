@@ -3,6 +3,7 @@
 //! `var:`, `this:`, `class:` and `scheme:` are known to the compiler; every other scheme is looked
 //! up by the kernel when the reference is used.
 
+use crate::chunk::SourceRole;
 use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::{field, quoted};
@@ -362,7 +363,7 @@ impl Generator<'_> {
         }
         let locals =
             if entries.is_empty() { "nil".into() } else { format!("{{{}}}", entries.join(",")) };
-        let is_apart = self.method.is_some() || self.known.is_loaded_file();
+        let is_apart = self.method.is_some() || self.known.role() == SourceRole::LoadedFile;
         let script = if is_apart { "nil" } else { self.top_table };
         if script != "nil" {
             self.helper(self.top_table);

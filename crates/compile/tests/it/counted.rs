@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::world::World;
-use runnel_compile::compile;
+use runnel_compile::{SourceRole, compile};
 use runnel_syntax::parse;
 
 /// Whether `sum` of a program lives in the table of variables.
-fn is_kept(source: &str, is_whole: bool) -> bool {
+fn is_kept(source: &str, role: SourceRole) -> bool {
     let parsed = parse(source);
     assert!(parsed.diagnostics.is_empty(), "{source}: {:?}", parsed.diagnostics);
-    let chunk = compile(&parsed.program, source, &World { is_whole });
+    let chunk = compile(&parsed.program, source, &World { role });
     chunk.unwrap_or_else(|why| panic!("{source}: {why:?}")).lua.contains("V[\"sum\"]")
 }
 
@@ -23,9 +23,9 @@ fn what_a_loop_counts_in_is_a_local_of_a_whole_program() {
         "sum := 0. 1 to: 9 do: { :i | 1 to: i do: { :k | sum := sum + k } }. sum",
         "class Pair { var sum. -twice { this:sum * 2 } } 1 + 1",
     ] {
-        assert!(!is_kept(source, true), "{source}");
+        assert!(!is_kept(source, SourceRole::WholeProgram), "{source}");
     }
-    assert!(is_kept("sum := 0. 1 to: 9 do: { :i | sum := sum + i }. sum", false));
+    assert!(is_kept("sum := 0. 1 to: 9 do: { :i | sum := sum + i }. sum", SourceRole::Part));
 }
 
 #[test]
@@ -53,6 +53,6 @@ fn what_something_else_may_name_is_kept() {
         // A text that grows has its own way.
         "sum := ''. 1 to: 9 do: { :i | sum := sum , 'x' }. sum".to_string(),
     ] {
-        assert!(is_kept(&source, true), "{source}");
+        assert!(is_kept(&source, SourceRole::WholeProgram), "{source}");
     }
 }

@@ -1,12 +1,11 @@
 //! What exists before the sources of tests are compiled.
 
-use runnel_compile::Known;
+use runnel_compile::{Known, SourceRole};
 
 /// A world of a few classes and names.
 #[derive(Default)]
 pub(crate) struct World {
-    /// Nothing is added to the source.
-    pub(crate) is_whole: bool,
+    pub(crate) role: SourceRole,
 }
 
 const CLASSES: [&str; 7] = ["Bool", "Error", "Null", "Object", "Point", "Shell", "Task"];
@@ -40,7 +39,8 @@ impl Known for World {
     fn schemes(&self) -> Vec<String> {
         vec!["file".into()]
     }
-    fn is_whole_program(&self) -> bool {
-        self.is_whole
+
+    fn role(&self) -> SourceRole {
+        self.role
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::documents::OpenText;
 use crate::knowledge::Knowledge;
+use runnel_compile::CleanStatements;
 use runnel_syntax::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
@@ -21,20 +22,24 @@ pub(crate) const STACK: usize = 32 << 20;
 /// Findings that are sent for one text.
 const MOST_FINDINGS: usize = 200;
 
-/// What is wrong with a text: its syntax; then its names; then what the checker finds.
-pub(crate) fn diagnose(document: &OpenText, knowledge: &Knowledge) -> Findings {
+/// What is wrong with a text: its syntax; then its names; then what the checker finds. `clean` are the statements of
+/// its last state that need not be compiled again.
+pub(crate) fn diagnose(
+    document: &OpenText,
+    knowledge: &Knowledge,
+    clean: &mut CleanStatements,
+) -> Findings {
     let (reading, text) = (document.reading(), document.text.as_str());
     let mut all = reading.faults.clone();
     if all.iter().all(|one| one.level != Severity::Error) {
-        let compile = || runnel_compile::compile(&reading.program, text, &knowledge.names);
         let (catalogue, kernel) = (knowledge.catalogue, &knowledge.kernel);
         let check = || runnel_check::check(&reading.program, text, catalogue, kernel);
-        match beside(check, compile) {
-            (_, Err(errors)) => all.extend(errors),
-            (found, Ok(chunk)) => {
-                all.extend(chunk.warnings.into_iter().chain(chunk.doubts).chain(found));
-            }
-        }
+        let compile = || runnel_compile::diagnose(&reading.program, text, &knowledge.names, clean);
+        let (found, compiled) = beside(check, compile);
+        let compiles = compiled.iter().all(|one| one.level != Severity::Error);
+        all.extend(compiled);
+        // Of a program that does not compile, the checker may say what is not so.
+        all.extend(found.into_iter().filter(|_| compiles));
     }
     all.sort_by_key(|one| (one.label.span.start, one.label.span.end));
     all.dedup();

@@ -6,6 +6,7 @@ use crate::features::diagnostics;
 use crate::features::workspace::{FolderIndex, SymbolQuery};
 use crate::knowledge::Knowledge;
 use lsp_server::RequestId;
+use runnel_compile::CleanStatements;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
@@ -38,8 +39,8 @@ impl Worker {
         let shared = Arc::new(Shared::default());
         let own = shared.clone();
         let run = move || {
-            let mut folder = FolderIndex::default();
-            while let Some(event) = own.next().map(|job| job.run(&knowledge, &mut folder)) {
+            let mut memory = WorkerMemory::default();
+            while let Some(event) = own.next().map(|job| job.run(&knowledge, &mut memory)) {
                 if events.send(event).is_err() {
                     break;
                 }
@@ -106,17 +107,34 @@ impl Shared {
     }
 }
 
+/// What the thread keeps from job to job.
+#[derive(Default)]
+struct WorkerMemory {
+    folder: FolderIndex,
+    /// What the text that was checked last was left with, by its address.
+    clean: (String, CleanStatements),
+}
+
 impl Job {
-    fn run(self, knowledge: &Knowledge, folder: &mut FolderIndex) -> Event {
+    fn run(self, knowledge: &Knowledge, memory: &mut WorkerMemory) -> Event {
         match self {
             Job::Check(document) => {
+                let uri = document.uri.as_str();
+                let (of, mut clean) = std::mem::take(&mut memory.clean);
+                if of != uri {
+                    clean = CleanStatements::default();
+                }
                 // A fault of the checker costs its findings, not the server.
-                let run = || diagnostics::diagnose(&document, knowledge);
+                let run = || {
+                    let findings = diagnostics::diagnose(&document, knowledge, &mut clean);
+                    memory.clean = (uri.to_owned(), clean);
+                    findings
+                };
                 let findings = catch_unwind(AssertUnwindSafe(run)).unwrap_or_default();
                 Event::Checked(document, findings)
             }
             Job::Search(id, query) => {
-                let run = || folder.symbols(&query, knowledge);
+                let run = || memory.folder.symbols(&query, knowledge);
                 let found = catch_unwind(AssertUnwindSafe(run)).unwrap_or_default();
                 Event::Found(id, found)
             }

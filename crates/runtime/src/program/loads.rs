@@ -4,7 +4,7 @@
 //! is found before the program runs. They are compiled when they are loaded.
 
 use super::known::KernelNames;
-use runnel_compile::{Known, SourceLoad};
+use runnel_compile::{Known, SourceLoad, SourceRole};
 use runnel_syntax::ast::Program;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -93,24 +93,18 @@ fn files_of(program: &Program, name: &str) -> Option<Vec<String>> {
 pub(crate) struct SourceNames<'a> {
     kernel: KernelNames<'a>,
     loaded: Option<BTreeSet<String>>,
-    is_loaded_file: bool,
-    is_whole_program: bool,
+    role: SourceRole,
 }
 
 impl<'a> SourceNames<'a> {
-    pub(crate) fn new(kernel: KernelNames<'a>, program: &Program, name: &str) -> Self {
+    pub(crate) fn new(
+        kernel: KernelNames<'a>,
+        program: &Program,
+        name: &str,
+        role: SourceRole,
+    ) -> Self {
         let loaded = loaded_classes(program, &kernel.0.placed(name));
-        SourceNames { kernel, loaded, is_loaded_file: false, is_whole_program: false }
-    }
-
-    /// Of a file that a program loads.
-    pub(crate) fn of_loaded_file(self) -> Self {
-        SourceNames { is_loaded_file: true, ..self }
-    }
-
-    /// Of a program that nothing is added to.
-    pub(crate) fn of_whole_program(self) -> Self {
-        SourceNames { is_whole_program: true, ..self }
+        SourceNames { kernel, loaded, role }
     }
 }
 
@@ -124,7 +118,7 @@ impl Known for SourceNames<'_> {
     }
 
     fn is_variable(&self, name: &str) -> bool {
-        !self.is_loaded_file && self.kernel.is_variable(name)
+        self.role != SourceRole::LoadedFile && self.kernel.is_variable(name)
     }
 
     fn is_scheme(&self, name: &str) -> bool {
@@ -149,12 +143,8 @@ impl Known for SourceNames<'_> {
         self.kernel.default_replaced()
     }
 
-    fn is_loaded_file(&self) -> bool {
-        self.is_loaded_file
-    }
-
-    fn is_whole_program(&self) -> bool {
-        self.is_whole_program
+    fn role(&self) -> SourceRole {
+        self.role
     }
 
     fn may_be_loaded(&self, name: &str) -> bool {

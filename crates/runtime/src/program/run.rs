@@ -9,9 +9,8 @@ use crate::program::known::KernelNames;
 use crate::program::loads::SourceNames;
 use crate::values::native::{native_store, push_store};
 use crate::values::push::push_value;
-use runnel_compile::{Chunk, Known, compile};
+use runnel_compile::{Chunk, Known, SourceRole, compile};
 use runnel_store::{Context as Call, GraphConnection, Store, Value};
-use runnel_syntax::ast::Program;
 use runnel_syntax::{Diagnostic, Severity};
 use std::rc::Rc;
 
@@ -70,22 +69,17 @@ struct Compiled {
 
 impl Isolate {
     /// Parses and compiles a source.
-    fn compile_source(&self, source: &str, name: &str) -> Result<Compiled, Vec<Diagnostic>> {
-        let names = |program: &Program| SourceNames::new(KernelNames(self), program, name);
-        self.compile_with(source, name, names)
-    }
-
-    fn compile_with<'a>(
-        &'a self,
+    fn compile_source(
+        &self,
         source: &str,
         name: &str,
-        names: impl FnOnce(&Program) -> SourceNames<'a>,
+        role: SourceRole,
     ) -> Result<Compiled, Vec<Diagnostic>> {
         let parsed = runnel_syntax::parse(source);
         if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(runnel_compile::beside_faults(parsed, source, &KernelNames(self)));
         }
-        let names = names(&parsed.program);
+        let names = SourceNames::new(KernelNames(self), &parsed.program, name, role);
         let mut chunk = compile(&parsed.program, source, &names)?;
         let chunk_name = self.remember(name, source, &mut chunk);
         let slot = self.load_chunk(&chunk.lua, &chunk_name).map_err(|message| {
@@ -114,10 +108,9 @@ impl Isolate {
 
     /// For programs that load others: all errors in one text.
     pub(crate) fn compile_kept(&self, source: &str, name: &str) -> Result<Slot, String> {
-        let names =
-            |program: &Program| SourceNames::new(KernelNames(self), program, name).of_loaded_file();
-        self.compile_with(source, name, names).map(|compiled| compiled.slot).map_err(
-            |diagnostics| {
+        self.compile_source(source, name, SourceRole::LoadedFile)
+            .map(|compiled| compiled.slot)
+            .map_err(|diagnostics| {
                 let index = runnel_syntax::LineIndex::new(source);
                 let lines: Vec<String> = diagnostics
                     .iter()
@@ -127,8 +120,7 @@ impl Isolate {
                     })
                     .collect();
                 lines.join("\n")
-            },
-        )
+            })
     }
 
     /// Whether a source compiles; nothing runs.
@@ -136,7 +128,7 @@ impl Isolate {
     /// # Errors
     /// The diagnostics when it does not.
     pub fn compiles(&self, source: &str, name: &str) -> Result<(), Vec<Diagnostic>> {
-        let compiled = self.compile_source(source, name)?;
+        let compiled = self.compile_source(source, name, SourceRole::Part)?;
         self.stack().release(compiled.slot);
         Ok(())
     }
@@ -146,7 +138,8 @@ impl Isolate {
     /// # Errors
     /// The diagnostics when it does not compile.
     pub fn check(&self, source: &str, name: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let Compiled { slot, mut warnings, doubts, .. } = self.compile_source(source, name)?;
+        let Compiled { slot, mut warnings, doubts, .. } =
+            self.compile_source(source, name, SourceRole::Part)?;
         self.stack().release(slot);
         let program = runnel_syntax::parse(source).program;
         warnings.extend(doubts);
@@ -165,7 +158,8 @@ impl Isolate {
         if parsed.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(parsed.diagnostics);
         }
-        let names = SourceNames::new(KernelNames(self), &parsed.program, name).of_whole_program();
+        let (kernel, role) = (KernelNames(self), SourceRole::WholeProgram);
+        let names = SourceNames::new(kernel, &parsed.program, name, role);
         compile(&parsed.program, source, &names).map(|chunk| chunk.lua)
     }
 
@@ -174,7 +168,8 @@ impl Isolate {
     /// # Errors
     /// The diagnostics, or the error that nothing handled.
     pub async fn run(&self, source: &str, name: &str) -> Result<ProgramOutcome, Failure> {
-        let compiled = self.compile_source(source, name).map_err(Failure::Compile)?;
+        let compiled =
+            self.compile_source(source, name, SourceRole::Part).map_err(Failure::Compile)?;
         self.run_compiled(compiled).await
     }
 
@@ -184,10 +179,9 @@ impl Isolate {
     /// # Errors
     /// The diagnostics, or the error that nothing handled.
     pub async fn run_whole(&self, source: &str, name: &str) -> Result<ProgramOutcome, Failure> {
-        let names = |program: &Program| {
-            SourceNames::new(KernelNames(self), program, name).of_whole_program()
-        };
-        let compiled = self.compile_with(source, name, names).map_err(Failure::Compile)?;
+        let compiled = self
+            .compile_source(source, name, SourceRole::WholeProgram)
+            .map_err(Failure::Compile)?;
         self.run_compiled(compiled).await
     }
 
