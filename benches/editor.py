@@ -2,7 +2,6 @@
 """How long an editor waits: a completion and the diagnostics after each of 100 changes of a file of 3,371 lines.
 
     benches/editor.py                                runnel alone
-    benches/editor.py ts typescript-language-server --stdio
     benches/editor.py py pyright-langserver --stdio
 
 Prints milliseconds from the request to the completion, and from a change to the diagnostics that name it.
@@ -48,34 +47,6 @@ openN ← tasksN select: { :each | each done not }.
 stdout println: (linesN join: ', ').
 stdout println: openN count.
 """,
-    "ts": """class TaskN {
-    id = 0;
-    title: string;
-    done: boolean;
-    constructor(title: string, done = false) {
-        this.title = title;
-        this.done = done;
-    }
-    line(): string {
-        return `${this.title} (${this.done})`;
-    }
-    rename(name: string, count: number): number {
-        this.title = name;
-        return count + 1;
-    }
-}
-class TasksN {
-    tasks: TaskN[] = [];
-    at(id: number): TaskN | undefined {
-        return this.tasks.find((task) => task.id === id);
-    }
-}
-const tasksN = [new TaskN('sow'), new TaskN('reap', true)];
-const linesN = tasksN.map((each) => each.line());
-const openN = tasksN.filter((each) => !each.done);
-console.log(linesN.join(', '));
-console.log(openN.length);
-""",
     "py": """class TaskN:
     id: int = 0
     title: str
@@ -106,10 +77,10 @@ openN = [each for each in tasksN if not each.done]
 print(", ".join(linesN), len(openN))
 """,
 }
-NAMES = {"st": "runnel", "ts": "typescript", "py": "python"}
+NAMES = {"st": "runnel", "py": "python"}
 # A statement that is not right, and one whose end is completed.
-WRONG = {"st": "missingN.", "ts": "missingN;", "py": "missingN"}
-ASKED = {"st": "tasks0 first ", "ts": "tasks0[0].", "py": "tasks0[0]."}
+WRONG = {"st": "missingN.", "py": "missingN"}
+ASKED = {"st": "tasks0 first ", "py": "tasks0[0]."}
 
 
 def text_of(kind):
