@@ -62,12 +62,11 @@ pub fn diagnose(
     let (mut generator, _) = generated(program, source, known, recall);
     let found = generator.recall.take().map(Recall::result).unwrap_or_default();
     let doubts = generator.review(program);
-    if generator.has_errors() {
+    // Which statement is nested too deeply is not known: nothing is kept then.
+    if generator.has_errors() || generator.placed().is_some() {
         *clean = found;
-        return generator.diagnostics;
     }
-    if generator.placed().is_some() {
-        *clean = found;
+    if !generator.has_errors() {
         generator.diagnostics.extend(doubts);
     }
     generator.diagnostics
@@ -145,8 +144,9 @@ impl Generator<'_> {
             self.top_table = "D";
         }
         // The variables of a loaded file are locals of one function.
-        let is_loaded = self.known.role() == SourceRole::LoadedFile;
-        let together = match self.known.role() {
+        let role = self.known.role();
+        let is_loaded = role == SourceRole::LoadedFile;
+        let together = match role {
             SourceRole::LoadedFile => usize::MAX,
             // Each can be left out.
             SourceRole::Part if self.recall.is_some() => 1,

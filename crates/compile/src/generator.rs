@@ -456,7 +456,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// A class and those above it, as far as the program defines them and the first one that it does not.
+    /// A class and its superclasses, up to the first that the program does not define.
     fn lineage<'c>(&'c self, class: &'c str) -> impl Iterator<Item = &'c str> {
         let above = |name: &&'c str| self.classes.get(*name)?.superclass.as_deref();
         std::iter::successors(Some(class), above).take(MOST_LEVELS)

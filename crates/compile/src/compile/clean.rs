@@ -4,16 +4,17 @@
 //! what the program defines, and on which definitions stand below it. A statement that gave none, and whose
 //! surroundings are the same, gives none again.
 
+use super::order::defined;
 use crate::generator::Generator;
-use runnel_syntax::ast::{Program, Statement, StatementKind};
+use runnel_syntax::ast::{Program, Statement};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 impl Generator<'_> {
     /// Notes what the program defines, before its statements are compiled.
     pub(super) fn note_world(&mut self, program: &Program) {
-        if self.recall.is_some() {
-            let world = self.world(program);
-            self.recall.iter_mut().for_each(|recall| recall.world = world);
+        if let Some(mut recall) = self.recall.take() {
+            recall.world = self.world(program);
+            self.recall = Some(recall);
         }
     }
 
@@ -26,7 +27,8 @@ impl Generator<'_> {
         classes.hash(&mut hasher);
         names.for_each(|name| name.hash(&mut hasher));
         // In their order: what is still to come at a statement follows from how much it is.
-        program.statements.iter().filter_map(defined).for_each(|name| name.hash(&mut hasher));
+        let defined = program.statements.iter().filter_map(defined);
+        defined.for_each(|name| name.text.hash(&mut hasher));
         (&self.templates, &self.schemes, &self.observable, &self.appended).hash(&mut hasher);
         (&self.element_classes, self.loads, self.has_jumps).hash(&mut hasher);
         hasher.finish()
@@ -43,7 +45,7 @@ impl Generator<'_> {
         let ([statement], Some(recall)) = (group, &self.recall) else { return compile(self) };
         let number = self.statement_number(statement, program, is_last);
         if recall.is_clean(number) {
-            defined(statement).map(|name| self.coming.remove(name));
+            defined(statement).map(|name| self.coming.remove(&name.text));
         } else {
             let before = self.diagnostics.len();
             compile(self);
@@ -64,15 +66,6 @@ impl Generator<'_> {
         let inside = program.comments[first..].iter().take_while(|one| one.span.start < span.end);
         inside.for_each(|one| (one.span.start - span.start).hash(&mut hasher));
         hasher.finish()
-    }
-}
-
-/// The class or template that a statement defines.
-fn defined(statement: &Statement) -> Option<&str> {
-    match &statement.kind {
-        StatementKind::Class(class) => Some(&class.name.text),
-        StatementKind::Template { name, .. } => Some(&name.text),
-        _ => None,
     }
 }
 

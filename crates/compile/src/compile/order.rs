@@ -1,17 +1,22 @@
 //! Classes that the script uses above their definition: there they are nil.
 
 use crate::generator::Generator;
-use runnel_syntax::ast::{Statement, StatementKind};
+use runnel_syntax::ast::{Statement, StatementKind, Word};
 use runnel_syntax::{Diagnostic, Span};
+
+/// The class or template that a statement defines.
+pub(super) fn defined(statement: &Statement) -> Option<&Word> {
+    match &statement.kind {
+        StatementKind::Class(class) => Some(&class.name),
+        StatementKind::Template { name, .. } => Some(name),
+        _ => None,
+    }
+}
 
 impl Generator<'_> {
     /// Notes what statements define and nothing has defined before.
     pub(super) fn collect_definitions(&mut self, statements: &[Statement]) {
-        let names = statements.iter().filter_map(|statement| match &statement.kind {
-            StatementKind::Class(class) => Some((&class.name, statement.span)),
-            StatementKind::Template { name, .. } => Some((name, statement.span)),
-            _ => None,
-        });
+        let names = statements.iter().filter_map(|one| Some((defined(one)?, one.span)));
         for (name, span) in names.filter(|(name, _)| !self.known.is_class(&name.text)) {
             // The first one counts.
             self.coming.entry(name.text.clone()).or_insert(span);

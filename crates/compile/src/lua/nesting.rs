@@ -62,8 +62,8 @@ pub(crate) fn too_deep(lua: &str) -> Option<u32> {
 }
 
 fn end_of_word(bytes: &[u8], start: usize) -> usize {
-    let is_other = |byte: &u8| !byte.is_ascii_alphanumeric() && *byte != b'_';
-    bytes[start..].iter().position(is_other).map_or(bytes.len(), |length| start + length)
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    start + bytes[start..].iter().take_while(|byte| is_word(byte)).count()
 }
 
 fn end_of_text(bytes: &[u8], start: usize) -> usize {

@@ -1,12 +1,17 @@
 //! Statements that are not compiled again: a program that is edited has the diagnostics of the same text read afresh.
 #![allow(clippy::unwrap_used)]
 
+use proptest::prelude::RngExt;
+use proptest::test_runner::{RngAlgorithm, TestRng};
 use runnel_compile::{CleanStatements, Known, compile, diagnose};
 use runnel_syntax::{Diagnostic, Severity, parse};
 use std::path::Path;
 
 /// Edits of each program.
 const EDITS: usize = 80;
+/// Lines that are put in.
+const NEW: [&str; 6] =
+    ["x ← 1.", "class AX { var a. }", "ref:a value.", "nosuch foo.", "AX new.", ""];
 
 /// A world with almost every class and scheme.
 struct Broad;
@@ -41,47 +46,24 @@ impl Known for Broad {
     }
 }
 
-/// Numbers that are the same each time (xorshift).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
+/// One of these.
+fn any<T: Copy>(all: &[T], numbers: &mut TestRng) -> T {
+    all[numbers.random_range(0..all.len())]
 }
 
 /// A line that is removed, repeated, moved or written anew, or a word that becomes another one.
-fn edited(text: &str, numbers: &mut Numbers) -> String {
+fn edited(text: &str, numbers: &mut TestRng) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words: Vec<&str> = text.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
-    let (at, to) = (numbers.below(lines.len()), numbers.below(lines.len()));
-    match numbers.below(6) {
+    let (at, to) = (numbers.random_range(0..lines.len()), numbers.random_range(0..lines.len()));
+    match numbers.random_range(0..6) {
         0 => drop(lines.remove(at)),
         1 => lines.insert(to, lines[at].clone()),
         2 => lines.swap(at, to),
-        3 => lines.insert(
-            at,
-            numbers
-                .of(&[
-                    "x ← 1.",
-                    "class AX { var a. }",
-                    "ref:a value.",
-                    "nosuch foo.",
-                    "AX new.",
-                    "",
-                ])
-                .to_owned(),
-        ),
+        3 => lines.insert(at, any(&NEW, numbers).to_owned()),
         _ => {
-            let (from, into) = (numbers.of(&words), numbers.of(&words));
+            let (from, into) = (any(&words, numbers), any(&words, numbers));
             lines[at] = lines[at].replace(from, into);
         }
     }
@@ -109,7 +91,7 @@ fn programs() -> Vec<String> {
 
 #[test]
 fn an_edited_program_has_the_diagnostics_of_its_text() {
-    let mut numbers = Numbers(88_172_645_463_325_252);
+    let mut numbers = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let (mut sound, mut faulty) = (0, 0);
     for program in programs() {
         let (mut text, mut clean) = (program.clone(), CleanStatements::default());
@@ -127,7 +109,7 @@ fn an_edited_program_has_the_diagnostics_of_its_text() {
             let is_sound = found.iter().all(|one| one.level != Severity::Error);
             (sound, faulty) = (sound + usize::from(is_sound), faulty + usize::from(!is_sound));
             // What is wrong for long hides what is right.
-            text = if numbers.below(4) == 0 { program.clone() } else { next };
+            text = if numbers.random_range(0..4) == 0 { program.clone() } else { next };
         }
     }
     assert!(sound > 500 && faulty > 500, "{sound} sound, {faulty} faulty");
