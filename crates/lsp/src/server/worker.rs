@@ -120,16 +120,11 @@ impl Job {
         match self {
             Job::Check(document) => {
                 let uri = document.uri.as_str();
-                let (of, mut clean) = std::mem::take(&mut memory.clean);
-                if of != uri {
-                    clean = CleanStatements::default();
+                if memory.clean.0 != uri {
+                    memory.clean = (uri.to_owned(), CleanStatements::default());
                 }
                 // A fault of the checker costs its findings, not the server.
-                let run = || {
-                    let findings = diagnostics::diagnose(&document, knowledge, &mut clean);
-                    memory.clean = (uri.to_owned(), clean);
-                    findings
-                };
+                let run = || diagnostics::diagnose(&document, knowledge, &mut memory.clean.1);
                 let findings = catch_unwind(AssertUnwindSafe(run)).unwrap_or_default();
                 Event::Checked(document, findings)
             }
