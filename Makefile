@@ -42,13 +42,11 @@ site: ## build the site from README, spec, docs and the reference: dist/site
 	$${CARGO_TARGET_DIR:-target}/quick/runnel doc --markdown dist/reference
 	$${CARGO_TARGET_DIR:-target}/quick/runnel site/build.st dist/site
 
-# The time that compiled C and the archives name: that of the commit, so that two builds give the same bytes.
-SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
-
 # The command of `dist` has the program of native windows inside, and no paths of the machine that builds it.
-dist: export SOURCE_DATE_EPOCH := $(SOURCE_DATE_EPOCH)
 dist: export RUNNEL_WINDOW_HOST := $(abspath $(or $(CARGO_TARGET_DIR),target))/$(DIST_WINDOW)/window/runnel-window.gz
 dist: export CC_$(subst -,_,$(DIST_MACHINE)_unknown_linux_musl) := $(CURDIR)/packaging/musl-cc
+# The time that compiled C and the archives name: that of the commit, so that two builds give the same bytes.
+dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 # LuaJIT strips its interpreter, which nothing runs, with a strip that may not know the machine.
 dist: export TARGET_STRIP := true
 dist: export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=. --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
