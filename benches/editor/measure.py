@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How long an editor waits: a completion and the diagnostics after each of 100 changes of a file of 3,371 lines.
 
-    benches/editor.py                                runnel alone
-    benches/editor.py py pyright-langserver --stdio
+    benches/editor/measure.py                                runnel alone
+    benches/editor/measure.py py pyright-langserver --stdio
 
-Prints milliseconds from the request to the completion, and from a change to the diagnostics that name it.
+Prints milliseconds from a change to a completion at its place, and to the diagnostics that name it. The file is made of
+`part.st` or `part.py`, many times; N is the number of the part.
 """
 import json
 import os
@@ -17,66 +18,6 @@ import time
 LINES = 3_371
 CHANGES = 100
 LONGEST_WAIT = 60
-# One part of the file in each language; N is its number.
-PARTS = {
-    "st": """class TaskN {
-    var <int> id.
-    var <string 1..80> title.
-    var <bool> done ← false.
-    -line { ^"{this:title} ({this:done})" }
-    -rename:<string>name times:<int>count {
-        this:title ← name.
-        count + 1
-    }
-}
-scheme TasksN {
-    var tasks.
-    /tasksN {
-        get { this:tasks }
-        post <TaskN> → 201 <TaskN> { this:tasks insert: newValue }
-        /:<int>id {
-            find task { this:tasks at: id }
-            get → <TaskN> { task }
-        }
-    }
-}
-// A list of tasks.
-tasksN ← [ #TaskN{ title: 'sow' }, #TaskN{ title: 'reap', done: true } ].
-linesN ← tasksN collect: { :each | each line }.
-openN ← tasksN select: { :each | each done not }.
-stdout println: (linesN join: ', ').
-stdout println: openN count.
-""",
-    "py": """class TaskN:
-    id: int = 0
-    title: str
-    done: bool
-
-    def __init__(self, title: str, done: bool = False):
-        self.title = title
-        self.done = done
-
-    def line(self) -> str:
-        return f"{self.title} ({self.done})"
-
-    def rename(self, name: str, count: int) -> int:
-        self.title = name
-        return count + 1
-
-
-class TasksN:
-    tasks: list[TaskN] = []
-
-    def at(self, id: int) -> TaskN | None:
-        return next((task for task in self.tasks if task.id == id), None)
-
-
-tasksN = [TaskN("sow"), TaskN("reap", True)]
-linesN = [each.line() for each in tasksN]
-openN = [each for each in tasksN if not each.done]
-print(", ".join(linesN), len(openN))
-""",
-}
 NAMES = {"st": "runnel", "py": "python"}
 # A statement that is not right, and one whose end is completed.
 WRONG = {"st": "missingN.", "py": "missingN"}
@@ -84,7 +25,8 @@ ASKED = {"st": "tasks0 first ", "py": "tasks0[0]."}
 
 
 def text_of(kind):
-    part = PARTS[kind]
+    with open(os.path.join(os.path.dirname(__file__), "part." + kind)) as file:
+        part = file.read()
     whole = "".join(re.sub(r"(?<=[a-z])N\b", str(at), part) for at in range(LINES // part.count("\n")))
     return whole + "\n" * (LINES - whole.count("\n"))
 

@@ -5,35 +5,8 @@ use crate::support::{Folder, run, runnel, skip};
 use std::fmt::Write;
 use std::process::Command;
 
-/// One part of the program; its numbers differ.
-const PART: &str = "class TaskN {
-    var <int> id.
-    var <string 1..80> title.
-    var <bool> done ← false.
-    -line { ^\"{this:title} ({this:done})\" }
-    -rename:<string>name times:<int>count {
-        this:title ← name.
-        count + 1
-    }
-}
-scheme TasksN {
-    var tasks.
-    /tasksN {
-        get { this:tasks }
-        post <TaskN> → 201 <TaskN> { this:tasks insert: newValue }
-        /:<int>id {
-            find task { this:tasks at: id }
-            get → <TaskN> { task }
-        }
-    }
-}
-// A list of tasks.
-tasksN ← [ #TaskN{ title: 'sow' }, #TaskN{ title: 'reap', done: true } ].
-linesN ← tasksN collect: { :each | each line }.
-openN ← tasksN select: { :each | each done not }.
-stdout println: (linesN join: ', ').
-stdout   println: openN count.
-";
+/// One part of the program, with a line to format; N is its number.
+const PART: &str = include_str!("../../../../benches/editor/part.st");
 /// Lines of the program that the judge opens.
 const LINES: usize = 3_371;
 
