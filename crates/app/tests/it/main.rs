@@ -7,6 +7,7 @@ mod advertise;
 mod answers;
 mod api_conditions;
 mod attach;
+mod authority;
 mod backup;
 mod bank;
 mod blog;

@@ -116,6 +116,10 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         let field = attempt!(exchange.form(&name));
         return Reply::Now(field.map_or(Given::Nil, Given::Value));
     }
+    if arguments.bytes(1) == b"asks-visitor" {
+        exchange.asks_visitor();
+        return Reply::Now(Given::Nil);
+    }
     let found = match arguments.text(1).as_str() {
         "query" => exchange.query(&name),
         "header" => exchange.header(&name),

@@ -317,11 +317,15 @@ impl Store for ScriptStore {
         stack.push_kept(self.isolate().slots().serve_verbs);
         self.object.push(stack);
         stack.push_bytes(reference.path().as_bytes());
-        let mut verbs = Verbs::NONE;
+        // A handler may read a session, whatever is known of it.
+        let mut verbs = Verbs::NONE.with_visitor();
         if stack.protected_call(2, 1) {
             let names = stack.text(-1);
             let every = [Verb::Get, Verb::Put, Verb::Post, Verb::Merge, Verb::Delete, Verb::List];
             for name in names.split(' ') {
+                if name == "guarded" {
+                    verbs = verbs.with_guard();
+                }
                 let (name, is_streamed) = match name.strip_suffix(":streamed") {
                     Some(name) => (name, true),
                     None => (name, false),

@@ -401,6 +401,7 @@ impl Exchange for Asked {
     fn peer(&self) -> String {
         String::new()
     }
+    fn asks_visitor(&self) {}
     fn query(&self, _: &str) -> Option<String> {
         None
     }

@@ -1,6 +1,7 @@
 //! The context of a verb: conditions, deadline, transaction, and the HTTP exchange it is part of.
 
 pub(crate) mod program_place;
+pub(crate) mod visitor;
 
 use crate::{
     Allowance, ByteStream, ChosenFormat, Condition, Conditions, Content, EntityTag, Error,
@@ -132,6 +133,9 @@ pub trait Exchange {
     fn client_certificate(&self) -> Option<Value> {
         None
     }
+    /// Notes that the answer depends on who asks: a session, key, account or guard was asked. No default, so that no
+    /// exchange around another one loses it ([`crate::RecordingExchange`]).
+    fn asks_visitor(&self);
     /// The nonce that inline scripts and styles of the answer carry, where its policy has one.
     fn nonce(&self) -> Option<String> {
         None

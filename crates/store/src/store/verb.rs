@@ -91,7 +91,30 @@ impl Verbs {
         self.0 & Verbs::RELAY != 0
     }
 
+    /// The set of a store that may ask who asks, such as a program's handlers: whether it takes a write, and what
+    /// it answers, is known for that visitor alone ([`crate::RecordingExchange`]).
+    pub const fn with_visitor(self) -> Self {
+        Verbs(self.0 | Verbs::VISITOR)
+    }
+
+    /// Whether the store may ask who asks. A layer that answers for it later, or somebody else, has to ask it first.
+    pub const fn asks_visitor(self) -> bool {
+        self.0 & Verbs::VISITOR != 0
+    }
+
+    /// The set of a store that answers nobody who was not let in: a guard, or a scheme with a guard before each `get`.
+    pub const fn with_guard(self) -> Self {
+        Verbs(self.with_visitor().0 | Verbs::GUARD)
+    }
+
+    /// Whether each read passes a guard.
+    pub const fn is_guarded(self) -> bool {
+        self.0 & Verbs::GUARD != 0
+    }
+
     const RELAY: u16 = 1 << 13;
+    const VISITOR: u16 = 1 << 14;
+    const GUARD: u16 = 1 << 15;
 
     /// The bits behind those of the verbs, for the three that carry content.
     const fn stream_bit(verb: Verb) -> u16 {
@@ -101,6 +124,11 @@ impl Verbs {
             Verb::Merge => 1 << 12,
             _ => 0,
         }
+    }
+
+    /// Whether no verb is in the set.
+    pub const fn is_empty(self) -> bool {
+        self.0 & Verbs::ALL.0 == 0
     }
 
     /// Whether the verb is in the set.

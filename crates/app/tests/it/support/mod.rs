@@ -207,6 +207,14 @@ impl Process {
         );
     }
 
+    /// Waits until it answers on a port, or ends: whether it answers.
+    pub(crate) fn listens_or_ends(&mut self, port: u16) -> bool {
+        eventually("the server answers or ends", || {
+            !self.is_running() || TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        self.is_running()
+    }
+
     /// Waits until standard error holds a text.
     pub(crate) fn err_shows(&self, text: &str) {
         eventually_or(

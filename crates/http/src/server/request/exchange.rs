@@ -264,6 +264,9 @@ impl Exchange for HttpExchange {
         self.client_certificate.as_deref().cloned()
     }
 
+    /// The response itself goes to nobody else.
+    fn asks_visitor(&self) {}
+
     fn nonce(&self) -> Option<String> {
         self.overrides.nonce().map(str::to_string)
     }

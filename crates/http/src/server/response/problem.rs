@@ -84,7 +84,7 @@ impl Problem {
 
     /// 405 with the allowed verbs, or 404 without any: the resource does not exist.
     pub(crate) fn not_allowed(verbs: Verbs) -> Self {
-        if verbs == Verbs::NONE {
+        if verbs.is_empty() {
             return Problem::new(StatusCode::NOT_FOUND);
         }
         let mut problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED);

@@ -47,6 +47,7 @@ own.asking = setmetatable({}, { __mode = "k" })
 
 -- The user and the scopes; nil scopes are all.
 local function visitor(self)
+  native.exchange("asks-visitor", "")
   own.asking[coroutine.running() or 1] = self
   local key, _, cookie = own.current(self)
   if key then

@@ -5,6 +5,7 @@ local native = K.native
 
 -- The token of `Authorization: Bearer` (RFC 6750, section 2.1), or nil.
 function K.bearerToken()
+  native.exchange("asks-visitor", "")
   local field = native.exchange("header", "authorization")
   return field and match(field, "^[Bb][Ee][Aa][Rr][Ee][Rr] +(%S+)$")
 end

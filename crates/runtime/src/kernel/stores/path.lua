@@ -248,6 +248,20 @@ function K.tryPath(object, verb, path, value, reference, client)
   return true, body(object, reference, value, unpack(values, 1, n + 1))
 end
 
+-- Whether each `get` of a class is behind a guard: a cache in front of it would answer everybody.
+function K.isGuarded(class)
+  local any, at = false, class
+  while at do
+    for _, entry in ipairs(rawget(at, "_paths") or {}) do
+      local declared = entry.declared and entry.declared.get
+      if entry.verbs.get and not (declared and declared.guarded or K.isGuardedElsewhere(class, entry)) then return false end
+      any = any or entry.verbs.get ~= nil
+    end
+    at = at._super
+  end
+  return any
+end
+
 -- The verbs that a path understands, as words; for 405 and OPTIONS. With `post` there is `post:streamed` where
 -- its handler takes content while it arrives.
 function K.pathVerbs(class, path)

@@ -424,6 +424,7 @@ function K.serveVerbs(object, path)
     knownVerbs[class] = ofClass
   end
   known, knownCount = verbsOf(object, class, path), knownCount + 1
+  if class._subs and K.isGuarded(class) then known = known .. " guarded" end
   ofClass[path] = known
   return known
 end

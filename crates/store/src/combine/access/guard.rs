@@ -9,7 +9,7 @@ use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, relocate_below};
 use crate::{
     Answer, Body, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference, Result,
-    Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Wanted,
+    Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Verbs, Wanted,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -190,6 +190,7 @@ impl AccessChecks {
     /// Lets a request in, or says why not.
     fn admit(self: &Rc<Self>, reference: &Reference, context: &Context) -> Answer<()> {
         let Some(exchange) = &context.exchange else { return self.ask(reference, context, false) };
+        exchange.asks_visitor();
         let gate = gate_of(self.gate, reference.path());
         if exchange.has_passed(gate) {
             return Answer::ok(());
@@ -290,16 +291,18 @@ fn elsewhere(page: String) -> Error {
     Error { response: Some(Box::new(response)), ..error }
 }
 
-/// Refuses a cache above a guard: it would give all clients what one client may get.
+/// Refuses a layer that keeps or delays above a guard: it would give everybody what one visitor may get, or take
+/// what he may not write.
 ///
 /// # Errors
 /// [`Kind::Denied`].
-pub(crate) fn refuse_guarded(source: &Rc<dyn Store>, cache: &str) -> Result<()> {
+pub(crate) fn refuse_guarded(source: &Rc<dyn Store>, layer: &str) -> Result<()> {
     match is_guarded(source) {
         false => Ok(()),
         true => {
             let message = format!(
-                "{cache} above a Guard would answer everybody; put the Guard in front of it"
+                "{layer} keeps answers of a handler that asks who may read them, and would answer everybody; \
+                 put the guard in front of it"
             );
             Err(Error::new(Kind::Denied, message))
         }
@@ -308,10 +311,19 @@ pub(crate) fn refuse_guarded(source: &Rc<dyn Store>, cache: &str) -> Result<()> 
 
 /// Whether a guard is a store or lies below it.
 fn is_guarded(store: &Rc<dyn Store>) -> bool {
+    any_below(store, Verbs::is_guarded)
+}
+
+/// Whether a store, or one below it, may ask who asks.
+pub(crate) fn asks_visitor(store: &Rc<dyn Store>) -> bool {
+    any_below(store, Verbs::asks_visitor)
+}
+
+fn any_below(store: &Rc<dyn Store>, is_one: impl Fn(Verbs) -> bool) -> bool {
     let mut pending = vec![store.clone()];
     for _ in 0..SEARCHED {
         let Some(store) = pending.pop() else { return false };
-        if store.describe() == NAME {
+        if is_one(store.verbs(&Reference::default())) {
             return true;
         }
         pending.extend(store.sources().into_iter().map(|(_, source)| source));
@@ -319,9 +331,6 @@ fn is_guarded(store: &Rc<dyn Store>) -> bool {
     // Too many to be sure.
     true
 }
-
-/// The description of a guard.
-const NAME: &str = "guard";
 
 impl Layer for Guard {
     fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
@@ -337,7 +346,11 @@ impl Layer for Guard {
     }
 
     fn name(&self) -> String {
-        NAME.to_string()
+        "guard".to_string()
+    }
+
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
+        self.source.verbs(reference).with_guard()
     }
 
     fn around<T: 'static>(

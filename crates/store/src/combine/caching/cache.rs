@@ -1,5 +1,6 @@
 //! A quick store in front of a slow one.
 
+mod audience;
 mod fill;
 mod flight;
 mod following;
@@ -7,7 +8,7 @@ mod recency;
 mod stale;
 
 use crate::ReadOnly;
-use crate::combine::access::guard::refuse_guarded;
+use crate::combine::access::guard::{asks_visitor, refuse_guarded};
 use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
@@ -104,11 +105,17 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     make,
 };
 
+const NOT_ADMITTED: &str = "a Cache with `readOnlySource` takes writes that no handler of its source has \
+    admitted; put it in front of a store without handlers";
+
 /// Writes above a source that is only read stay in the cache, or in a memory store before it.
 fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
     refuse_guarded(&parts.source()?, "a Cache")?;
     let options = parts.read("a Cache", &SETTINGS)?;
     let read_only = options.read_only_source;
+    if read_only && asks_visitor(&parts.source()?) {
+        return Err(Error::new(Kind::Denied, NOT_ADMITTED));
+    }
     let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
     // Writes above a read-only source must not be evicted.
     let held = |name| !read_only || parts.has(name);
@@ -154,8 +161,8 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
 ///   unknown length, and contents beyond [`COLLECT_LIMIT`]. Neither are listings, queries and
 ///   misses. Convert lazy content to bytes first ([`super::Json`]) to have it cached. The size of
 ///   lazy content is unknown: it counts as an entry only.
-/// - References with queries are cached separately. Schemes, doubled and trailing slashes make no
-///   difference, as in [`Memory::site`].
+/// - References with queries are cached separately. Schemes and extra slashes make no difference.
+/// - An answer is for visitors whose requests agree in what its handler read ([`crate::Audience`]).
 /// - A failed cache read counts as a miss. A failed invalidation fails the write, before the source
 ///   sees it.
 /// - Changes in the source by other programs are visible after [`Cache::invalidate`], after the age
@@ -266,6 +273,12 @@ impl Cache {
         context: &Context,
     ) -> Answer<Outcome> {
         let settings = self.shared.settings.get();
+        // Where the source asks who reads, what one visitor wrote is not what each may read.
+        let entry = name(reference).filter(|name| {
+            let asks = || self.shared.source.verbs(reference).asks_visitor();
+            context.exchange.is_none() || self.shared.audiences.is_for_all(name) && !asks()
+        });
+        let entry = entry.map(|name| self.shared.entry(&name, reference, context).into_owned());
         let keep = settings.write_through && context.transaction.is_none();
         let copy = content.share().filter(|copy| keep && fill::can_be_kept(copy));
         let (to, put_to, context) = (reference.clone(), reference.clone(), context.clone());
@@ -274,15 +287,13 @@ impl Cache {
         let put = self.write(reference, Extent::AndBelow, move |source| {
             source.put(&put_to, content, &context)
         });
-        let Some((copy, name)) = copy.zip(name(&to).map(|name| name.into_owned())) else {
-            return put;
-        };
+        let Some((copy, entry)) = copy.zip(entry) else { return put };
         put.and_then(move |outcome| {
             if shared.writes_begun.get() != begun || shared.writes_under_way.get() > 0 {
                 return Answer::ok(outcome);
             }
             Answer::later(async move {
-                shared.keep(&to, &name, copy).await?;
+                shared.keep(&to, &entry, copy).await?;
                 Ok(outcome)
             })
         })
@@ -311,29 +322,38 @@ impl Layer for Cache {
         let shared = &self.shared;
         let found = name(reference).filter(|_| context.transaction.is_none());
         let Some(name) = found else { return shared.source.get(reference, context) };
-        shared.follow();
-        let miss = |name: String| shared.clone().miss(name, reference.clone(), context.clone());
-        match shared.freshness(&name) {
-            Freshness::Fresh => {}
-            Freshness::Revalidate => shared.revalidate(&name, reference),
-            Freshness::IfError => {
-                let (name, shared) = (name.into_owned(), shared.clone());
-                return Answer::later(shared.miss_or_stale(
-                    name,
-                    reference.clone(),
-                    context.clone(),
-                ));
-            }
-            Freshness::Missing => return Answer::later(miss(name.into_owned())),
+        if context.exchange.as_ref().is_some_and(|exchange| exchange.live().is_some()) {
+            // The session of a live page, where another request gets the page itself.
+            return shared.source.get(reference, context);
         }
-        match shared.cache.get(&fill::place(reference, &name), context) {
-            Answer::Ready(Ok(Some(content))) => Answer::ok(Some(content)),
-            Answer::Ready(_) => Answer::later(miss(name.into_owned())),
+        shared.follow();
+        let entry = shared.entry(&name, reference, context);
+        let miss = || shared.clone().miss(name.to_string(), reference.clone(), context.clone());
+        match shared.freshness(&entry) {
+            Freshness::Fresh => {}
+            Freshness::Revalidate => shared.revalidate(&name, &entry, reference, context),
+            Freshness::IfError => {
+                let (name, shared) = (name.to_string(), shared.clone());
+                let (reference, context) = (reference.clone(), context.clone());
+                return Answer::later(shared.miss_or_stale(name, reference, context));
+            }
+            Freshness::Missing => return Answer::later(miss()),
+        }
+        match shared.cache.get(&fill::place(reference, &entry), context) {
+            Answer::Ready(Ok(Some(content))) => {
+                shared.audiences.repeat_headers(&entry, context);
+                Answer::ok(Some(content))
+            }
+            Answer::Ready(_) => Answer::later(miss()),
             Answer::Later(found) => {
-                let miss = miss(name.into_owned());
+                let (miss, entry, context) = (miss(), entry.to_string(), context.clone());
+                let shared = shared.clone();
                 Answer::later(async move {
                     match found.await {
-                        Ok(Some(content)) => Ok(Some(content)),
+                        Ok(Some(content)) => {
+                            shared.audiences.repeat_headers(&entry, &context);
+                            Ok(Some(content))
+                        }
                         _ => miss.await,
                     }
                 })

@@ -3,6 +3,7 @@
 mod pending;
 
 use crate::ReadOnly;
+use crate::combine::access::guard::refuse_guarded;
 use crate::combine::definition::{Combinator, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
@@ -49,6 +50,7 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     help: "writes later, several writes of a reference as one",
     settings: &SETTINGS,
     make: |parts| {
+        refuse_guarded(&parts.source()?, "a WriteBack")?;
         let options = parts.read("a WriteBack", &SETTINGS)?;
         let store = Rc::new(WriteBack::new(parts.source()?, options));
         Ok(CombinedStore::controlled(store.clone(), store))
@@ -69,7 +71,8 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 ///   the number of retries in the options; another error is not. A permanently failed write is
 ///   lost: it is logged, and the next flush returns its error. Only a program that flushes sees the
 ///   error.
-/// - Some writes flush first and are written through: conditional writes, nil, content larger than
+/// - Some writes flush first and are written through: those of a request to handlers, which may ask who writes;
+///   conditional writes, nil, content larger than
 ///   the options allow, and a reference that is pending in another spelling (slashes, scheme,
 ///   query).
 /// - A watch reports writes when they reach the source, not when they are answered.
@@ -138,7 +141,9 @@ impl WriteBack {
         }
         let nil = matches!(&content, Some(Content { body: Body::Value(Value::Nil), .. }));
         let unclear = matches!(self.pending.find(reference), PendingRead::Unclear);
-        let at_once = context.transaction.is_some() || context.only_if.is_some();
+        // A handler that asks who writes has to ask before the write is acknowledged, and before others read it.
+        let asks = context.exchange.is_some() && self.source.verbs(reference).asks_visitor();
+        let at_once = asks || context.transaction.is_some() || context.only_if.is_some();
         if unclear || nil || at_once {
             return self.around(
                 verb,

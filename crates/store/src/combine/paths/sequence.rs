@@ -163,7 +163,10 @@ impl Layer for Sequence {
     fn layer_verbs(&self, reference: &Reference) -> Verbs {
         let Some((first, others)) = self.stores.split_first() else { return Verbs::NONE };
         let reading = [Verb::Get, Verb::List, Verb::Query];
-        reading.into_iter().fold(first.verbs(reference), |verbs, verb| {
+        let asks = others.iter().any(|store| store.verbs(reference).asks_visitor());
+        let own = first.verbs(reference);
+        let own = if asks { own.with_visitor() } else { own };
+        reading.into_iter().fold(own, |verbs, verb| {
             match others.iter().any(|store| store.verbs(reference).has(verb)) {
                 true => verbs.with(verb),
                 false => verbs,

@@ -8,10 +8,7 @@ use crate::{
     Answer, COLLECT_LIMIT, Content, Context, Error, Form, Kind, Outcome, Reference, Result,
     Setting, SettingKind, SettingTable, Store, Tables, Transaction, Value, Verb, fill_random,
 };
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use kept::{KeptAnswer, forward, is_again};
-use sha2::{Digest, Sha256};
+use kept::{KeptAnswer, digest, forward, is_again};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -60,8 +57,10 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
 /// another request with the key of an earlier one is [`Kind::Unprocessable`]. Errors are not kept, so that
 /// a request that failed can be repeated. Other verbs can be repeated as they are.
 ///
-/// The key belongs to the credentials of the request: its `Authorization` and its cookies. What the source does
-/// outside of the database happens once for each attempt.
+/// The key belongs to the credentials of the request: its `Authorization`, its cookies and its `X-API-Key`. A kept
+/// answer also names the other headers that its handler has read: a request with other values of them is another one,
+/// for they may be what a guard knows a client by. What the source does outside of the database happens once for each
+/// attempt.
 pub struct Idempotent {
     inner: Rc<Inner>,
 }
@@ -137,20 +136,10 @@ impl KeyedRequest {
         let query = reference.query().unwrap_or_default();
         let what = [verb.name(), reference.path(), query, &kind];
         let fingerprint = digest(what.map(str::as_bytes).into_iter().chain([&*bytes]));
-        let who = [key, &header("authorization"), &header("cookie")];
+        let who = [key, &header("authorization"), &header("cookie"), &header("x-api-key")];
         let id = digest(who.map(str::as_bytes).into_iter());
         Ok(KeyedRequest { verb, reference, content, context, id, fingerprint })
     }
-}
-
-/// A digest of several texts, each with its length.
-fn digest<'a>(texts: impl Iterator<Item = &'a [u8]>) -> String {
-    let mut digest = Sha256::new();
-    for text in texts {
-        digest.update((text.len() as u64).to_be_bytes());
-        digest.update(text);
-    }
-    BASE64_URL_SAFE_NO_PAD.encode(digest.finalize())
 }
 
 impl Inner {
@@ -211,12 +200,16 @@ impl Inner {
                 found.ok_or_else(|| (Error::new(Kind::Failed, "no answer is kept"), false))?;
             return kept.outcome(&request.context).map_err(|error| (error, false));
         }
-        let context = Context { transaction: joined, ..request.context.clone() };
+        let (recorded, recording) = request.context.recorded(&request.reference);
+        let context = Context { transaction: joined, ..recorded };
         let content = request.content.share().unwrap_or_default();
         let verb = request.verb;
         let done = forward(&*self.source, verb, &request.reference, content, &context).await;
         let kept = match done {
-            Ok(outcome) => self.keep(request, outcome, &own).await,
+            Ok(outcome) => {
+                let read = recording.map(|recording| recording.headers_read());
+                self.keep(request, outcome, read.unwrap_or_default(), &own).await
+            }
             Err(error) => Err((error.clone(), is_again(&error))),
         };
         match kept {
@@ -237,11 +230,13 @@ impl Inner {
         let values = vec![request.id.as_str().into(), Value::Int(seconds() - kept_seconds())];
         let rows = self.run(&sql, values, own).await?;
         let Some(row) = rows.as_list().and_then(<[Value]>::first) else { return Ok(None) };
-        if row.get("fingerprint").and_then(Value::as_str) != Some(&request.fingerprint) {
+        let kept = KeptAnswer::read(row.get("answer").and_then(Value::as_str).unwrap_or_default())?;
+        let is_same = row.get("fingerprint").and_then(Value::as_str) == Some(&request.fingerprint);
+        if !is_same || !kept.is_for(&request.context) {
             let message = "this Idempotency-Key belongs to another request; take a new one";
             return Err(Error::new(Kind::Unprocessable, message));
         }
-        KeptAnswer::read(row.get("answer").and_then(Value::as_str).unwrap_or_default()).map(Some)
+        Ok(Some(kept))
     }
 
     /// Keeps the answer, and forgets old ones.
@@ -249,10 +244,11 @@ impl Inner {
         &self,
         request: &KeyedRequest,
         outcome: Outcome,
+        read: Vec<String>,
         own: &Context,
     ) -> std::result::Result<KeptAnswer, (Error, bool)> {
         let plain = |error: Error| (error, false);
-        let kept = KeptAnswer::of(outcome, &request.context).await.map_err(plain)?;
+        let kept = KeptAnswer::of(outcome, read, &request.context).await.map_err(plain)?;
         let answer = kept.write().map_err(plain)?;
         let now = seconds();
         let old = format!("delete from {TABLE} where kept <= $1");

@@ -1,5 +1,6 @@
 //! What a cache keeps, and how it forgets.
 
+use super::audience::{Audiences, marked};
 use super::flight::{Boarding, Flights};
 use super::following::{Extent, SourceFollower};
 use super::recency::Recency;
@@ -33,6 +34,7 @@ pub(super) struct CacheState {
     /// Invalidated entries that a slow cache still has to remove.
     leftover: RefCell<Vec<Rc<str>>>,
     pub(super) flights: Flights,
+    pub(super) audiences: Audiences,
     /// Contents that are asked for again in the background.
     pub(super) refreshes: Cell<usize>,
     /// The confined copies of this cache, which forget with it.
@@ -138,6 +140,7 @@ impl CacheState {
             held: RefCell::default(),
             leftover: RefCell::default(),
             flights: Flights::default(),
+            audiences: Audiences::default(),
             refreshes: Cell::new(0),
             parts: RefCell::default(),
         }
@@ -207,6 +210,7 @@ impl CacheState {
         }
         for name in &names {
             held.remove(name);
+            self.audiences.forget(name);
         }
         names
     }
@@ -220,7 +224,7 @@ impl CacheState {
     }
 
     /// Removes contents from the cache.
-    fn remove(&self, names: Vec<Rc<str>>) -> Answer<()> {
+    pub(super) fn remove(&self, names: Vec<Rc<str>>) -> Answer<()> {
         let mut names = names.into_iter();
         while let Some(name) = names.next() {
             match self.cache.delete(&Reference::from_path(&*name), &Context::default()) {
@@ -242,6 +246,30 @@ impl CacheState {
         Answer::ok(())
     }
 
+    /// The entry of a name for whoever asks. A program without a request has entries of its own where the source may
+    /// ask a visitor: what it reads or writes has passed no guard.
+    pub(super) fn entry<'a>(
+        &self,
+        name: &'a str,
+        reference: &Reference,
+        context: &Context,
+    ) -> Cow<'a, str> {
+        match context.exchange {
+            None if self.source.verbs(reference).asks_visitor() => {
+                Cow::Owned(format!("{}program", marked(name)))
+            }
+            _ => self.audiences.entry(name, context),
+        }
+    }
+
+    /// Removes the entries of a name that were kept for more visitors than they are for.
+    pub(super) async fn narrow(&self, name: &str) -> Result<()> {
+        let mut names = self.held.borrow().beginning_with(&marked(name));
+        names.push(name.into());
+        names.iter().for_each(|name| _ = self.held.borrow_mut().remove(name));
+        self.remove(names).await
+    }
+
     /// Reads from the source, or joins a read under way.
     pub(super) async fn miss(
         self: Rc<Self>,
@@ -249,24 +277,32 @@ impl CacheState {
         reference: Reference,
         context: Context,
     ) -> Result<Option<Content>> {
-        let lead = match self.flights.board(&name).await {
-            Boarding::Brought(result) => return result,
-            Boarding::Alone => return self.fill(&name, &reference, &context).await,
+        if self.audiences.is_of_visitor(&name) {
+            return self.fill(&name, &reference, &context).await.0;
+        }
+        let entry = self.entry(&name, &reference, &context);
+        let lead = match self.flights.board(&entry).await {
+            Boarding::Brought(result) => {
+                self.audiences.repeat_headers(&entry, &context);
+                return result;
+            }
+            Boarding::Alone => return self.fill(&name, &reference, &context).await.0,
             Boarding::Lead(lead) => lead,
         };
-        let result = self.fill(&name, &reference, &context).await;
+        let (result, filled) = self.fill(&name, &reference, &context).await;
         let short = matches!(&result, Ok(Some(content)) if context.knows(content));
-        lead.land(&result, !short);
+        lead.land(&result, !short && filled.as_deref() == Some(&*entry));
         result
     }
 
-    /// Reads from the source and keeps the content where that is safe.
-    async fn fill(
+    /// Reads from the source and keeps the content where that is safe. Beside the result stands the entry of those
+    /// who may have it; `None` where it is for this visitor alone.
+    async fn fill<'a>(
         &self,
-        name: &str,
+        name: &'a str,
         reference: &Reference,
         context: &Context,
-    ) -> Result<Option<Content>> {
+    ) -> (Result<Option<Content>>, Option<Cow<'a, str>>) {
         // A write that is under way now may end before the read does, so it counts as well.
         let (calm, begun) = (self.writes_under_way.get() == 0, self.writes_begun.get());
         let quiet = || {
@@ -274,26 +310,55 @@ impl CacheState {
             calm && self.writes_begun.get() == begun && self.is_told()
         };
         // Later readers may want the attributes.
-        let asking = Context { attributes: true, ..context.clone() };
-        let Some(content) = self.source.get(reference, &asking).await? else {
-            if quiet() && self.held.borrow_mut().remove(name) {
-                self.remove(vec![name.into()]).await?;
+        let (recorded, recording) = context.recorded(reference);
+        let asking = Context { attributes: true, ..recorded };
+        let found = self.source.get(reference, &asking).await;
+        let found = match found {
+            // Content that is read now may still read the request.
+            Ok(Some(content)) if can_be_kept(&content) && !context.knows(&content) && quiet() => {
+                content.collected(COLLECT_LIMIT).await.map(Some)
             }
-            return Ok(None);
+            found => found,
         };
+        let (entry, is_narrower) = match &recording {
+            Some(recording) => self.audiences.learn(name, recording.audience(), context),
+            None => (Some(self.entry(name, reference, context)), false),
+        };
+        if is_narrower && let Err(error) = self.narrow(name).await {
+            return (Err(error), None);
+        }
+        let content = match found {
+            Ok(Some(content)) => content,
+            Ok(None) => {
+                let gone = entry.as_deref().unwrap_or(name);
+                let removed = match quiet() && self.held.borrow_mut().remove(gone) {
+                    true => self.remove(vec![gone.into()]).await,
+                    false => Ok(()),
+                };
+                return (removed.map(|()| None), entry);
+            }
+            error => return (error, entry),
+        };
+        let Some(entry) = entry else { return (Ok(Some(content)), None) };
         if context.knows(&content) || !can_be_kept(&content) || !quiet() {
-            return Ok(Some(content));
+            // Content that is made later may read the request then.
+            let is_made_later = matches!(content.body, Body::Lazy(_)) && recording.is_some();
+            return (Ok(Some(content)), (!is_made_later).then_some(entry));
         }
-        let content = content.collected(COLLECT_LIMIT).await?;
-        let copy = content.share().filter(|_| quiet());
-        let Some(copy) = copy else { return Ok(Some(content)) };
-        if self.keep(reference, name, copy).await?
-            && let Ok(Some(kept)) = self.cache.get(&place(reference, name), context).await
-        {
-            // Answered as the cache has it, so that later answers carry the same entity tag.
-            return Ok(Some(kept));
+        let Some(copy) = content.share() else { return (Ok(Some(content)), None) };
+        match self.keep(reference, &entry, copy).await {
+            Ok(true) => {
+                self.audiences
+                    .set_headers(&entry, recording.map_or_else(Vec::new, |it| it.headers()));
+                // Answered as the cache has it, so that later answers carry the same entity tag.
+                match self.cache.get(&place(reference, &entry), context).await {
+                    Ok(Some(kept)) => (Ok(Some(kept)), Some(entry)),
+                    _ => (Ok(Some(content)), Some(entry)),
+                }
+            }
+            Ok(false) => (Ok(Some(content)), Some(entry)),
+            Err(error) => (Err(error), Some(entry)),
         }
-        Ok(Some(content))
     }
 
     /// Puts content into the cache and evicts entries to make room. Returns whether the cache has
@@ -331,7 +396,9 @@ impl CacheState {
         held.add(name, size, Instant::now());
         let mut leaving = Vec::new();
         while held.bytes() > bytes || held.len() > entries {
-            leaving.extend(held.remove_oldest());
+            let oldest = held.remove_oldest();
+            oldest.iter().for_each(|name| self.audiences.forget(name));
+            leaving.extend(oldest);
         }
         leaving
     }

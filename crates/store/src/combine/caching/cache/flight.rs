@@ -84,11 +84,12 @@ impl Flights {
 }
 
 impl Lead<'_> {
-    /// Wakes the waiting callers.
-    pub(super) fn land(self, result: &Result<Option<Content>>, complete: bool) {
+    /// Wakes the waiting callers. The result is theirs where it `may_be_shared`.
+    pub(super) fn land(self, result: &Result<Option<Content>>, may_be_shared: bool) {
         let outcome = match result {
+            _ if !may_be_shared => FlightOutcome::Alone,
             Ok(None) => FlightOutcome::Shared(Ok(None)),
-            Ok(Some(content)) if complete => content
+            Ok(Some(content)) => content
                 .share()
                 .map_or(FlightOutcome::Alone, |content| FlightOutcome::Shared(Ok(Some(content)))),
             // This caller ran out of time; others may have more.

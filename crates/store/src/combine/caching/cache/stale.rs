@@ -2,7 +2,7 @@
 
 use super::fill::{CacheState, place};
 use crate::combine::answers::is_failure;
-use crate::{Content, Context, Reference, Result};
+use crate::{Content, Context, Exchange, RecordingExchange, Reference, Result, target_of};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -44,15 +44,27 @@ impl CacheState {
     }
 
     /// Asks the source again in the background, unless that is under way.
-    pub(super) fn revalidate(self: &Rc<Self>, name: &str, reference: &Reference) {
-        if self.refreshes.get() >= REFRESHES || self.flights.has(name) {
+    ///
+    /// The handler sees the request of the visitor who gets the old content, for the new one belongs to visitors who
+    /// ask as he does.
+    pub(super) fn revalidate(
+        self: &Rc<Self>,
+        name: &str,
+        entry: &str,
+        reference: &Reference,
+        context: &Context,
+    ) {
+        if self.refreshes.get() >= REFRESHES || self.flights.has(entry) {
             return;
         }
         let (shared, name, reference) = (self.clone(), name.to_string(), reference.clone());
+        let exchange = context.exchange.clone().map(|exchange| -> Rc<dyn Exchange> {
+            Rc::new(RecordingExchange::new(exchange, &target_of(&reference)).detached())
+        });
         self.refreshes.set(self.refreshes.get() + 1);
         tokio::task::spawn_local(async move {
             let deadline = std::time::Instant::now().checked_add(REFRESH_TIME);
-            let context = Context { deadline, ..Context::default() };
+            let context = Context { deadline, exchange, ..Context::default() };
             let asked = shared.clone().miss(name, reference, context);
             // A caller after the stale time gets the error.
             let _ = tokio::time::timeout(REFRESH_TIME, asked).await;
@@ -69,11 +81,13 @@ impl CacheState {
     ) -> Result<Option<Content>> {
         let asked = self.clone().miss(name.clone(), reference.clone(), context.clone()).await;
         let Err(error) = asked else { return asked };
-        let may = matches!(self.freshness(&name), Freshness::IfError | Freshness::Revalidate);
+        let entry = self.entry(&name, &reference, &context);
+        let may = matches!(self.freshness(&entry), Freshness::IfError | Freshness::Revalidate);
         if may
             && is_failure(&error)
-            && let Ok(Some(held)) = self.cache.get(&place(&reference, &name), &context).await
+            && let Ok(Some(held)) = self.cache.get(&place(&reference, &entry), &context).await
         {
+            self.audiences.repeat_headers(&entry, &context);
             return Ok(Some(held));
         }
         Err(error)

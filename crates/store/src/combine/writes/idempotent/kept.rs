@@ -5,7 +5,8 @@ use crate::{
     Result, Store, Value, Verb, json,
 };
 use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use sha2::{Digest, Sha256};
 
 /// The longest answer that is kept, in bytes.
 const ANSWER: usize = 1 << 20;
@@ -16,8 +17,30 @@ const SECRET: &str = "set-cookie";
 /// An answer, as a record.
 pub(super) struct KeptAnswer(Value);
 
+/// A digest of several texts, each with its length.
+pub(super) fn digest<'a>(texts: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut digest = Sha256::new();
+    for text in texts {
+        digest.update((text.len() as u64).to_be_bytes());
+        digest.update(text);
+    }
+    BASE64_URL_SAFE_NO_PAD.encode(digest.finalize())
+}
+
+/// A digest of headers of the request, of which some may be secrets.
+fn digest_of_headers<'a>(names: impl Iterator<Item = &'a str>, context: &Context) -> String {
+    let header = |name| context.exchange.as_ref().and_then(|exchange| exchange.header(name));
+    let values: Vec<String> = names.map(|name| header(name).unwrap_or_default()).collect();
+    digest(values.iter().map(String::as_bytes))
+}
+
 impl KeptAnswer {
-    pub(super) async fn of(outcome: Outcome, context: &Context) -> Result<KeptAnswer> {
+    /// The answer to a request of which these headers were read.
+    pub(super) async fn of(
+        outcome: Outcome,
+        read: Vec<String>,
+        context: &Context,
+    ) -> Result<KeptAnswer> {
         let mut kept = Value::record([("created", Value::Bool(outcome.is_created()))]);
         if let Some(reference) = &outcome.reference {
             kept.set("reference", reference.to_string().into());
@@ -51,7 +74,17 @@ impl KeptAnswer {
         let set = set.unwrap_or_default().into_iter().filter(|(name, _)| name != SECRET);
         let set = set.map(|(name, value)| Value::List(vec![name.into(), value.into()]));
         kept.set("set", Value::List(set.collect()));
+        let values = digest_of_headers(read.iter().map(String::as_str), context);
+        kept.set("read", Value::List(read.into_iter().map(Value::from).collect()));
+        kept.set("values", values.into());
         Ok(KeptAnswer(kept))
+    }
+
+    /// Whether the headers that were read have the same values in the request of a context.
+    pub(super) fn is_for(&self, context: &Context) -> bool {
+        let read = self.0.get("read").and_then(Value::as_list).unwrap_or_default();
+        let values = digest_of_headers(read.iter().filter_map(Value::as_str), context);
+        self.0.get("values").and_then(Value::as_str) == Some(&values)
     }
 
     pub(super) fn write(&self) -> Result<String> {
