@@ -61,6 +61,7 @@ pub use network::limit::{Limit, LimitOptions};
 pub use network::polling::{POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling};
 pub use network::retry::{Retry, RetryOptions};
 pub use network::timeout::Timeout;
+pub use paths::encoded_slashes::{climbs, encoded_slash, has_encoded_slash};
 pub use paths::extension::Extension;
 pub use paths::fallback::Fallback;
 pub use paths::map::Map;

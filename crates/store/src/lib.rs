@@ -35,7 +35,7 @@ pub use combine::{
     Polling, RateLimit, RateLimitFields, RateLimitOptions, ReadOnly, Redirects, RedirectsOptions,
     Relative, Rename, Retry, RetryOptions, Route, SecurityHeaders, SecurityOptions, Sequence,
     Shard, ShardOptions, StaticFiles, StaticOptions, TextCodec, Timeout, WriteBack,
-    WriteBackOptions, combinators, flush_all,
+    WriteBackOptions, climbs, combinators, encoded_slash, flush_all, has_encoded_slash,
 };
 pub use content::coding::coding_quality;
 pub use content::encode::COLLECT_LIMIT;

@@ -2,6 +2,7 @@
 
 use crate::combine::definition::Combinator;
 
+pub(crate) mod encoded_slashes;
 pub(crate) mod extension;
 pub(crate) mod fallback;
 pub(crate) mod map;

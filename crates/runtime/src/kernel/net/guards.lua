@@ -18,7 +18,7 @@ end
 -- Guard: a block answers the user, or nil where there is none, or false where one may not. The guard itself is
 -- told true or false, nil, or the page where a browser logs in.
 local Guard = K.classes.Guard
-K.nilKeys._block = true
+K.nilKeys._block, K.nilKeys._pathless = true, true
 local function askUser(block)
   return blockStore(function(path)
     local user = block(path)
@@ -31,6 +31,9 @@ local function askUser(block)
 end
 definitions.Guard.parts = function(self)
   return { K.sourceOf(self), self._block }, { "source", self._block and "block" }
+end
+definitions.Guard.more = function(self, add)
+  if self._pathless then add("pathless", true) end
 end
 definitions.Guard.check = function(self)
   local user, hash = rawget(self, "i_user"), rawget(self, "i_passwordHash")
@@ -51,6 +54,7 @@ K.method(Guard, K.mangle("setBlock:"), function(self, block)
     throw("typeError", "`block` of a Guard must be a block, not " .. K.nameOf(block))
   end
   self._block = askUser(block)
+  self._pathless = K.blockArity(block) == 0 or nil
   K.combinatorChanged(self)
 end)
 

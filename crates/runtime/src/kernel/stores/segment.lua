@@ -85,6 +85,19 @@ function K.piece(value, ends)
   return encode(text, not ends)
 end
 
+-- Another server undoes the escapes of what it is sent: dots behind an escaped slash would lead away there, and
+-- a route of the program has compared other segments than the server will.
+local function refuseEscapes(segment, scheme)
+  local plain = gsub(segment, "%%2[eE]", ".")
+  local slashes
+  plain, slashes = gsub(gsub(plain, "%%2[fF]", "\\"), "\\", "/")
+  for part in string.gmatch(plain .. "/", "([^/]*)/") do refuseDots(part) end
+  if slashes > 0 and (scheme == "http" or scheme == "https") then
+    refuse(format("`{*…}` in an address has an escaped slash or a backslash: `%s`", segment),
+      "match one segment by `/:name`, and write it as `{name}`")
+  end
+end
+
 -- `{*…}`: a path, written as in a program. A slash before it changes nothing, one at its end names a folder.
 function K.segments(value, scheme)
   local text = textOf(value)
@@ -97,8 +110,7 @@ function K.segments(value, scheme)
     if segment == "" then
       refuse(format("`{*…}` in a reference has an empty segment: `%s`", text), "write one slash between two segments")
     end
-    -- Another server undoes the escapes of what it is sent.
-    refuseDots(find(segment, "%", 1, true) and gsub(segment, "%%2[eE]", ".") or segment)
+    if find(segment, "[%%\\]") then refuseEscapes(segment, scheme) else refuseDots(segment) end
     n = n + 1
     segments[n] = marked(segment, scheme)
   end

@@ -7,10 +7,12 @@ use super::credentials::{
 use super::gate::{gate_of, next_gate};
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, relocate_below};
+use crate::combine::paths::encoded_slashes::{encoded_slash, has_encoded_slash, lenient_path};
 use crate::{
     Answer, Body, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference, Result,
     Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Verbs, Wanted,
 };
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ pub struct GuardOptions {
     pub realm: String,
     /// How long a right password is not verified again.
     pub remember: Duration,
+    /// Whether an escaped slash in the path is a part of a name, also for the block.
+    pub encoded_slashes: bool,
 }
 
 impl Default for GuardOptions {
@@ -44,6 +48,7 @@ impl Default for GuardOptions {
             bearer: Vec::new(),
             realm: "this site".to_string(),
             remember: Duration::from_secs(300),
+            encoded_slashes: false,
         }
     }
 }
@@ -119,6 +124,11 @@ const SETTINGS: SettingTable<GuardOptions> = SettingTable(&[
         |options: &mut GuardOptions| &mut options.remember,
     )
     .range(0.0, 3600.0),
+    Setting::new(
+        "encodedSlashes",
+        "takes `%2F` and `\\` in a path as parts of names",
+        |options: &mut GuardOptions| &mut options.encoded_slashes,
+    ),
 ]);
 
 /// The hash of a password in an option. No message shows it.
@@ -136,13 +146,18 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     help: "lets in whoever has credentials, or whom a block knows",
     settings: &SETTINGS,
     make: |parts| {
-        let options = parts.read("a Guard", &SETTINGS)?;
+        let mut options = parts.read("a Guard", &SETTINGS)?;
+        // A block without a parameter compares no path.
+        options.encoded_slashes |= parts.has("pathless");
         Ok(Guard::new(parts.source()?, options, parts.named("block"))?.into())
     },
 };
 
 /// Lets requests through that have credentials, or whose user a block knows; 401 and 403 for others.
 /// Any one of them is enough; two guards in a row both have to let a request in.
+///
+/// A block gets the path as the most lenient server would read it, with slashes decoded. Where it has
+/// an escaped one, a request that is let in is [`Kind::Invalid`]: the source would get another path than the block.
 ///
 /// It fails closed: an error of the block is no permission, and without a request there are no
 /// credentials, so that a verb of the program itself is refused unless the block lets it in.
@@ -156,6 +171,7 @@ struct AccessChecks {
     known: Rc<KnownCredentials>,
     /// Answers the user of a request.
     block: Option<Rc<dyn Store>>,
+    encoded_slashes: bool,
     gate: u64,
 }
 
@@ -169,7 +185,8 @@ impl Guard {
         options: GuardOptions,
         block: Option<Rc<dyn Store>>,
     ) -> Result<Self> {
-        let GuardOptions { user, password_hash, mut users, bearer, realm, remember } = options;
+        let GuardOptions { user, password_hash, mut users, bearer, realm, remember, .. } = options;
+        let encoded_slashes = options.encoded_slashes;
         let invalid = |message: &str| Error::new(Kind::Invalid, message);
         match (user, password_hash) {
             (Some(user), Some(hash)) => users.push((user, hash)),
@@ -182,13 +199,33 @@ impl Guard {
             let message = "nobody can pass a Guard without `user`, `users`, `bearer` or `block`";
             return Err(invalid(message));
         }
-        Ok(Guard { source, checks: Rc::new(AccessChecks { known, block, gate: next_gate() }) })
+        let checks = AccessChecks { known, block, encoded_slashes, gate: next_gate() };
+        Ok(Guard { source, checks: Rc::new(checks) })
     }
 }
 
 impl AccessChecks {
-    /// Lets a request in, or says why not.
+    /// Lets a request in, or says why not. Whether its path is one comes last, so that a request
+    /// without credentials learns nothing else.
     fn admit(self: &Rc<Self>, reference: &Reference, context: &Context) -> Answer<()> {
+        let judged = self.judge(reference, context);
+        match context.exchange.is_some() && self.misreads(reference) {
+            true => judged.and_then(|()| encoded_slash("Guard").into()),
+            false => judged,
+        }
+    }
+
+    /// Whether the source could get another path than the block, or than the route in front, which
+    /// leaves an escaped slash at the beginning.
+    fn misreads(&self, reference: &Reference) -> bool {
+        let path = reference.relative_path();
+        if self.block.is_some() && !self.encoded_slashes {
+            return has_encoded_slash(path);
+        }
+        path.starts_with(['\\', '%']) && path.get(..3).is_none_or(has_encoded_slash)
+    }
+
+    fn judge(self: &Rc<Self>, reference: &Reference, context: &Context) -> Answer<()> {
         let Some(exchange) = &context.exchange else { return self.ask(reference, context, false) };
         exchange.asks_visitor();
         let gate = gate_of(self.gate, reference.path());
@@ -245,7 +282,14 @@ impl AccessChecks {
     fn ask(self: &Rc<Self>, reference: &Reference, context: &Context, offers: bool) -> Answer<()> {
         let Some(block) = &self.block else { return self.unauthorized(offers).into() };
         let asked = Context { known: None, only_if: None, ..context.clone() };
-        let found = block.get(reference, &asked);
+        let lenient = match context.exchange.is_some() && !self.encoded_slashes {
+            true => lenient_path(reference.path()),
+            false => Cow::Borrowed(reference.path()),
+        };
+        let found = match lenient {
+            Cow::Borrowed(_) => block.get(reference, &asked),
+            Cow::Owned(path) => block.get(&reference.with_path(path), &asked),
+        };
         let checks = self.clone();
         found.and_then(move |found| match found.map_or(BlockVerdict::Unknown, verdict_of) {
             BlockVerdict::Unknown => checks.unauthorized(offers).into(),
@@ -310,7 +354,7 @@ pub(crate) fn refuse_guarded(source: &Rc<dyn Store>, layer: &str) -> Result<()> 
 }
 
 /// Whether a guard is a store or lies below it.
-fn is_guarded(store: &Rc<dyn Store>) -> bool {
+pub(crate) fn is_guarded(store: &Rc<dyn Store>) -> bool {
     any_below(store, Verbs::is_guarded)
 }
 

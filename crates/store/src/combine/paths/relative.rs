@@ -1,5 +1,6 @@
 //! A store seen from one of its references: the result of `ref:… asScheme`.
 
+use super::encoded_slashes::climbs;
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, PathUp};
 use crate::{
@@ -68,6 +69,24 @@ impl Relative {
 impl Layer for Relative {
     fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
         Ok(Below::at(&self.source, self.joined(reference)?))
+    }
+
+    /// A request stays below the base for a server that decodes slashes first, too.
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        if context.exchange.is_some() && reference.segments().any(climbs) {
+            let message = "the path contains `..` beside an escaped slash";
+            return Error::malformed_reference(message).on(verb, reference).into();
+        }
+        match self.joined(reference) {
+            Ok(below) => act(&*self.source, &below, context),
+            Err(error) => error.on(verb, reference).into(),
+        }
     }
 
     fn up(&self, _: &Reference) -> Option<PathUp> {

@@ -1,6 +1,8 @@
 //! One store for each first part of the path, or for each scheme.
 
+use super::encoded_slashes::{encoded_slash, split_encoded};
 use crate::Relative;
+use crate::combine::access::guard::is_guarded;
 use crate::combine::answers::{in_order, renamed, until_error};
 use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, PathUp, watch_below};
@@ -13,11 +15,17 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-const SETTINGS: SettingTable<()> = SettingTable(&[Setting::apart(
-    "otherwise",
-    "the store for paths that no name fits",
-    SettingKind::Store,
-)]);
+#[derive(Default)]
+struct RouteOptions {
+    encoded_slashes: bool,
+}
+
+const SETTINGS: SettingTable<RouteOptions> = SettingTable(&[
+    Setting::apart("otherwise", "the store for paths that no name fits", SettingKind::Store),
+    Setting::new("encodedSlashes", "takes `%2F` and `\\` in a name as a part of it", |options| {
+        &mut options.encoded_slashes
+    }),
+]);
 
 pub(super) const COMBINATOR: Combinator = Combinator {
     class: "Route",
@@ -25,7 +33,8 @@ pub(super) const COMBINATOR: Combinator = Combinator {
     help: "routing by the first path segment",
     settings: &SETTINGS,
     make: |parts| {
-        let route = Route::by_segment();
+        let RouteOptions { encoded_slashes } = parts.read("a Route", &SETTINGS)?;
+        let route = Route { encoded_slashes, ..Route::by_segment() };
         for (name, store) in parts.names.iter().zip(&parts.sources) {
             route.mount(name, store.clone());
         }
@@ -42,6 +51,9 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 /// By segment, `a/b/c` is `b/c` in the store mounted at `a`, and listing the root lists the stores.
 /// By scheme, `a:b/c` is the same reference in the store of the scheme `a`.
 ///
+/// A request whose name has an escaped slash is [`Kind::Invalid`]: a server behind a mount may take
+/// `admin%2Fx` for `admin/x`. A guard that is mounted under the decoded name answers first.
+///
 /// Without a matching store, a read finds nothing and a write is [`Kind::NotAllowed`]. Stores can
 /// be mounted and unmounted at any time.
 ///
@@ -51,6 +63,8 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 pub struct Route {
     by: By,
     mounts: Rc<Mounts>,
+    /// Whether an escaped slash is a part of a name.
+    encoded_slashes: bool,
     /// How a confined copy confines the stores.
     confined: Option<Confining>,
 }
@@ -103,7 +117,7 @@ enum By {
 impl Route {
     /// Chooses by the first part of the path.
     pub fn by_segment() -> Self {
-        Route { by: By::Segment, mounts: Rc::default(), confined: None }
+        Route { by: By::Segment, mounts: Rc::default(), encoded_slashes: false, confined: None }
     }
 
     /// Chooses by the scheme.
@@ -157,6 +171,29 @@ impl Route {
         Some((self.opened(name, store)?, below))
     }
 
+    /// The store for a verb of this context. In a request a name has no escaped slash, but where a
+    /// guard that refuses it is mounted.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`].
+    fn choose_for(
+        &self,
+        reference: &Reference,
+        context: &Context,
+    ) -> Result<Option<(Rc<dyn Store>, Reference)>> {
+        if self.encoded_slashes || self.by == By::Scheme || context.exchange.is_none() {
+            return Ok(self.choose(reference));
+        }
+        let Some((name, below)) = split_encoded(reference) else {
+            return Ok(self.choose(reference));
+        };
+        let guarded = self.store(&name).filter(is_guarded);
+        match guarded.and_then(|store| self.opened(Some(&name), store)) {
+            Some(store) => Ok(Some((store, below))),
+            None => Err(encoded_slash("Route")),
+        }
+    }
+
     /// A store as this route shows it: confined in a confined copy.
     fn opened(&self, name: Option<&str>, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         match &self.confined {
@@ -168,7 +205,8 @@ impl Route {
     /// A copy that confines its stores, those mounted later too.
     fn confined_copy(&self, links: bool) -> Rc<Route> {
         let confined = Some(Confining { links, latest: RefCell::default() });
-        Rc::new(Route { by: self.by, mounts: self.mounts.clone(), confined })
+        let (mounts, encoded_slashes) = (self.mounts.clone(), self.encoded_slashes);
+        Rc::new(Route { by: self.by, mounts, encoded_slashes, confined })
     }
 
     /// The changes of all stores, each named from the root.
@@ -211,6 +249,10 @@ impl Route {
     }
 }
 
+fn not_mounted() -> Error {
+    Error::new(Kind::NotAllowed, "no store is mounted here")
+}
+
 fn remounted() -> Error {
     let message = "the stores mounted here have changed; read and watch again";
     Error::new(Kind::Unavailable, message)
@@ -220,10 +262,7 @@ impl Layer for Route {
     fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
         match self.choose(reference) {
             Some((store, below)) => Ok(Below::found(store, below)),
-            None => {
-                let message = "no store is mounted here";
-                Err(Error::new(Kind::NotAllowed, message).on(verb, reference))
-            }
+            None => Err(not_mounted().on(verb, reference)),
         }
     }
 
@@ -260,6 +299,20 @@ impl Layer for Route {
         true
     }
 
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        match self.choose_for(reference, context) {
+            Ok(Some((store, below))) => act(&*store, &below, context),
+            Ok(None) => not_mounted().on(verb, reference).into(),
+            Err(error) => error.on(verb, reference).into(),
+        }
+    }
+
     fn name(&self) -> String {
         match self.by {
             By::Segment => "route by path".to_string(),
@@ -268,23 +321,26 @@ impl Layer for Route {
     }
 
     fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        match self.choose(reference) {
-            Some((store, below)) => store.get(&below, context),
-            None => Answer::ok(None),
+        match self.choose_for(reference, context) {
+            Ok(Some((store, below))) => store.get(&below, context),
+            Ok(None) => Answer::ok(None),
+            Err(error) => error.on(Verb::Get, reference).into(),
         }
     }
 
     fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
-        match self.choose(reference) {
-            Some((store, below)) => store.delete(&below, context),
-            None => Answer::ok(Outcome::deleted(false)),
+        match self.choose_for(reference, context) {
+            Ok(Some((store, below))) => store.delete(&below, context),
+            Ok(None) => Answer::ok(Outcome::deleted(false)),
+            Err(error) => error.on(Verb::Delete, reference).into(),
         }
     }
 
     fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        let below = match self.choose(reference) {
-            Some((store, below)) => store.list(&below, context),
-            None => Answer::ok(None),
+        let below = match self.choose_for(reference, context) {
+            Ok(Some((store, below))) => store.list(&below, context),
+            Ok(None) => Answer::ok(None),
+            Err(error) => return error.on(Verb::List, reference).into(),
         };
         if !self.is_root(reference) {
             return below;
@@ -303,9 +359,12 @@ impl Layer for Route {
         range: &KeyRange,
         context: &Context,
     ) -> Answer<Option<KeyPage>> {
-        match self.choose(reference) {
-            Some((store, below)) if !self.is_root(reference) => store.keys(&below, range, context),
-            _ => Answer::ok(None),
+        match self.choose_for(reference, context) {
+            Ok(Some((store, below))) if !self.is_root(reference) => {
+                store.keys(&below, range, context)
+            }
+            Ok(_) => Answer::ok(None),
+            Err(error) => error.on(Verb::List, reference).into(),
         }
     }
 

@@ -17,13 +17,16 @@ use std::rc::Rc;
 /// The most names whose audiences are known; all are learned again beyond that.
 const MOST_NAMES: usize = 65_536;
 
+/// The names and values of headers.
+type KeptHeaders = Rc<[(String, String)]>;
+
 /// What a cache has learned of its source, by name.
 #[derive(Default)]
 pub(super) struct Audiences {
     /// Names that depend on more than the reference.
     known: RefCell<HashMap<Rc<str>, Audience>>,
     /// Headers that handlers set of answers that are kept, by entry.
-    headers: RefCell<HashMap<Rc<str>, Rc<[(String, String)]>>>,
+    headers: RefCell<HashMap<Rc<str>, KeptHeaders>>,
 }
 
 impl Audiences {
