@@ -275,6 +275,31 @@ async fn a_source_that_keeps_failing_is_left_alone() {
 }
 
 #[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_slow_call_beside_others_opens_no_circuit() {
+    let far = Far::new(0, Kind::Timeout, Duration::from_millis(10));
+    let store = breaking(&far);
+    let late = |delay| async move { tokio::time::sleep(Duration::from_millis(delay)).await };
+    let answered = async {
+        assert_eq!(refusal(&store).await, None);
+        // The calls that began before this answer, and end after it.
+        far.fails.set(3);
+    };
+    let slow = async || {
+        late(5).await;
+        refusal(&store).await
+    };
+    let (_, one, two, three) = tokio::join!(answered, slow(), slow(), slow());
+    assert_eq!([one, two, three], [Some(Kind::Timeout); 3]);
+    assert_eq!(refusal(&store).await, None);
+    // A source that answers nothing else is closed.
+    far.fails.set(3);
+    for _ in 0..3 {
+        assert_eq!(refusal(&store).await, Some(Kind::Timeout));
+    }
+    assert_eq!(refusal(&store).await, Some(Kind::Unavailable));
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
 async fn only_failures_in_a_row_of_the_source_open_a_circuit() {
     // What a caller did wrong shows that the source is there.
     let far = Far::new(10, Kind::Invalid, Duration::ZERO);

@@ -57,7 +57,9 @@ pub(super) const COMBINATOR: Combinator = Combinator {
 /// one trial call decides: success closes the circuit, a failure opens it again.
 ///
 /// Temporary errors, [`Kind::Failed`] and [`Kind::InDoubt`] count as failures. Other errors, such as
-/// [`Kind::NotFound`], prove that the source responds. A cancelled call counts as neither.
+/// [`Kind::NotFound`], prove that the source responds. A cancelled call counts as neither, nor does a
+/// [`Kind::Timeout`] of a call during which the source answered another one: then the call was slow,
+/// not the source, and one slow path would close all others.
 pub struct CircuitBreaker {
     source: Rc<dyn Store>,
     circuit: Rc<Circuit>,
@@ -68,6 +70,8 @@ struct Circuit {
     state: Cell<CircuitState>,
     /// Changes with the state, so that a call which began before the change does not count.
     generation: Cell<u64>,
+    /// Counts the calls that the source answered.
+    answers: Cell<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -90,7 +94,7 @@ impl CircuitBreaker {
             reset_timeout: options.reset_timeout.min(LONGEST),
         };
         let state = Cell::new(CircuitState::Closed { failures: 0 });
-        let circuit = Circuit { options, state, generation: Cell::new(0) };
+        let circuit = Circuit { options, state, generation: Cell::new(0), answers: Cell::new(0) };
         CircuitBreaker { source, circuit: Rc::new(circuit) }
     }
 }
@@ -121,7 +125,8 @@ impl Circuit {
                 return Err(Error::new(Kind::Unavailable, message));
             }
         }
-        Ok(CallInCircuit { circuit: self.clone(), generation: self.generation.get(), done: false })
+        let (generation, answers) = (self.generation.get(), self.answers.get());
+        Ok(CallInCircuit { circuit: self.clone(), generation, answers, done: false })
     }
 
     fn record(&self, failed: bool) {
@@ -147,14 +152,24 @@ impl Circuit {
 struct CallInCircuit {
     circuit: Rc<Circuit>,
     generation: u64,
+    /// The answers before it began.
+    answers: u64,
     done: bool,
 }
 
 impl CallInCircuit {
     fn finish<T>(mut self, result: Result<T>) -> Result<T> {
         self.done = true;
-        if self.generation == self.circuit.generation.get() {
-            self.circuit.record(result.as_ref().is_err_and(is_failure));
+        let failed = result.as_ref().is_err_and(is_failure);
+        if !failed {
+            self.circuit.answers.set(self.circuit.answers.get().wrapping_add(1));
+        }
+        let is_slow = result.as_ref().is_err_and(|error| error.kind == Kind::Timeout);
+        let is_alone = is_slow
+            && self.answers != self.circuit.answers.get()
+            && matches!(self.circuit.state.get(), CircuitState::Closed { .. });
+        if self.generation == self.circuit.generation.get() && !is_alone {
+            self.circuit.record(failed);
         }
         result
     }
