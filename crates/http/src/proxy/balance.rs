@@ -39,8 +39,16 @@ impl Balancer {
         Balancer { upstreams, balance, next: Cell::new(0), random }
     }
 
-    /// The upstream of a request that was not tried: the preferred one if it is up. `None` when all are
-    /// down or were tried.
+    /// A request got no answer. Returns whether its upstream rests from now on. The last one that is up
+    /// never rests: no answer at all would be worse than some.
+    pub(super) fn failed(&self, index: usize, now: Instant) -> bool {
+        let mut others = self.upstreams.iter().enumerate().filter(|(at, _)| *at != index);
+        let may_rest = others.any(|(_, other)| other.health.is_up(now));
+        self.upstreams[index].health.failed(now, may_rest)
+    }
+
+    /// The upstream of a request that was not tried: the preferred one if it is up, one that rests if
+    /// none is. `None` when all fail their checks or were tried.
     pub(super) fn choose(
         &self,
         tried: TriedUpstreams,
@@ -54,17 +62,23 @@ impl Balancer {
         let count = self.upstreams.len();
         let start = self.advance() % count;
         let all = (start..count).chain(0..start);
-        let mut fresh = all.clone().filter(|index| !tried.has(*index) && is_up(*index));
-        let chosen = match self.balance {
+        let fresh = all.filter(|index| !tried.has(*index));
+        let may_be_asked = |index: &usize| self.upstreams[*index].health.may_be_asked();
+        let up = self.best(fresh.clone().filter(|index| is_up(*index)));
+        // Nobody is left: who only rests may be up again.
+        up.or_else(|| match self.upstreams.iter().any(|upstream| upstream.health.is_up(now)) {
+            true => None,
+            false => self.best(fresh.filter(may_be_asked)),
+        })
+    }
+
+    /// The best of some upstreams.
+    fn best(&self, mut fresh: impl Iterator<Item = usize>) -> Option<usize> {
+        match self.balance {
             Balance::RoundRobin => fresh.next(),
             Balance::LeastConnections => fresh.min_by_key(|index| self.upstreams[*index].active()),
             Balance::Random => self.less_busy_of_two(&fresh.collect::<Vec<_>>()),
-        };
-        // All are down: one of them may be tried.
-        chosen.or_else(|| {
-            let mut resting = all.filter(|index| !tried.has(*index));
-            resting.find(|index| self.upstreams[*index].health.may_be_tried(now))
-        })
+        }
     }
 
     /// Of two random ones the less busy.
@@ -127,16 +141,37 @@ mod tests {
     #[test]
     fn those_that_are_down_or_were_tried_are_left_out() {
         let balancer = balancer(3, Balance::RoundRobin);
-        balancer.upstreams[1].health.failed(Instant::now());
+        assert!(balancer.failed(1, Instant::now()));
         let mut tried = TriedUpstreams::default();
         tried.add(0);
         assert_eq!(balancer.choose(tried, None, Instant::now()), Some(2));
         assert_eq!(balancer.choose(tried, Some(0), Instant::now()), Some(2));
         tried.add(2);
         assert_eq!(balancer.choose(tried, None, Instant::now()), None);
-        for upstream in &balancer.upstreams {
-            upstream.health.failed(Instant::now());
+    }
+
+    #[test]
+    fn the_last_upstream_never_rests() {
+        for balance in [Balance::RoundRobin, Balance::LeastConnections, Balance::Random] {
+            let balancer = balancer(3, balance);
+            for index in [0, 2, 1, 1] {
+                balancer.failed(index, Instant::now());
+            }
+            assert_eq!([0; 4].map(|_| chosen(&balancer)), [1; 4]);
+            // Those that rest are asked when nobody else is left.
+            balancer.upstreams[1].health.checked(false);
+            let chosen = chosen(&balancer);
+            assert!(chosen != 1, "{chosen}");
+            for upstream in &balancer.upstreams {
+                upstream.health.checked(false);
+            }
+            let none = balancer.choose(TriedUpstreams::default(), None, Instant::now());
+            assert_eq!(none, None);
         }
-        assert_eq!(balancer.choose(TriedUpstreams::default(), None, Instant::now()), None);
+        let alone = balancer(1, Balance::LeastConnections);
+        for _ in 0..10 {
+            assert!(!alone.failed(0, Instant::now()));
+        }
+        assert_eq!(chosen(&alone), 0);
     }
 }

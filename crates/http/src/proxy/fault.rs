@@ -34,6 +34,11 @@ impl AttemptFailure {
         self.is_closed() && matches!(self, AttemptFailure::RoundTrip { reused: true, .. })
     }
 
+    /// Whether the upstream took the request, and did not answer in time.
+    pub(super) fn is_late(&self) -> bool {
+        matches!(self, AttemptFailure::Late)
+    }
+
     /// Whether it is a fault of the upstream.
     pub(super) fn is_of_upstream(&self) -> bool {
         match self {
@@ -101,7 +106,7 @@ fn in_doubt() -> Error {
     with_status(Kind::InDoubt, StatusCode::GATEWAY_TIMEOUT, IN_DOUBT)
 }
 
-/// The error while all upstreams rest.
+/// The error while all upstreams fail their checks.
 pub(super) fn all_down() -> Error {
     with_status(Kind::Unavailable, StatusCode::SERVICE_UNAVAILABLE, ALL_DOWN)
 }

@@ -67,7 +67,9 @@ impl ProxyCore {
     ) -> Result<()> {
         let Some(relay) = &exchange.relay else { return Err(not_relayed()) };
         let mut request = relay.take_request().ok_or_else(not_relayed)?;
-        let target = target::path_and_query(&exchange.uri, &request.whole, reference)?;
+        let encoded_slashes = self.options.encoded_slashes;
+        let whole = &request.whole;
+        let target = target::path_and_query(&exchange.uri, whole, reference, encoded_slashes)?;
         let has_body = !matches!(request.body, RelayedBody::Nothing);
         let upgrade =
             headers::upgrade(exchange).filter(|_| !has_body && !request.state.is_of_stream());
@@ -167,9 +169,10 @@ impl Forwarding<'_> {
             let upstream = &core.balancer.upstreams[index];
             let was_stale =
                 matches!(&last, Some((failure, of)) if *of == index && failure.is_stale());
+            let began = self.state.clock();
             let failure = match self.attempt(upstream, was_stale).await {
                 Ok(mut response) => {
-                    upstream.health.succeeded();
+                    upstream.health.succeeded(self.state.clock());
                     if let Some(sticky) = sticky.filter(|_| preferred != Some(index)) {
                         sticky.set(index, self.exchange.is_secure, response.fields.map());
                     }
@@ -178,7 +181,9 @@ impl Forwarding<'_> {
                 Err(failure) => failure,
             };
             upstream.host.counters.add(Count::Failures, 1);
-            if failure.is_of_upstream() && upstream.health.failed(Instant::now()) {
+            let is_alone = failure.is_late() && upstream.health.has_answered_since(began);
+            if failure.is_of_upstream() && !is_alone && core.balancer.failed(index, Instant::now())
+            {
                 tracing::warn!(
                     upstream = upstream.place(),
                     "an upstream failed too often and rests"

@@ -3,13 +3,10 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// How often a request tries an upstream that rests while no other one is up.
-const TRIAL_INTERVAL: Duration = Duration::from_secs(1);
-
 /// The health of one upstream, as this worker has seen it.
 ///
-/// After `max_fails` failures within `fail_time` it rests for `fail_time`. While all upstreams rest,
-/// one request in [`TRIAL_INTERVAL`] tries each of them, and a success ends the rest.
+/// After `max_fails` failures within `fail_time` it rests for `fail_time`, if another one is up; a success
+/// ends the rest.
 #[derive(Debug)]
 pub(super) struct UpstreamHealth {
     max_fails: u32,
@@ -18,8 +15,8 @@ pub(super) struct UpstreamHealth {
     /// When the first of these failures was.
     since: Cell<Option<Instant>>,
     rests_until: Cell<Option<Instant>>,
-    /// When a request last tried it during its rest.
-    tried: Cell<Option<Instant>>,
+    /// When it last answered a request.
+    answered: Cell<Option<Instant>>,
     /// Whether the last active check failed.
     fails_checks: Cell<bool>,
 }
@@ -32,7 +29,7 @@ impl UpstreamHealth {
             fails: Cell::new(0),
             since: Cell::new(None),
             rests_until: Cell::new(None),
-            tried: Cell::new(None),
+            answered: Cell::new(None),
             fails_checks: Cell::new(false),
         }
     }
@@ -42,34 +39,35 @@ impl UpstreamHealth {
         !self.fails_checks.get() && self.rests_until.get().is_none_or(|until| until <= now)
     }
 
-    /// Whether one request may try it although it rests.
-    pub(super) fn may_be_tried(&self, now: Instant) -> bool {
-        let waits = |last: Instant| now.saturating_duration_since(last) < TRIAL_INTERVAL;
-        if self.fails_checks.get() || self.tried.get().is_some_and(waits) {
-            return false;
-        }
-        self.tried.set(Some(now));
-        true
+    /// Whether it may be asked although it rests: its checks do not fail.
+    pub(super) fn may_be_asked(&self) -> bool {
+        !self.fails_checks.get()
     }
 
-    /// A request got no answer. Returns whether the upstream rests from now on.
-    pub(super) fn failed(&self, now: Instant) -> bool {
+    /// Whether it has answered a request since then. If so, a request that began then was slow, and not
+    /// the upstream.
+    pub(super) fn has_answered_since(&self, began: Instant) -> bool {
+        self.answered.get().is_some_and(|answered| answered > began)
+    }
+
+    /// A request got no answer. Returns whether the upstream rests from now on, which it may.
+    pub(super) fn failed(&self, now: Instant, may_rest: bool) -> bool {
         let is_old = |since: Instant| now.saturating_duration_since(since) > self.fail_time;
         if self.since.get().is_none_or(is_old) {
             self.since.set(Some(now));
             self.fails.set(0);
         }
         self.fails.set(self.fails.get().saturating_add(1));
-        if self.fails.get() < self.max_fails {
+        if self.fails.get() < self.max_fails || !may_rest {
             return false;
         }
-        self.tried.set(Some(now));
         let rested = self.rests_until.replace(now.checked_add(self.fail_time));
         rested.is_none_or(|until| until <= now)
     }
 
     /// A request was answered.
-    pub(super) fn succeeded(&self) {
+    pub(super) fn succeeded(&self, now: Instant) {
+        self.answered.set(Some(now));
         if self.since.take().is_some() {
             self.fails.set(0);
             self.rests_until.set(None);
@@ -78,8 +76,9 @@ impl UpstreamHealth {
 
     /// An active check has ended. Returns whether its result is new.
     pub(super) fn checked(&self, is_good: bool) -> bool {
+        let now = Instant::now();
         if is_good {
-            self.succeeded();
+            self.succeeded(now);
         }
         self.fails_checks.replace(!is_good) == is_good
     }
@@ -94,25 +93,23 @@ mod tests {
     fn an_upstream_rests_after_some_failures() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
         let health = UpstreamHealth::new(2, 10 * second);
-        assert!(!health.failed(start));
+        assert!(!health.failed(start, true));
         // The first failure is forgotten.
-        assert!(!health.failed(start + 11 * second));
+        assert!(!health.failed(start + 11 * second, true));
         assert!(health.is_up(start + 11 * second));
-        assert!(health.failed(start + 12 * second));
+        assert!(health.failed(start + 12 * second, true));
         assert!(!health.is_up(start + 13 * second));
         assert!(health.is_up(start + 22 * second));
     }
 
     #[test]
-    fn one_request_a_second_tries_it_meanwhile() {
+    fn a_slow_request_is_told_from_a_silent_upstream() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
         let health = UpstreamHealth::new(1, 10 * second);
-        health.failed(start);
-        assert!(!health.may_be_tried(start));
-        assert!(health.may_be_tried(start + second));
-        assert!(!health.may_be_tried(start + second));
-        health.succeeded();
-        assert!(health.is_up(start + second));
+        assert!(!health.has_answered_since(start));
+        health.succeeded(start + second);
+        assert!(health.has_answered_since(start));
+        assert!(!health.has_answered_since(start + second));
     }
 
     #[test]
@@ -121,8 +118,8 @@ mod tests {
         let health = UpstreamHealth::new(1, Duration::from_secs(10));
         assert!(!health.checked(true));
         assert!(health.checked(false));
-        assert!(!health.is_up(now) && !health.may_be_tried(now + Duration::from_secs(5)));
-        health.failed(now);
+        assert!(!health.is_up(now) && !health.may_be_asked());
+        health.failed(now, true);
         assert!(health.checked(true));
         assert!(health.is_up(now));
     }

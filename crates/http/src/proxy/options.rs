@@ -29,6 +29,8 @@ pub struct ProxyOptions {
     pub max_fails: u32,
     /// How long an upstream rests, and the time in which failures count.
     pub fail_time: Duration,
+    /// Whether the upstream takes `%2F`, `\` and `;` in a path as parts of names.
+    pub encoded_slashes: bool,
     /// How often a request without an answer is sent again, to another upstream if there is one.
     pub retries: u32,
     /// Whether a client stays with its upstream, by a cookie.
@@ -110,6 +112,7 @@ impl Default for ProxyOptions {
             interval: Duration::from_secs(10),
             max_fails: 3,
             fail_time: Duration::from_secs(10),
+            encoded_slashes: false,
             retries: 2,
             sticky: StickySessions::Off,
             tls: None,
@@ -168,6 +171,11 @@ pub const PROXY_OPTIONS: SettingTable<ProxyOptions> = SettingTable(&[
         &mut options.fail_time
     })
     .range(0.1, 3600.0),
+    Setting::new(
+        "encodedSlashes",
+        "passes on `%2F`, `\\` and `;` in a path",
+        |options: &mut ProxyOptions| &mut options.encoded_slashes,
+    ),
     Setting::new(
         "retries",
         "how often a request without an answer is sent again",

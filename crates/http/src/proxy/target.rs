@@ -1,24 +1,43 @@
-//! The path and query that an upstream gets: as the client sent them, where that is possible.
+//! The path and query that an upstream gets: what the stores in front of the proxy have compared, in
+//! the spelling of the client where that is the same.
 
 use crate::protocol::target::escape_path;
 use hyper::Uri;
 use hyper::http::uri::PathAndQuery;
-use runnel_store::{Error, Kind, Reference, Result};
+use runnel_store::{Error, Kind, Reference, Result, climbs, encoded_slash, has_encoded_slash};
 
 /// The path and query of a request that has reached the proxy under this reference. `whole` is its
 /// reference before: what a route took off at the front is taken off the path as it was sent.
 ///
 /// # Errors
-/// [`Kind::Invalid`]: an escaped slash or a backslash beside `..`, by which an upstream that unescapes
-/// them would leave the part of the path that the stores in front of the proxy have seen.
+/// [`Kind::Invalid`]: a path that some upstream reads as another one than the stores in front of the
+/// proxy did. An escaped slash or a backslash ends a segment for servers that decode first; `;` ends a
+/// name for those with parameters in segments, so that `..;` is `..` there. Unless `encoded_slashes`
+/// says that the upstream takes them literally; no upstream gets `..` beside one of them.
 pub(super) fn path_and_query(
     uri: &Uri,
     whole: &Reference,
     reference: &Reference,
+    encoded_slashes: bool,
 ) -> Result<PathAndQuery> {
-    let has_two_dots = reference.path().as_bytes().windows(2).any(|two| two == b"..");
-    if has_two_dots && reference.segments().any(climbs) {
-        return Err(Error::malformed_reference("the path contains `..` beside an escaped slash"));
+    let path = reference.path();
+    let has_semicolon = path.as_bytes().contains(&b';');
+    let has_slash = has_encoded_slash(path);
+    if (has_slash || has_semicolon) && path.contains("..") {
+        let is_two_dots = |segment: &str| climbs(segment) || segment.starts_with("..;");
+        if reference.segments().any(is_two_dots) {
+            let message = "the path contains `..` beside an escaped slash or a semicolon";
+            return Err(Error::malformed_reference(message));
+        }
+    }
+    if has_slash && !encoded_slashes {
+        return Err(encoded_slash("Proxy"));
+    }
+    if has_semicolon && !encoded_slashes {
+        return Err(Error::malformed_reference(
+            "the path has a `;`, which servers read differently; `encodedSlashes: true` of the \
+             Proxy passes it on",
+        ));
     }
     let is_same = whole.path() == reference.path();
     let raw = uri.path();
@@ -69,15 +88,6 @@ fn has_dots(raw: &str) -> bool {
         && (raw.contains("/.") || raw.contains("%2e") || raw.contains("%2E"))
 }
 
-/// Whether a segment of a reference has `..` beside a slash that is escaped, or a backslash.
-fn climbs(segment: &str) -> bool {
-    if !segment.contains("..") {
-        return false;
-    }
-    let plain = segment.replace("%2F", "/").replace("%2f", "/").replace('\\', "/");
-    plain.contains('/') && plain.split('/').any(|part| part == "..")
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -92,7 +102,7 @@ mod tests {
         for _ in 0..taken {
             reference = reference.split_first().unwrap().1;
         }
-        path_and_query(&uri, &whole, &reference).map(|passed| passed.to_string())
+        path_and_query(&uri, &whole, &reference, true).map(|passed| passed.to_string())
     }
 
     #[test]
@@ -120,6 +130,24 @@ mod tests {
         for text in ["/a/..%2fadmin", "/..%5cadmin", "/a/b%2F..%2F..%2Fadmin"] {
             assert_eq!(passed(text, 0).unwrap_err().kind, Kind::Invalid, "{text}");
         }
+        for text in ["/..;/admin", "/a/..;x=1/admin", "/..%3B/admin", "/..;%2Fadmin"] {
+            assert_eq!(passed(text, 0).unwrap_err().kind, Kind::Invalid, "{text}");
+        }
         assert_eq!(passed("/a..b%2Fc", 0).unwrap(), "/a..b%2Fc");
+    }
+
+    #[test]
+    fn a_path_with_two_readings_is_refused() {
+        let passed = |text: &str| {
+            let uri: Uri = text.parse().unwrap();
+            let whole = target::reference(&uri, 8192).unwrap();
+            path_and_query(&uri, &whole, &whole, false).map(|passed| passed.to_string())
+        };
+        for text in ["/a%2Fb", "/a%2fb", "/a%5Cb", "/a\\b", "/a;b", "/a%3Bb", "/%2F"] {
+            assert_eq!(passed(text).unwrap_err().kind, Kind::Invalid, "{text}");
+        }
+        for text in ["/a%252Fb", "/a%20b/%41?q=%2F;\\", "/50%25", "/a:b,c"] {
+            assert_eq!(passed(text).unwrap(), text);
+        }
     }
 }

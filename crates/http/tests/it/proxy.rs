@@ -15,13 +15,13 @@ fn a_request_arrives_as_it_was_sent() {
         let server = relay_to(&[&upstream]).await;
         let answer = ask(
             &server,
-            "GET /a%2Fb/%41?q=%zz&x HTTP/1.1\r\nHost: shop.example:81\r\nCookie: a=b\r\nAuthorization: x\r\n\
+            "GET /a%20b/%41?q=%zz&x HTTP/1.1\r\nHost: shop.example:81\r\nCookie: a=b\r\nAuthorization: x\r\n\
              If-None-Match: \"1\"\r\nRange: bytes=0-1\r\nAccept-Encoding: gzip\r\nX-Two: 1\r\nX-Two: 2\r\n\r\n",
         )
         .await;
         assert_eq!((answer.status, answer.text()), (200, "hello"));
         let request = upstream.only();
-        assert!(request.starts_with("GET /a%2Fb/%41?q=%zz&x HTTP/1.1\r\n"), "{request}");
+        assert!(request.starts_with("GET /a%20b/%41?q=%zz&x HTTP/1.1\r\n"), "{request}");
         assert_eq!(
             fields(&request),
             [
@@ -343,9 +343,9 @@ fn stores_in_front_of_it_see_every_request() {
         let set = vec![("x-own".to_string(), "2".to_string())];
         let options = HeadersOptions { set, remove: vec!["x-theirs".to_string()] };
         let server = start(Rc::new(Headers::new(Rc::new(route), options))).await;
-        let answer = ask(&server, "PROPFIND /open/a%2Fb?c HTTP/1.1\r\nHost: t\r\n\r\n").await;
+        let answer = ask(&server, "PROPFIND /open/a%20b?c HTTP/1.1\r\nHost: t\r\n\r\n").await;
         assert_eq!((answer.header("x-own"), answer.header("x-theirs")), (Some("2"), None));
-        assert!(upstream.seen.take()[0].starts_with("PROPFIND /a%2Fb?c HTTP/1.1\r\n"));
+        assert!(upstream.seen.take()[0].starts_with("PROPFIND /a%20b?c HTTP/1.1\r\n"));
         for path in ["/admin/x", "//admin/x", "/open/../admin/x", "/open/%2e%2e/admin/x"] {
             for method in ["GET", "POST", "MKCOL"] {
                 let answer =
@@ -353,13 +353,37 @@ fn stores_in_front_of_it_see_every_request() {
                 assert_eq!(answer.status, 401, "{method} {path}");
             }
         }
-        assert_eq!(get(&server, "/open/..%2fadmin").await.status, 400);
+        for path in ["/open/..%2fadmin", "/open/a%5Cb", "/open/a\\b", "/open/a;b", "/open%2Fx"] {
+            assert_eq!(get(&server, path).await.status, 400, "{path}");
+        }
+        for path in ["/admin%2Fx", "/admin%5Cx", "/admin\\x", "/%2Fadmin/x", "/open%2F../admin"] {
+            assert_eq!(get(&server, path).await.status, 401, "{path}");
+        }
         assert_eq!(get(&server, "/elsewhere").await.status, 404);
         assert!(upstream.seen.borrow().is_empty());
         let token = "Authorization: Bearer a-token-of-sufficient-length-1234";
         let answer =
             ask(&server, &format!("GET /admin/x HTTP/1.1\r\nHost: t\r\n{token}\r\n\r\n")).await;
         assert_eq!(answer.status, 200);
+        let request = format!("GET /admin%2Fx HTTP/1.1\r\nHost: t\r\n{token}\r\n\r\n");
+        assert_eq!(ask(&server, &request).await.status, 400);
+    });
+}
+
+#[test]
+fn names_with_an_underscore_are_dropped() {
+    run(async {
+        let upstream = Upstream::saying(HELLO).await;
+        let server = relay_to(&[&upstream]).await;
+        ask(
+            &server,
+            "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\nContent_Length: 9\r\nX-A: 1\r\n\
+             Transfer_Encoding: chunked\r\nX_Api_Key: 1\r\n\r\na",
+        )
+        .await;
+        let seen = fields(&upstream.only());
+        assert!(seen.iter().any(|line| line == "x-a: 1"), "{seen:?}");
+        assert!(!seen.iter().any(|line| line.contains('_')), "{seen:?}");
     });
 }
 

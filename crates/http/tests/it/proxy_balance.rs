@@ -121,26 +121,54 @@ fn an_upstream_that_fails_its_checks_gets_no_requests() {
     });
 }
 
+/// An upstream that never answers `/slow`.
+async fn slow(name: &'static str) -> Upstream {
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}", name.len());
+    Upstream::start(move |request| match request.starts_with("GET /slow ") {
+        true => Act::Hang,
+        false => Act::Answer(answer.clone().into()),
+    })
+    .await
+}
+
 #[test]
-fn an_upstream_that_rests_is_tried_again() {
+fn an_upstream_alone_never_rests() {
     run(async {
-        let is_broken = Rc::new(Cell::new(true));
-        let broken = is_broken.clone();
-        let only = Upstream::start(move |_| match broken.get() {
-            true => Act::Close,
-            false => Act::Answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".into()),
-        })
-        .await;
-        let server = relay(ProxyOptions { max_fails: 2, ..to(&[&only]) }).await;
-        assert_eq!(get(&server, "/").await.status, 502);
-        assert_eq!(get(&server, "/").await.status, 503);
-        is_broken.set(false);
-        soon("the end of the rest", async {
-            while get(&server, "/").await.status != 200 {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+        let only = slow("a").await;
+        let answer_time = Duration::from_millis(20);
+        let server = relay(ProxyOptions { max_fails: 1, answer_time, ..to(&[&only]) }).await;
+        for _ in 0..3 {
+            assert_eq!(get(&server, "/slow").await.status, 504);
+        }
+        assert_eq!(get(&server, "/").await.text(), "a");
+    });
+}
+
+#[test]
+fn a_slow_url_rests_no_upstream_of_a_group() {
+    run(async {
+        let (a, b) = (slow("a").await, slow("b").await);
+        let options = ProxyOptions {
+            max_fails: 1,
+            answer_time: Duration::from_millis(200),
+            balance: Balance::RoundRobin,
+            ..to(&[&a, &b])
+        };
+        let server = relay(options).await;
+        let waits = async || get(&server, "/slow").await.status;
+        let others = async {
+            // The slow requests have gone to both.
+            while [&a, &b].iter().any(|one| one.seen.borrow().is_empty()) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
             }
-        })
-        .await;
-        assert_eq!(get(&server, "/").await.status, 200);
+            [get(&server, "/").await, get(&server, "/").await]
+        };
+        let (one, other, _) = tokio::join!(waits(), waits(), others);
+        assert_eq!((one, other), (504, 504));
+        let mut names = String::new();
+        for _ in 0..4 {
+            names.push_str(get(&server, "/").await.text());
+        }
+        assert_eq!(names.matches('a').count(), 2, "{names}");
     });
 }

@@ -194,13 +194,13 @@ fn a_request_that_was_not_sent_goes_elsewhere() {
 }
 
 #[test]
-fn without_an_upstream_the_answer_comes_at_once() {
+fn without_an_upstream_each_request_is_502() {
     run(async {
         let to = vec![nowhere().await, nowhere().await];
         let server = relay(ProxyOptions { to, max_fails: 1, ..ProxyOptions::default() }).await;
-        assert_eq!(get(&server, "/").await.status, 502);
-        let answer = get(&server, "/").await;
-        assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+        for _ in 0..3 {
+            assert_eq!(get(&server, "/").await.status, 502);
+        }
     });
 }
 

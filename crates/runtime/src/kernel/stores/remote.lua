@@ -201,6 +201,10 @@ local Proxy = K.newClass("Proxy", K.classes.MappingStore)
 --- How long an upstream rests, from 0.1 s to 1 h; 10 s by default.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], failTimeout: 30 seconds } failTimeout ⇒ 30 seconds
 
+--- Proxy -<Boolean?> encodedSlashes
+--- Whether requests pass whose path has `%2F`, `%5C`, `\` or `;`, which servers read differently; they are 400 by default.
+--- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], encodedSlashes: true } encodedSlashes ⇒ true
+
 --- Proxy -<Number?> retries
 --- How often a request without an answer is sent again; 2 by default, at most 10.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], retries: 1 } retries ⇒ 1
@@ -248,7 +252,8 @@ checked(K.nativeCombinator({
   options = {
     to = "texts", balance = "text", host = "text", healthCheck = "text", interval = "seconds", maxFails = "count",
     failTimeout = "seconds", retries = "count", sticky = "any", connectTimeout = "seconds", timeout = "seconds",
-    idleTimeout = "seconds", maxConnections = "count", poolTimeout = "seconds", certificateAuthority = "text",
+    idleTimeout = "seconds", maxConnections = "count", poolTimeout = "seconds", encodedSlashes = "flag",
+    certificateAuthority = "text",
     certificate = "text", key = "text",
   },
 }, Proxy))
