@@ -126,7 +126,7 @@ async fn slow(name: &'static str) -> Upstream {
     let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}", name.len());
     Upstream::start(move |request| match request.starts_with("GET /slow ") {
         true => Act::Hang,
-        false => Act::Answer(answer.clone().into()),
+        false => Act::Answer(answer.clone()),
     })
     .await
 }
