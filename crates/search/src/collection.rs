@@ -5,6 +5,7 @@
 
 pub(crate) mod document;
 pub(crate) mod document_slots;
+pub(crate) mod guarded_put;
 pub(crate) mod id;
 pub(crate) mod json_record;
 pub(crate) mod loader;
@@ -12,9 +13,10 @@ pub(crate) mod pending_write;
 pub(crate) mod record_locations;
 
 use crate::answer::search_answer::SearchAnswer;
+use crate::collection::guarded_put::{count_set_aside, put};
 use crate::collection::id::{Id, KeyFormat};
 use crate::collection::pending_write::PendingWrite;
-use crate::durable::{CollectionFolder, CollectionLayout, DiskSteps, WriteLog, put};
+use crate::durable::{CollectionFolder, CollectionLayout, DiskSteps, WriteLog};
 use crate::index::search_index::{IndexConfig, SearchIndex};
 use crate::limits::MAX_DOCUMENTS;
 use crate::request::Request;
@@ -172,14 +174,28 @@ impl Collection {
             return Err(Error::new(Kind::TooLarge, message));
         }
         let number = self.log.as_ref().map_or(0, |log| log.append(&id, Some(record)));
-        put(&mut index, &document);
+        let is_indexed = put(&mut index, &document);
         if let Some(kept) = kept {
             index.documents_mut().set_record(&id, number, kept);
         }
         drop(index);
+        if !is_indexed {
+            self.report_set_aside(&id);
+        }
         self.written();
         self.watchers.changed(&Reference::from_path(id.to_string()));
         Ok(self.pending(number))
+    }
+
+    /// Says once that a document was set aside: a client may send any number of them.
+    fn report_set_aside(&self, id: &Id) {
+        if count_set_aside(&self.name, 1) {
+            tracing::warn!(
+                "the index {} keeps the document {id} without words, and no search finds it: the \
+                 analysis of its texts failed; further ones are counted only",
+                self.name
+            );
+        }
     }
 
     /// Removes a document and returns whether it existed.

@@ -23,7 +23,7 @@ mod write_log;
 pub(crate) use disk_steps::DiskSteps;
 pub(crate) use flush_progress::FlushProgress;
 pub(crate) use folder::CollectionFolder;
-pub(crate) use recovery::{CollectionLayout, put};
+pub(crate) use recovery::CollectionLayout;
 pub(crate) use section_reader::{DamagedFile, SectionReader};
 pub(crate) use section_writer::SectionWriter;
 pub(crate) use write_log::WriteLog;

@@ -36,16 +36,25 @@ impl BackendCounters {
         self.levels[level as usize]
     }
 
-    fn is_database(&self) -> bool {
-        self.kind != CLIENT
+    fn family(&self) -> Family {
+        match self.kind {
+            "http" => Family::Servers,
+            "search" => Family::Indexes,
+            _ => Family::Databases,
+        }
     }
 
     fn labels(&self) -> String {
         let place = escape_label(&self.place);
-        match self.is_database() {
-            true => format!("kind=\"{}\",place=\"{place}\"", self.kind),
-            false => format!("host=\"{place}\""),
+        match self.family() {
+            Family::Databases => format!("kind=\"{}\",place=\"{place}\"", self.kind),
+            Family::Servers => format!("host=\"{place}\""),
+            Family::Indexes => format!("index=\"{place}\""),
         }
+    }
+
+    fn failures(&self) -> u64 {
+        self.count(Count::Failures) + self.count(Count::Late) + self.count(Count::SetAside)
     }
 
     /// The data of the dashboard.
@@ -58,7 +67,7 @@ impl BackendCounters {
             ("kept", Value::from(self.count(Count::Kept))),
             ("writes", Value::from(self.count(Count::Writes))),
             ("commits", Value::from(self.count(Count::Commits))),
-            ("failures", Value::from(self.count(Count::Failures) + self.count(Count::Late))),
+            ("failures", Value::from(self.failures())),
             ("slots", Value::from(self.level(Level::Slots))),
             ("used", Value::from(self.level(Level::Used))),
             ("waiting", Value::from(self.level(Level::Waiting))),
@@ -67,8 +76,16 @@ impl BackendCounters {
     }
 }
 
-/// The kind of HTTP servers; all other kinds are databases.
-const CLIENT: &str = "http";
+/// What a backend is, which decides on its metrics and their labels.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Databases,
+    Servers,
+    Indexes,
+}
+
+/// The backends with pools of connections.
+const POOLED: &[Family] = &[Family::Databases, Family::Servers];
 
 type Number = fn(&BackendCounters) -> u64;
 
@@ -100,7 +117,13 @@ const SERVERS: [(&str, &str, Number); 3] = [
     }),
 ];
 
-/// Counters of both: connections, and requests that wait for one.
+/// Counters of search indexes.
+const INDEXES: [(&str, &str, Number); 1] =
+    [("runnel_search_set_aside_total", "Documents that could not be indexed.", |it| {
+        it.count(Count::SetAside)
+    })];
+
+/// Counters of databases and servers: connections, and requests that wait for one.
 const COUNTERS: [(&str, &str, Number); 3] = [
     ("runnel_pool_opened_total", "Connections that were made.", |it| it.count(Count::Opened)),
     ("runnel_pool_refused_total", "Too many waited already.", |it| it.count(Count::Refused)),
@@ -116,22 +139,20 @@ const GAUGES: [(&str, &str, Number); 4] = [
 
 /// Writes them in the format of Prometheus.
 pub(crate) fn write(page: &mut MetricsText, backends: &[BackendCounters]) {
-    let mut each =
-        |kind: &str, (name, help, number): (&str, &str, Number), wanted: Option<bool>| {
-            page.family(name, kind, help);
-            for place in backends {
-                if wanted.is_none_or(|wanted| place.is_database() == wanted) {
-                    page.sample(name, &place.labels(), number(place) as f64);
-                }
-            }
-        };
-    DATABASES.into_iter().for_each(|one| each("counter", one, Some(true)));
-    SERVERS.into_iter().for_each(|one| each("counter", one, Some(false)));
-    COUNTERS.into_iter().for_each(|one| each("counter", one, None));
-    GAUGES.into_iter().for_each(|one| each("gauge", one, None));
+    let mut each = |kind: &str, (name, help, number): (&str, &str, Number), families: &[Family]| {
+        page.family(name, kind, help);
+        for place in backends.iter().filter(|place| families.contains(&place.family())) {
+            page.sample(name, &place.labels(), number(place) as f64);
+        }
+    };
+    DATABASES.into_iter().for_each(|one| each("counter", one, &[Family::Databases]));
+    SERVERS.into_iter().for_each(|one| each("counter", one, &[Family::Servers]));
+    INDEXES.into_iter().for_each(|one| each("counter", one, &[Family::Indexes]));
+    COUNTERS.into_iter().for_each(|one| each("counter", one, POOLED));
+    GAUGES.into_iter().for_each(|one| each("gauge", one, POOLED));
     let name = "runnel_pool_wait_seconds";
     page.family(name, "histogram", "How long those waited who got no connection at once.");
-    for place in backends {
+    for place in backends.iter().filter(|place| POOLED.contains(&place.family())) {
         page.buckets(name, &place.labels(), (&place.waits, &WAIT_BOUNDS), place.waited);
     }
 }

@@ -36,6 +36,8 @@ pub(crate) const GROUP_HEADER: usize = 20;
 pub(crate) enum LoggedWrite<'a> {
     Put(Id, &'a [u8]),
     Remove(Id),
+    /// Its group is intact, and its content is of no kind that this program writes.
+    Unreadable,
 }
 
 /// Appends a write to a group.
@@ -60,7 +62,11 @@ pub(crate) fn append_write(id: &Id, record: Option<&[u8]>, out: &mut Vec<u8>) {
 
 fn read_write<'a>(input: &mut SectionReader<'a>) -> Result<LoggedWrite<'a>, DamagedFile> {
     let length = input.u32()? as usize;
-    let mut write = SectionReader::new(input.take(length)?);
+    let content = SectionReader::new(input.take(length)?);
+    Ok(read_content(content).unwrap_or(LoggedWrite::Unreadable))
+}
+
+fn read_content(mut write: SectionReader<'_>) -> Result<LoggedWrite<'_>, DamagedFile> {
     let kind = write.u8()?;
     let id = match kind % 2 {
         0 => Id::Integer(write.u64()? as i64),

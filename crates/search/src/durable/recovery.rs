@@ -1,7 +1,7 @@
 //! Recovery: opening a folder from its newest snapshot and the log after it.
 
+use crate::collection::guarded_put::{count_set_aside, put_record};
 use crate::collection::id::Id;
-use crate::collection::json_record;
 use crate::durable::disk_error::DiskError;
 use crate::durable::folder::CollectionFolder;
 use crate::durable::log_frame::{LOG_HEADER, LogPart, LoggedWrite};
@@ -34,6 +34,9 @@ pub(crate) struct RecoveredCollection {
     pub(crate) end: Option<LogEnd>,
     /// Whether the definition has changed since the snapshot.
     pub(crate) changed: bool,
+    /// The writes that could not be repeated, and the first of them.
+    set_aside: u64,
+    first_set_aside: Option<String>,
 }
 
 /// The end of the log.
@@ -61,6 +64,8 @@ impl CollectionLayout {
             log_bytes: 0,
             end: None,
             changed: false,
+            set_aside: 0,
+            first_set_aside: None,
         };
         let files = folder.files()?;
         if let Some(newest) = files.snapshots.last() {
@@ -79,6 +84,10 @@ impl CollectionLayout {
                 return Err(DiskError::new(Kind::Unavailable, "the index is closed"));
             }
             self.load_log(&folder.log(*first), next.is_none(), &mut opened)?;
+        }
+        // A snapshot reads the same log once more.
+        if up_to.is_none() {
+            opened.report_set_aside();
         }
         Ok(opened)
     }
@@ -111,7 +120,7 @@ impl CollectionLayout {
         snapshot.fill_documents(&mut old, path)?;
         for id in old.documents().iter() {
             if let Some(record) = old.documents().record(&id) {
-                self.apply(&mut opened.index, last, LoggedWrite::Put(id, &record), path)?;
+                self.apply(opened, last, LoggedWrite::Put(id, &record));
             }
         }
         Ok(())
@@ -148,7 +157,7 @@ impl CollectionLayout {
         while let Some(group) = part.next_group() {
             part.writes(&group, |number, write| {
                 if number > opened.last {
-                    self.apply(&mut opened.index, number, write, path)?;
+                    self.apply(opened, number, write);
                     opened.last = number;
                 }
                 Ok(())
@@ -173,30 +182,24 @@ impl CollectionLayout {
         Ok(())
     }
 
-    fn apply(
-        &self,
-        index: &mut SearchIndex,
-        number: u64,
-        write: LoggedWrite<'_>,
-        path: &Path,
-    ) -> Result<(), DiskError> {
+    fn apply(&self, opened: &mut RecoveredCollection, number: u64, write: LoggedWrite<'_>) {
+        let index = &mut opened.index;
         match write {
             LoggedWrite::Put(id, record) => {
-                let document = json_record::document(id.clone(), record).map_err(|error| {
-                    let what = format!("a document in it is none: {}", error.message);
-                    DiskError::damaged(path, 0, &what)
-                })?;
-                put(index, &document);
+                let id = self.id(id);
+                let is_indexed = put_record(index, &id, record);
                 if self.stored {
-                    let record = Bytes::copy_from_slice(record);
-                    index.documents_mut().set_record(&self.id(id), number, record);
+                    index.documents_mut().set_record(&id, number, Bytes::copy_from_slice(record));
+                }
+                if !is_indexed {
+                    opened.set_aside(id.to_string());
                 }
             }
             LoggedWrite::Remove(id) => {
                 index.remove(id);
             }
+            LoggedWrite::Unreadable => opened.set_aside(format!("of write {number}")),
         }
-        Ok(())
     }
 
     fn id(&self, id: Id) -> Id {
@@ -204,12 +207,22 @@ impl CollectionLayout {
     }
 }
 
-/// Puts a document: a new one after the others, a new version of a known one before them.
-pub(crate) fn put(index: &mut SearchIndex, document: &crate::collection::document::Document) {
-    if index.contains(document.id().clone()) {
-        index.replace(document);
-    } else {
-        index.append(document);
+impl RecoveredCollection {
+    fn set_aside(&mut self, document: String) {
+        self.set_aside += 1;
+        self.first_set_aside.get_or_insert(document);
+    }
+
+    /// One line for all of them: thousands may have the same fault.
+    fn report_set_aside(&self) {
+        let Some(first) = &self.first_set_aside else { return };
+        let (name, count) = (self.index.name(), self.set_aside);
+        count_set_aside(name, count);
+        tracing::warn!(
+            count,
+            "the index {name} has set documents aside that it cannot index, the first is {first}: \
+             they are kept without words, and no search finds them"
+        );
     }
 }
 

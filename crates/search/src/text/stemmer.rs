@@ -1,6 +1,6 @@
 //! Stemming: the part of a word that its inflected forms share.
 
-use rust_stemmers::Algorithm;
+use frostem::Algorithm;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -38,14 +38,15 @@ impl Stemmer {
 
     /// The stem of a word in lower case.
     pub fn stem<'a>(self, word: &'a str) -> Cow<'a, str> {
-        rust_stemmers::Stemmer::create(self.0).stem(word)
+        frostem::Stemmer::new(self.0).stem(word)
     }
 }
 
-/// The name of the algorithm alone: the text is part of the fingerprint of an index in files.
+/// The algorithm and its generation: the text is part of the fingerprint of an index in files, and
+/// other stems need the documents indexed again.
 impl fmt::Debug for Stemmer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
+        write!(formatter, "Snowball 2026 {:?}", self.0)
     }
 }
 
@@ -60,6 +61,18 @@ mod tests {
         {
             let stem = |word| Stemmer::named(language).map(|stemmer| stemmer.stem(word));
             assert!(stem(one).is_some() && stem(one) == stem(other));
+        }
+    }
+
+    #[test]
+    fn greek_words_do_not_break_the_stemmer() {
+        // rust-stemmers cut these within a letter and panicked.
+        let stemmer = Stemmer::named("greek");
+        for word in [
+            "\u{3b5}\u{3c5}\u{3c1}\u{3c9}\u{3c0}\u{3b1}\u{3ca}\u{3ba}\u{3b1}",
+            "\u{3ac}\u{3b3}\u{3b9}\u{3bf}\u{3c2}",
+        ] {
+            assert!(stemmer.is_some_and(|stemmer| !stemmer.stem(word).is_empty()));
         }
     }
 }

@@ -9,6 +9,7 @@ mod features;
 mod highlight;
 mod model;
 mod phrases;
+mod poisoned;
 mod random;
 mod realtime;
 mod recorded;

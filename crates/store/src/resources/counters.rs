@@ -19,9 +19,9 @@ pub const WAIT_BOUNDS: [u64; 11] =
 /// The numbers of one place, such as a database or a host, in all workers of the process.
 #[derive(Debug)]
 pub struct Counters {
-    /// What kind of store counts: `sqlite`, `postgres`, `http`.
+    /// What kind of store counts: `sqlite`, `postgres`, `http`, `search`.
     pub kind: &'static str,
-    /// Which one: a path or a host, without user and password.
+    /// Which one: a path, a host or the name of an index, without user and password.
     pub place: String,
     counts: [AtomicU64; Count::ALL.len()],
     levels: [AtomicU64; Level::ALL.len()],
@@ -54,6 +54,8 @@ pub enum Count {
     Refused,
     /// Calls that timed out in the queue.
     Late,
+    /// Documents that could not be indexed.
+    SetAside,
 }
 
 /// What grows and falls.
@@ -71,7 +73,7 @@ pub enum Level {
 
 impl Count {
     /// All of them.
-    pub const ALL: [Count; 11] = [
+    pub const ALL: [Count; 12] = [
         Count::Statements,
         Count::Rows,
         Count::Kept,
@@ -83,6 +85,7 @@ impl Count {
         Count::Opened,
         Count::Refused,
         Count::Late,
+        Count::SetAside,
     ];
 }
 
