@@ -151,19 +151,24 @@ impl<F: Future<Output = Result<Given, Error>>> Operation for Later<F> {
             let this = self.get_unchecked_mut();
             (Pin::new_unchecked(&mut this.future), &mut this.objects)
         };
-        let outcome = loop {
-            if let Some(objects) = objects {
-                break ready!(objects.as_mut().poll(context)).map(Given::Kept);
-            }
-            match ready!(future.as_mut().poll(context)) {
-                Ok(given) if given.is_large() => {
-                    let (isolate, call) = (isolate.clone(), call.clone());
-                    let built = build_content(isolate, call, given.into_content(), Origin::Program);
-                    *objects = Some(Box::pin(built));
+        // A panic would end the task of a forked fiber, and those that join it would wait for ever.
+        let polled = catch_unwind(AssertUnwindSafe(|| {
+            loop {
+                if let Some(objects) = objects {
+                    return objects.as_mut().poll(context).map_ok(Given::Kept);
                 }
-                outcome => break outcome,
+                match ready!(future.as_mut().poll(context)) {
+                    Ok(given) if given.is_large() => {
+                        let (isolate, call) = (isolate.clone(), call.clone());
+                        let built =
+                            build_content(isolate, call, given.into_content(), Origin::Program);
+                        *objects = Some(Box::pin(built));
+                    }
+                    outcome => return Poll::Ready(outcome),
+                }
             }
-        };
+        }));
+        let outcome = ready!(polled.unwrap_or_else(|_| Poll::Ready(Err(panicked()))));
         push_outcome(isolate, isolate.stack(), outcome);
         Poll::Ready(())
     }
@@ -243,6 +248,11 @@ impl<'s> Arguments<'s> {
 /// A native.
 pub(crate) type Native = fn(&Isolate, Arguments) -> Reply;
 
+/// A panic, of a dependency or our own, is the error of the message that met it.
+fn panicked() -> Error {
+    Error::new(Kind::Failed, "an internal error; the log has more")
+}
+
 /// Runs a native and pushes its answer; answers how many values: none when the operation was left
 /// to the isolate.
 pub(crate) fn run(isolate: &Isolate, native: Native, stack: Stack) -> c_int {
@@ -261,7 +271,7 @@ pub(crate) fn run(isolate: &Isolate, native: Native, stack: Stack) -> c_int {
             isolate.set_pending(operation);
             return 0;
         }
-        Err(_) => Err(Error::new(Kind::Failed, "an internal error; the log has more")),
+        Err(_) => Err(panicked()),
     };
     push_outcome(isolate, stack, outcome);
     2

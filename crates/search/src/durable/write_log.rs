@@ -21,6 +21,7 @@ use runnel_store::Kind;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
@@ -313,6 +314,19 @@ fn begin_part(folder: &CollectionFolder, first: u64) -> Result<(File, u64), Disk
 
 impl LogAppender {
     fn run(&mut self) {
+        let turns = catch_unwind(AssertUnwindSafe(|| self.take_turns()));
+        if turns.is_err() {
+            // Writers wait for this thread: they are told, rather than waiting for ever.
+            let fault = DiskError::new(Kind::Failed, "writing the log of an index failed").of_log();
+            tracing::error!("{}", fault.message());
+            self.shared.progress.fail(fault);
+        }
+        self.renewal.join();
+        let message = "the index is closed";
+        self.shared.progress.fail(DiskError::new(Kind::Unavailable, message));
+    }
+
+    fn take_turns(&mut self) {
         while let Some(work) = self.next() {
             if !work.content.is_empty() {
                 if let Err(fault) = self.write(work.first, &work.content) {
@@ -325,9 +339,6 @@ impl LogAppender {
             }
             self.renew_if_due(work);
         }
-        self.renewal.join();
-        let message = "the index is closed";
-        self.shared.progress.fail(DiskError::new(Kind::Unavailable, message));
     }
 
     fn next(&self) -> Option<LogBatch> {

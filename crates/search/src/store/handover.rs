@@ -14,6 +14,7 @@
 use super::collection_registry::{CollectionHandle, collections_in_folders};
 use super::folder_takeover::{GROUP, WANTED, is_locked};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::thread;
@@ -50,18 +51,32 @@ fn watch() {
     loop {
         thread::sleep(LOOK_AROUND);
         for (folder, shared) in collections_in_folders() {
-            if shared.check_writable().is_ok() {
-                if is_wanted(&folder, group) {
-                    hand_over(&folder, &shared);
-                }
-            } else if is_locked(&folder) {
-                forsaken.remove(&folder);
-            } else if forsaken.entry(folder.clone()).or_insert_with(Instant::now).elapsed()
-                >= FORSAKEN
-            {
-                take_back(&folder, &shared);
-                forsaken.remove(&folder);
+            // A panic over one folder leaves the others to be handed over.
+            let look = || look_at(&folder, &shared, group, &mut forsaken);
+            if catch_unwind(AssertUnwindSafe(look)).is_err() {
+                tracing::error!("looking after {} failed", folder.display());
             }
+        }
+    }
+}
+
+fn look_at(
+    folder: &Path,
+    shared: &CollectionHandle,
+    group: &str,
+    forsaken: &mut BTreeMap<PathBuf, Instant>,
+) {
+    if shared.check_writable().is_ok() {
+        if is_wanted(folder, group) {
+            hand_over(folder, shared);
+        }
+    } else if is_locked(folder) {
+        forsaken.remove(folder);
+    } else {
+        let since = *forsaken.entry(folder.to_path_buf()).or_insert_with(Instant::now);
+        if since.elapsed() >= FORSAKEN {
+            take_back(folder, shared);
+            forsaken.remove(folder);
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::site::statistics::seconds;
 use runnel_store::{Error, Kind, Result, json};
 use std::fs;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -188,13 +189,21 @@ impl JournalWriter {
                 }
                 None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            match received {
-                Ok(first) => self.write(first, events, &mut lines),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return self.keep(),
+            let is_over = matches!(received, Err(RecvTimeoutError::Disconnected));
+            // A panic costs the searches of one turn, and not the log until the next start.
+            let turn = catch_unwind(AssertUnwindSafe(|| {
+                if let Ok(first) = received {
+                    self.write(first, events, &mut lines);
+                }
+                if is_over || self.changed.is_some_and(|since| since.elapsed() >= KEEP_AFTER) {
+                    self.keep();
+                }
+            }));
+            if turn.is_err() {
+                tracing::error!("a turn of the query log failed; its searches are missing");
             }
-            if self.changed.is_some_and(|since| since.elapsed() >= KEEP_AFTER) {
-                self.keep();
+            if is_over {
+                return;
             }
         }
     }
