@@ -204,13 +204,28 @@ end
 
 -- Reading -----------------------------------------------------------------------------------------
 
+-- The path of a changed row below its table. A key that another program wrote may be no list: then it is nil.
+local function keyPath(key)
+  local ok, parts = try(K.parseJSON, key)
+  if not ok or type(parts) ~= "table" or not parts._isArray then return nil end
+  local path = ""
+  for i = 1, #parts do path = path .. "/" .. K.encodeSegment(K.str(parts[i])) end
+  return path
+end
+
 function own.changeOf(feed, epoch, row)
-  local path = K.encodeSegment(row.name)
+  local path, kind = K.encodeSegment(row.name), row.kind
   if type(row.key) == "string" then
-    local parts = K.parseJSON(row.key)
-    for i = 1, #parts do path = path .. "/" .. K.encodeSegment(K.str(parts[i])) end
+    local below = keyPath(row.key)
+    -- One unreadable row must not hold its followers up for ever: they look at the table anew.
+    if below == nil then
+      kind = "lost"
+      K.reportError(string.format("error: a change of %s is unreadable and is told as lost: ", row.name),
+        K.newError("invalid", "its key is no JSON array: " .. string.sub(row.key, 1, 80)))
+    end
+    path = path .. (below or "")
   end
-  return setmetatable({ i_kind = row.kind, i_path = path, _cursor = cursorText(epoch, row.position), _of = feed, _row = row },
+  return setmetatable({ i_kind = kind, i_path = path, _cursor = cursorText(epoch, row.position), _of = feed, _row = row },
     FeedChange._methods)
 end
 

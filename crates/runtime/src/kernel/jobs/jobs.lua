@@ -57,7 +57,9 @@ function own.jobOf(queue, row)
   local reason, posted = row:at_("error"), row:at_("posted")
   local job = { i_id = row:at_("id"), i_attempt = row:at_("attempts"), _queue = queue, _posted = posted, _due = row:at_("due") }
   job.i_error = reason ~= K.NULL and reason or nil
-  job.i_value = K.parseJSON(row:at_("payload"))
+  -- What another program wrote may be no JSON: that is a fault of this job alone.
+  local ok, value = K.try(K.parseJSON, row:at_("payload"))
+  if ok then job.i_value = value else job._unreadable = value end
   return setmetatable(job, Job._methods)
 end
 

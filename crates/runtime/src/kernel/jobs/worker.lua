@@ -42,7 +42,7 @@ end
 local function failed(worker, job, fault)
   local queue = worker._queue
   local attempt, most = job.i_attempt, worker._attempts
-  local isDead, pause = attempt >= most, pauseAfter(attempt)
+  local isDead, pause = attempt >= most or job._unreadable ~= nil, pauseAfter(attempt)
   local after = isDead and "and is dead" or string.format("and runs again in %.1f s", pause)
   K.reportError(string.format("error: %s failed at attempt %d of %d %s: ", job:description(), attempt, most, after), fault)
   if worker._together and K.str(fault.i_kind) == "timeout" then
@@ -140,7 +140,9 @@ local function takeJobs(worker, most)
   end)
   local taken = {}
   for i = 1, #list do
-    if list[i].i_attempt <= worker._attempts then
+    if list[i]._unreadable then
+      failed(worker, list[i], list[i]._unreadable)
+    elseif list[i].i_attempt <= worker._attempts then
       taken[#taken + 1] = list[i]
     else
       local ended = K.newError("failed", "the process ended during each attempt")
