@@ -76,11 +76,11 @@ fmt: ## format the Rust sources and the example programs
 	$(CARGO) fmt --all
 	$(CARGO) run -- fmt examples/*.st
 
-lint: ## clippy, tidiness, and licences where cargo-deny is installed
+lint: ## clippy, tidiness, and advisories and licences where cargo-deny is installed
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) xtask tidy
-	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
-	else echo "cargo-deny is not installed: licences are not checked"; fi
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check advisories bans licenses sources; \
+	else echo "cargo-deny is not installed: advisories and licences are not checked"; fi
 
 tidy: ## check what ARCHITECTURE.md and STYLE.md promise
 	$(CARGO) xtask tidy
