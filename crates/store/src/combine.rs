@@ -41,6 +41,7 @@ mod paths;
 mod writes;
 
 pub use access::guard::{Guard, GuardOptions};
+pub use access::guesses::{GUESS_WINDOW, GUESSES, GuessLimit};
 pub use access::header_text::OptionalHeader;
 pub use access::headers::{Headers, HeadersOptions};
 pub use access::rate_limit::{LimitKey, RateLimit, RateLimitFields, RateLimitOptions};

@@ -29,13 +29,14 @@ pub use builtin::memory::{Memory, NAMED_MEMORIES};
 pub use combine::{
     Below, CACHED_BYTES, CACHED_ENTRIES, Cache, CircuitBreaker, CircuitBreakerOptions, Combinator,
     CombinatorParts, CombinedStore, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Fallback,
-    FormatChoice, Guard, GuardOptions, Headers, HeadersOptions, Idempotent, Json, LIMITED_KEYS,
-    Layer, Limit, LimitKey, LimitOptions, Links, Log, MIRRORED_WRITES, Map, Merge, Mirror,
-    MirrorOptions, OptionalHeader, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, PathUp,
-    Polling, RateLimit, RateLimitFields, RateLimitOptions, ReadOnly, Redirects, RedirectsOptions,
-    Relative, Rename, Retry, RetryOptions, Route, SecurityHeaders, SecurityOptions, Sequence,
-    Shard, ShardOptions, StaticFiles, StaticOptions, TextCodec, Timeout, WriteBack,
-    WriteBackOptions, climbs, combinators, encoded_slash, flush_all, has_encoded_slash,
+    FormatChoice, GUESS_WINDOW, GUESSES, Guard, GuardOptions, GuessLimit, Headers, HeadersOptions,
+    Idempotent, Json, LIMITED_KEYS, Layer, Limit, LimitKey, LimitOptions, Links, Log,
+    MIRRORED_WRITES, Map, Merge, Mirror, MirrorOptions, OptionalHeader, POLLED_CONTENT,
+    POLLED_DEPTH, POLLED_REFERENCES, PathUp, Polling, RateLimit, RateLimitFields, RateLimitOptions,
+    ReadOnly, Redirects, RedirectsOptions, Relative, Rename, Retry, RetryOptions, Route,
+    SecurityHeaders, SecurityOptions, Sequence, Shard, ShardOptions, StaticFiles, StaticOptions,
+    TextCodec, Timeout, WriteBack, WriteBackOptions, climbs, combinators, encoded_slash, flush_all,
+    has_encoded_slash,
 };
 pub use content::coding::coding_quality;
 pub use content::encode::COLLECT_LIMIT;
@@ -66,6 +67,7 @@ pub use reference::Reference;
 pub use reference::segment::{decode_segment, encode_segment, is_escape};
 pub use resources::backup_lag::BackupLag;
 pub use resources::budget::{Allowance, Budget, DEFAULT_BUDGET, Held, collected, garbage};
+pub use resources::client_network::ClientNetwork;
 pub use resources::counters::{
     COUNTED_PLACES, Count, Counters, Level, OTHER_PLACES, WAIT_BOUNDS, Waits,
 };

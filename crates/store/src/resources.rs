@@ -3,7 +3,9 @@
 
 pub(crate) mod backup_lag;
 pub(crate) mod budget;
+pub(crate) mod client_network;
 pub(crate) mod counters;
+pub(crate) mod fair_pool;
 pub(crate) mod passwords;
 pub(crate) mod pool;
 pub(crate) mod random;

@@ -11,8 +11,8 @@ use crate::metrics::snapshot::MetricsSnapshot;
 use crate::settings::ObserveSettings;
 use runnel_http::{AccessPolicy, HttpServer, Limits, ServerOptions};
 use runnel_store::{
-    Answer, Content, Context, Error, Kind, Outcome, Reference, Result, Store, Value, Verb, Verbs,
-    json,
+    Answer, ClientNetwork, Content, Context, Error, GuessLimit, Kind, Outcome, Reference, Result,
+    Store, Value, Verb, Verbs, json,
 };
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
@@ -24,6 +24,9 @@ use std::time::Duration;
 const CONNECTIONS: usize = 64;
 /// Its request timeout: a profile takes up to 30 seconds.
 const TIME: Duration = Duration::from_secs(35);
+
+/// The limit of wrong tokens, which all admin ports of the process share.
+const ADMIN_GUESSES: &str = "tokens of the admin port";
 
 /// The challenge of a 401: browsers ask for a name and a password.
 const CHALLENGE: &str = "Basic realm=\"the admin port\", charset=\"UTF-8\"";
@@ -67,7 +70,8 @@ pub(crate) async fn serve(
         ..Limits::default()
     };
     let options = ServerOptions { address, limits, ..ServerOptions::default() };
-    let store = Rc::new(Admin { registry, readiness, token });
+    let store =
+        Rc::new(Admin { registry, readiness, token, guesses: GuessLimit::usual(ADMIN_GUESSES) });
     match listener {
         Some(listener) => runnel_http::serve_on(listener, store, options).await,
         None => runnel_http::serve(store, options).await,
@@ -90,19 +94,34 @@ struct Admin {
     registry: Arc<Registry>,
     readiness: Rc<Readiness>,
     token: Option<AdminToken>,
+    guesses: GuessLimit,
 }
 
 impl Admin {
     /// Whether a request has full read access.
-    fn admits(&self, context: &Context) -> bool {
-        let sent = || context.exchange.as_ref()?.header("authorization");
-        self.token.as_ref().is_none_or(|token| sent().is_some_and(|sent| token.is_in(&sent)))
+    ///
+    /// # Errors
+    /// [`Kind::TooMany`] after too many wrong tokens of the client.
+    fn admits(&self, context: &Context) -> Result<bool> {
+        let Some(token) = &self.token else { return Ok(true) };
+        let Some(exchange) = &context.exchange else { return Ok(false) };
+        let Some(sent) = exchange.header("authorization") else { return Ok(false) };
+        let client = Some(ClientNetwork::of(exchange.client()));
+        self.guesses.count((), client)?;
+        let is_right = token.is_in(&sent);
+        if is_right {
+            self.guesses.take_back((), client);
+        }
+        Ok(is_right)
     }
 
     /// Readiness. Only requests with the token see the checks by name.
     fn ready(&self, context: &Context) -> Answer<Option<Content>> {
         let exchange = context.exchange.clone();
-        let shows_checks = self.admits(context);
+        let shows_checks = match self.admits(context) {
+            Ok(admitted) => admitted,
+            Err(error) => return error.into(),
+        };
         let asked = self.readiness.ask();
         let registry = self.registry.clone();
         Answer::later(async move {
@@ -167,10 +186,16 @@ impl Store for Admin {
                 }
             }
         }
+        if !matches!(reference.path(), "/healthz" | "/readyz") {
+            match self.admits(context) {
+                Ok(true) => {}
+                Ok(false) => return unauthorized(context),
+                Err(error) => return error.into(),
+            }
+        }
         let content = match reference.path() {
             "/healthz" => Content::text("ok\n").with_media_type("text/plain; charset=utf-8"),
             "/readyz" => return self.ready(context),
-            _ if !self.admits(context) => return unauthorized(context),
             "/" => Content::text(dashboard::page(&pages::links(&self.registry)))
                 .with_media_type("text/html; charset=utf-8"),
             "/metrics" => Content::text(exposition::text(&MetricsSnapshot::of(&self.registry)))
@@ -193,8 +218,13 @@ impl Store for Admin {
 
     /// The buttons of a page. The server refuses forms of other origins.
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        if !self.admits(context) {
-            return unauthorized(context).map(|content| Outcome { content, ..Outcome::default() });
+        match self.admits(context) {
+            Ok(true) => {}
+            Ok(false) => {
+                let outcome = |content| Outcome { content, ..Outcome::default() };
+                return unauthorized(context).map(outcome);
+            }
+            Err(error) => return error.into(),
         }
         match pages::find(&self.registry, reference.relative_path()) {
             Some(page) if !page.needs_token || self.token.is_some() => {

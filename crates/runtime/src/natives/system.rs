@@ -128,6 +128,7 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         "method" => Some(exchange.method().to_string()),
         "target" => Some(exchange.target().to_string()),
         "peer" => Some(exchange.peer()),
+        "client" => exchange.client().map(|client| client.to_string()),
         "id" => exchange.id(),
         "nonce" => exchange.nonce(),
         _ => None,

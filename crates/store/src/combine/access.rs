@@ -10,6 +10,7 @@ use crate::combine::definition::Combinator;
 mod credentials;
 mod gate;
 pub(crate) mod guard;
+pub(crate) mod guesses;
 pub(crate) mod header_text;
 pub(crate) mod headers;
 pub(crate) mod rate_limit;

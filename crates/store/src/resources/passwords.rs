@@ -1,7 +1,9 @@
-//! Password hashes (Argon2, RFC 9106) on a bounded pool of threads.
+//! Password hashes (Argon2, RFC 9106) on a bounded pool of threads, which clients share fairly.
 
+use crate::resources::client_network::ClientNetwork;
+use crate::resources::fair_pool::FairPool;
 use crate::resources::random::fill_random;
-use crate::{Error, Kind, Pool, Result};
+use crate::{Error, Kind, Result};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -21,7 +23,7 @@ const MOST_LANES: u32 = 16;
 const LONGEST_HASH: usize = 512;
 
 /// The threads of password hashes, apart from those of large contents: neither waits for the other.
-static PASSWORD_POOL: Pool = Pool::new("password hashes", QUEUE);
+static PASSWORD_POOL: FairPool = FairPool::new("password hashes", QUEUE);
 
 /// Argon2id with the parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane.
 fn hasher() -> Argon2<'static> {
@@ -42,8 +44,8 @@ fn check_length(password: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// [`Kind::Invalid`] for an empty password or one above [`LONGEST_PASSWORD`];
-/// [`Kind::Unavailable`] when the queue of the pool is full.
-pub async fn hash_password(password: Vec<u8>) -> Result<String> {
+/// [`Kind::Unavailable`] when too many hashes of the client wait.
+pub async fn hash_password(password: Vec<u8>, client: ClientNetwork) -> Result<String> {
     check_length(&password)?;
     if password.is_empty() {
         return Err(Error::new(Kind::Invalid, "the password is empty"));
@@ -52,11 +54,10 @@ pub async fn hash_password(password: Vec<u8>) -> Result<String> {
     fill_random(&mut salt)?;
     let work = move || {
         let hash = hasher().hash_password_with_salt(&password, &salt);
-        hash.map(|hash| hash.to_string()).map_err(|error| {
-            Error::new(Kind::Failed, format!("the password cannot be hashed: {error}"))
-        })
+        hash.map(|hash| hash.to_string())
+            .map_err(|error| format!("the password cannot be hashed: {error}"))
     };
-    PASSWORD_POOL.attempt(work).await
+    PASSWORD_POOL.attempt(client, work).await
 }
 
 /// Whether the hash was made of the password; never for an empty one. Without a hash (no such user)
@@ -64,8 +65,12 @@ pub async fn hash_password(password: Vec<u8>) -> Result<String> {
 ///
 /// # Errors
 /// As [`check_password_hash`]; [`Kind::Invalid`] for a password above [`LONGEST_PASSWORD`];
-/// [`Kind::Unavailable`] when the queue of the pool is full.
-pub async fn password_matches(password: Vec<u8>, hash: Option<&str>) -> Result<bool> {
+/// [`Kind::Unavailable`] when too many hashes of the client wait.
+pub async fn password_matches(
+    password: Vec<u8>,
+    hash: Option<&str>,
+    client: ClientNetwork,
+) -> Result<bool> {
     check_length(&password)?;
     let hash = match hash.filter(|hash| !hash.is_empty()) {
         Some(hash) => Some(parse(hash)?),
@@ -79,7 +84,7 @@ pub async fn password_matches(password: Vec<u8>, hash: Option<&str>) -> Result<b
         let matches = hasher().verify_password(&password, &hash).is_ok();
         Ok(matches && !password.is_empty())
     };
-    PASSWORD_POOL.attempt(work).await
+    PASSWORD_POOL.attempt(client, work).await
 }
 
 /// Checks that a hash can be verified: Argon2, within the limits.

@@ -56,7 +56,12 @@ impl Pool {
     /// A pool with a queue of this length. `what` names the waiting work in the error of a full
     /// queue.
     pub const fn new(what: &'static str, queue: usize) -> Pool {
-        Pool { what, queue, waiting: AtomicUsize::new(0), threads: LazyLock::new(threads) }
+        Pool {
+            what,
+            queue,
+            waiting: AtomicUsize::new(0),
+            threads: LazyLock::new(|| Semaphore::new(pool_threads())),
+        }
     }
 
     /// Runs work on a thread of the pool; without an event loop at once. Work that has begun ends,
@@ -111,9 +116,10 @@ impl Pool {
     }
 }
 
-fn threads() -> Semaphore {
+/// The threads of a pool on this machine.
+pub(super) fn pool_threads() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Semaphore::new((cores / 2).clamp(1, MOST_THREADS))
+    (cores / 2).clamp(1, MOST_THREADS)
 }
 
 impl Drop for QueueSlot {

@@ -5,14 +5,16 @@ use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use hmac::{Hmac, KeyInit, Mac};
 use runnel_store::{
-    AT_ONCE, DATA_POOL, Error, Kind, LONGEST_PASSWORD, Pool, fill_random, hash_password,
-    password_matches,
+    AT_ONCE, ClientNetwork, DATA_POOL, Error, GuessLimit, Kind, LONGEST_PASSWORD, Pool,
+    fill_random, hash_password, password_matches,
 };
 use sha2::{Digest, Sha256, Sha512};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use subtle::ConstantTimeEq;
 
-pub(crate) const NATIVES: [(&str, Native); 8] = [
+pub(crate) const NATIVES: [(&str, Native); 11] = [
     ("secureRandom", secure_random),
     ("uuid", uuid),
     ("digest", digest),
@@ -20,6 +22,9 @@ pub(crate) const NATIVES: [(&str, Native); 8] = [
     ("isSecret", is_secret),
     ("passwordHash", password_hash),
     ("matchesPasswordHash", matches_password_hash),
+    ("guessLimit", guess_limit),
+    ("countGuess", count_guess),
+    ("forgetGuesses", forget_guesses),
     ("accountsRevision", accounts_revision),
 ];
 
@@ -154,6 +159,41 @@ fn is_secret(_: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Boolean(!one.is_empty() && bool::from(one.ct_eq(other))))
 }
 
+/// The client of the request that the fiber answers.
+fn asking_client(isolate: &Isolate) -> ClientNetwork {
+    ClientNetwork::of(isolate.call().exchange.and_then(|exchange| exchange.client()))
+}
+
+/// `(name, guesses, seconds)`: a limit of wrong guesses, which workers share.
+fn guess_limit(_: &Isolate, arguments: Arguments) -> Reply {
+    let window = Duration::try_from_secs_f64(arguments.number(3)).unwrap_or_default();
+    let limit = GuessLimit::shared(&arguments.text(1), arguments.number(2) as u32, window);
+    Reply::Now(Given::Native(Rc::new(attempt!(limit))))
+}
+
+/// Whose guesses count: those of the client, or with `(…, …, true)` those of all.
+fn guessing(isolate: &Isolate, arguments: Arguments) -> Option<ClientNetwork> {
+    (!arguments.boolean(3)).then(|| asking_client(isolate))
+}
+
+/// `(limit, secret, whether of all clients)`: counts a guess; an error above the limit.
+fn count_guess(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let limit = attempt!(arguments.held::<GuessLimit>("a limit of guesses"));
+    attempt!(limit.count(arguments.bytes(2), guessing(isolate, arguments)));
+    Reply::Now(Given::Nil)
+}
+
+/// `(limit, secret, whether of all clients, whether only the last one)`: forgets guesses.
+fn forget_guesses(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let limit = attempt!(arguments.held::<GuessLimit>("a limit of guesses"));
+    let (secret, client) = (arguments.bytes(2), guessing(isolate, arguments));
+    match arguments.boolean(4) {
+        true => limit.take_back(secret, client),
+        false => limit.forget(secret, client),
+    }
+    Reply::Now(Given::Nil)
+}
+
 /// A password as a client sent it. Of one that is too long, as much as shows that.
 fn password(arguments: Arguments) -> Vec<u8> {
     let bytes = arguments.bytes(1);
@@ -161,17 +201,17 @@ fn password(arguments: Arguments) -> Vec<u8> {
 }
 
 /// `(password)`: its hash as a PHC string, with a salt of its own.
-fn password_hash(_: &Isolate, arguments: Arguments) -> Reply {
-    let password = password(arguments);
-    Reply::later(async move { hash_password(password).await.map(Given::Text) })
+fn password_hash(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let (password, client) = (password(arguments), asking_client(isolate));
+    Reply::later(async move { hash_password(password, client).await.map(Given::Text) })
 }
 
 /// `(password, hash)`: whether the hash was made of the password. Without a hash (no such user)
 /// it takes as long as with one, so that a client cannot measure which users exist.
-fn matches_password_hash(_: &Isolate, arguments: Arguments) -> Reply {
-    let password = password(arguments);
+fn matches_password_hash(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let (password, client) = (password(arguments), asking_client(isolate));
     let hash = (!arguments.is_nil(2)).then(|| arguments.text(2));
-    Reply::later(
-        async move { password_matches(password, hash.as_deref()).await.map(Given::Boolean) },
-    )
+    Reply::later(async move {
+        password_matches(password, hash.as_deref(), client).await.map(Given::Boolean)
+    })
 }

@@ -1,6 +1,9 @@
 //! Credentials of requests: Basic (RFC 7617) against password hashes, and Bearer tokens (RFC 6750).
 
-use crate::{Answer, Error, Kind, Result, check_password_hash, fill_random, password_matches};
+use super::guesses::GuessLimit;
+use crate::{
+    Answer, ClientNetwork, Error, Kind, Result, check_password_hash, fill_random, password_matches,
+};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, WeakShared};
@@ -67,6 +70,7 @@ pub(super) struct KnownCredentials {
     /// When right passwords have to be verified again.
     remembered: RefCell<HashMap<PasswordDigest, Instant>>,
     verifications: RefCell<HashMap<PasswordDigest, WeakVerification>>,
+    guesses: Rc<GuessLimit>,
 }
 
 type WeakVerification = WeakShared<LocalBoxFuture<'static, Result<bool>>>;
@@ -92,6 +96,7 @@ impl KnownCredentials {
             key,
             remembered: RefCell::default(),
             verifications: RefCell::default(),
+            guesses: Rc::new(GuessLimit::usual("passwords of guards")),
         })
     }
 
@@ -115,12 +120,18 @@ impl KnownCredentials {
     }
 
     /// Whether the credentials of a request are right.
-    pub(super) fn know(self: &Rc<Self>, offered: OfferedCredentials) -> Answer<bool> {
+    pub(super) fn know(
+        self: &Rc<Self>,
+        offered: OfferedCredentials,
+        client: ClientNetwork,
+    ) -> Answer<bool> {
         match offered {
             OfferedCredentials::Nothing => Answer::ok(false),
             OfferedCredentials::Bearer(token) => Answer::ok(self.know_token(&token)),
             OfferedCredentials::Basic { .. } if self.users.is_empty() => Answer::ok(false),
-            OfferedCredentials::Basic { user, password } => self.know_password(&user, password),
+            OfferedCredentials::Basic { user, password } => {
+                self.know_password(&user, password, client)
+            }
         }
     }
 
@@ -140,13 +151,19 @@ impl KnownCredentials {
         digest.finalize().into()
     }
 
-    fn know_password(self: &Rc<Self>, user: &str, password: Vec<u8>) -> Answer<bool> {
+    fn know_password(
+        self: &Rc<Self>,
+        user: &str,
+        password: Vec<u8>,
+        client: ClientNetwork,
+    ) -> Answer<bool> {
         let digest = self.digest(user, &password);
         let until = self.remembered.borrow().get(&digest).copied();
         if until.is_some_and(|until| until > Instant::now()) {
             return Answer::ok(true);
         }
-        let (known, verification) = (self.clone(), self.verification(digest, user, password));
+        let (known, verification) =
+            (self.clone(), self.verification(digest, user, password, client));
         Answer::later(async move {
             let is_right = verification.await?;
             if is_right {
@@ -157,7 +174,13 @@ impl KnownCredentials {
     }
 
     /// The verification of a password: one, however many requests of a page wait for it.
-    fn verification(&self, digest: PasswordDigest, user: &str, password: Vec<u8>) -> Verification {
+    fn verification(
+        &self,
+        digest: PasswordDigest,
+        user: &str,
+        password: Vec<u8>,
+        client: ClientNetwork,
+    ) -> Verification {
         let mut verifications = self.verifications.borrow_mut();
         verifications.retain(|_, one| one.upgrade().is_some());
         if let Some(running) = verifications.get(&digest).and_then(WeakShared::upgrade) {
@@ -167,9 +190,14 @@ impl KnownCredentials {
         // An unknown user takes as long as a known one: another user's hash is verified.
         let hash = known.or(self.users.first()).map(|(_, hash)| hash.clone());
         let is_known = known.is_some();
+        let (guesses, secret) = (self.guesses.clone(), (self.realm.clone(), user.to_string()));
         let verified = async move {
-            let is_right = password_matches(password, hash.as_deref()).await?;
-            Ok(is_right && is_known)
+            guesses.count(&secret, Some(client))?;
+            let is_right = password_matches(password, hash.as_deref(), client).await? && is_known;
+            if is_right {
+                guesses.forget(&secret, Some(client));
+            }
+            Ok(is_right)
         };
         let verification = verified.boxed_local().shared();
         if let Some(weak) = verification.downgrade() {
@@ -237,7 +265,10 @@ mod tests {
 
     fn known(users: &[(&str, &str)], tokens: &[&str], remember: u64) -> Rc<KnownCredentials> {
         let hash = |password: &str| {
-            hash_password(password.as_bytes().to_vec()).now_or_never().unwrap().unwrap()
+            hash_password(password.as_bytes().to_vec(), ClientNetwork::UNKNOWN)
+                .now_or_never()
+                .unwrap()
+                .unwrap()
         };
         let users = users.iter().map(|(user, password)| (user.to_string(), hash(password)));
         let tokens = tokens.iter().map(|token| token.to_string()).collect();

@@ -9,8 +9,8 @@ use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, relocate_below};
 use crate::combine::paths::encoded_slashes::{encoded_slash, has_encoded_slash, lenient_path};
 use crate::{
-    Answer, Body, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference, Result,
-    Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Verbs, Wanted,
+    Answer, Body, ClientNetwork, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference,
+    Result, Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Verbs, Wanted,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -262,7 +262,7 @@ impl AccessChecks {
         }
         let offered = OfferedCredentials::read(exchange.header("authorization").as_deref());
         let offers = !matches!(offered, OfferedCredentials::Nothing);
-        match self.known.know(offered) {
+        match self.known.know(offered, ClientNetwork::of(exchange.client())) {
             Answer::Ready(Ok(true)) => Answer::ok(()),
             Answer::Ready(Ok(false)) => self.ask(reference, context, offers),
             Answer::Ready(Err(error)) => error.into(),

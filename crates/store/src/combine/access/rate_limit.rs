@@ -5,11 +5,10 @@ use super::rate_table::{RateQuota, RateTable, RateVerdict, shared_table};
 use crate::combine::definition::{Combinator, CombinatorParts};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, Body, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference, Result,
-    Setting, SettingKind, SettingTable, Store, Value, Verb, setting_choices,
+    Answer, Body, ClientNetwork, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference,
+    Result, Setting, SettingKind, SettingTable, Store, Value, Verb, setting_choices,
 };
 use std::fmt::Write;
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -235,13 +234,7 @@ impl ClientLimit {
     }
 
     fn client(&self, exchange: &dyn Exchange) -> u64 {
-        let bits = match exchange.client().map(|address| address.to_canonical()) {
-            None => 0,
-            Some(IpAddr::V4(address)) => u128::from(address.to_bits()),
-            // The usual size of a customer's network.
-            Some(IpAddr::V6(address)) => address.to_bits() >> 64 << 64,
-        };
-        self.table.key((0_u8, bits))
+        self.table.key((0_u8, ClientNetwork::of(exchange.client())))
     }
 
     /// Counts a request, unless it was counted before.
@@ -256,12 +249,7 @@ impl ClientLimit {
             exchange.pass(self.gate);
             return Ok(());
         }
-        let seconds = whole_seconds(verdict.wait).max(1);
-        let message = format!("too many requests; try again in {seconds} s");
-        let headers = vec![("retry-after".to_string(), seconds.to_string())];
-        let response = ErrorResponse { status: None, headers };
-        let error = Error::new(Kind::TooMany, message);
-        Err(Error { response: Some(Box::new(response)), ..error })
+        Err(too_many("requests", verdict.wait))
     }
 
     /// Tells the client what it has left.
@@ -284,6 +272,15 @@ impl ClientLimit {
             }
         }
     }
+}
+
+/// The refusal of what a limit counts, until it is allowed again.
+pub(super) fn too_many(what: &str, wait: Duration) -> Error {
+    let seconds = whole_seconds(wait).max(1);
+    let headers = vec![("retry-after".to_string(), seconds.to_string())];
+    let response = ErrorResponse { status: None, headers };
+    let error = Error::new(Kind::TooMany, format!("too many {what}; try again in {seconds} s"));
+    Error { response: Some(Box::new(response)), ..error }
 }
 
 /// Seconds, rounded up: nobody comes back too early.

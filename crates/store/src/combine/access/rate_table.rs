@@ -131,6 +131,20 @@ impl RateTable {
         self.verdict(true, full, now)
     }
 
+    /// Takes back up to this many requests that were counted.
+    pub(super) fn give_back(&self, key: u64, requests: u32) {
+        let back = self.interval.saturating_mul(u64::from(requests));
+        let mut shard = locked(self.shard(key));
+        if let Some(full) = shard.entries.get_mut(&key) {
+            *full = full.saturating_sub(back);
+            return;
+        }
+        drop(shard);
+        // One of its own is all that a key without an entry put here.
+        let mut rest = locked(&self.rest);
+        *rest = rest.saturating_sub(self.interval);
+    }
+
     fn verdict(&self, allowed: bool, full: u64, now: u64) -> RateVerdict {
         let used = full.saturating_sub(now);
         let left = self.capacity.saturating_sub(used);
