@@ -143,6 +143,7 @@ pub(super) const FILES: &[&str] = &[
     "net/event_source.lua",
     "net/credentials.lua",
     "accounts/accounts.lua",
+    "accounts/attempts.lua",
     "accounts/sessions.lua",
     "accounts/links.lua",
     "accounts/api_keys.lua",

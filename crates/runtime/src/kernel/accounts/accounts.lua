@@ -6,6 +6,7 @@
 --   session/KEY/DIGEST       when a user logged in (sessions.lua)
 --   link/PURPOSE/DIGEST      a token of a mail (links.lua)
 --   key/DIGEST               an API key (api_keys.lua)
+--   place/KEY/DIGEST         an address from which a user logged in (attempts.lua)
 local K = ...
 local type, rawget, lower = type, rawget, string.lower
 local native, throw = K.native, K.throw
@@ -44,6 +45,14 @@ Accounts._plainName = true -- a program may have a class of this name
 --- The minimum number of characters of a password.
 --- > #Accounts{} minPasswordLength ⇒ 8
 
+--- Accounts -<Number> attempts
+--- How many wrong passwords of one client for one account are checked in an `attemptWindow`; more are refused (429).
+--- > #Accounts{} attempts ⇒ 10
+
+--- Accounts -<Duration|Number> attemptWindow
+--- The time in which `attempts` wrong passwords are forgotten; a number counts seconds.
+--- > #Accounts{} attemptWindow ⇒ 3 minutes
+
 --- Accounts -<String?> loginPage
 --- The path to which guards redirect browsers that must log in; nil for a 401 page.
 --- > #Accounts{ loginPage: '/login' } loginPage ⇒ '/login'
@@ -53,6 +62,7 @@ Accounts._plainName = true -- a program may have a class of this name
 --- > #Accounts{} secure ⇒ true
 for _, option in ipairs {
   "users", "store", "name", "cookie", "idleTimeout", "lifetime", "minPasswordLength", "loginPage", "secure",
+  "attempts", "attemptWindow",
 } do K.ivar(Accounts, option) end
 
 -- For the other files of this room.
@@ -66,7 +76,7 @@ local MOST_NAME = 320 -- bytes of what somebody logs in with; an e-mail address 
 local take = K.optionKinds
 local DEFAULTS = {
   i_cookie = "session", i_idleTimeout = K.duration(7 * 86400), i_lifetime = K.duration(30 * 86400),
-  i_minPasswordLength = 8, i_secure = true,
+  i_minPasswordLength = 8, i_secure = true, i_attempts = 10, i_attemptWindow = K.duration(180),
 }
 for key, value in pairs(DEFAULTS) do rawset(Accounts._methods, key, value) end
 
@@ -98,6 +108,11 @@ end
 --- Sets the minimum number of characters of a password.
 --- > #Accounts{ minPasswordLength: 12 } minPasswordLength ⇒ 12
 
+--- Accounts -<nothing> setAttempts:<Number>count
+--- Accounts -<nothing> setAttemptWindow:<Duration|Number>time
+--- Sets how many wrong passwords of one client for one account are checked in which time.
+--- > #Accounts{ attempts: 5, attemptWindow: 10 minutes } attempts ⇒ 5
+
 --- Accounts -<nothing> setSecure:<Boolean>flag
 --- Sets whether the cookie is sent over TLS only.
 --- > #Accounts{ secure: false } secure ⇒ false
@@ -120,6 +135,8 @@ end)
 checked("idleTimeout", take.seconds)
 checked("lifetime", take.seconds)
 checked("minPasswordLength", take.count)
+checked("attempts", take.count)
+checked("attemptWindow", take.seconds)
 checked("secure", take.flag)
 checked("cookie", function(value, option, self)
   if not string.find(take.text(value, option, self), "^[%w_-]+$") then
@@ -140,10 +157,25 @@ end
 
 -- Where the entries are: in the database of the users unless the program says otherwise.
 local function storeOf(self)
+  if self.i_store == nil and native.isInTransaction() then
+    -- Its tables would wait for the transaction, which waits for them.
+    throw("invalid", "a transaction began before the Accounts", { i_hint = "write the `#Accounts{ … }` above it" })
+  end
   if self.i_store == nil then self.i_store = K.storeBesideTable(usersOf(self), "accounts") end
   return self.i_store
 end
 
+-- Its tables are made with the accounts, where they can be. A database that is not there yet is asked at first use.
+K.method(Accounts, "connectComponents", function(self)
+  if self.i_users ~= nil and self.i_users._place and not native.isInTransaction() then K.try(storeOf, self) end
+  return self
+end)
+
+-- The users among those of the process.
+function own.place(self)
+  local users = usersOf(self)
+  return (users._place and users._place[2] or "") .. " " .. K.nameOf(users.i_class)
+end
 
 function own.read(self, path)
   local value = K.storeGet(storeOf(self), path)
@@ -228,7 +260,23 @@ function own.admitPassword(self, password)
   return text
 end
 
-local function hashOf(self, password) return native.passwordHash(own.admitPassword(self, password)) end
+-- A hash takes longer than all else: the writer of a database must not wait for it.
+local function admitHash()
+  if native.isInTransaction() then
+    throw("invalid", "a password is not checked or set in a transaction: other writers would wait for its hash",
+      { i_hint = "do it before the transaction" })
+  end
+end
+
+local function matches(password, hash)
+  admitHash()
+  return native.matchesPasswordHash(own.text(password) or "", hash)
+end
+
+local function hashOf(self, password)
+  admitHash()
+  return native.passwordHash(own.admitPassword(self, password))
+end
 
 -- What a client sent, or a program says, as a dictionary without the password; and the password.
 local function parted(given)
@@ -248,6 +296,7 @@ local NOTHING = K.dictionary({}, {}, 0)
 local function forget(self, key)
   own.finishAll(self, key)
   own.removeKeys(self, key)
+  own.forgetPlaces(self, key)
   own.remove(self, "password/" .. key)
   own.remove(self, "verified/" .. key)
 end
@@ -273,9 +322,13 @@ end
 -- An unknown user takes as long as a wrong password: the same reads, and a hash.
 local function authenticate(self, name, password)
   local user = userNamed(self, name)
-  local hash = own.read(self, "password/" .. (user and own.key(self, user) or "0"))
-  local matches = native.matchesPasswordHash(own.text(password) or "", user and hash or nil)
-  if not matches then refuse("the " .. nameField(self) .. " or the password is wrong") end
+  local key = user and own.key(self, user) or "0"
+  local hash, isKnown = own.read(self, "password/" .. key), own.isKnownPlace(self, key)
+  local field = nameField(self)
+  local isRight = own.guess(self, plainName(self, field, name) or "", user ~= nil and isKnown, function()
+    return matches(password, user and hash or nil)
+  end)
+  if not isRight then refuse("the " .. nameField(self) .. " or the password is wrong") end
   return user
 end
 
@@ -333,8 +386,9 @@ K.methods(Accounts, {
   --- Sets the password as `setPassword:of:` does, where the old one is right; otherwise an error (422).
   --- > { :accounts :user | accounts changePassword: user from: 'correct horse' to: 'battery staple' }
   ["changePassword:from:to:"] = function(self, user, old, new)
-    local hash = own.read(self, "password/" .. own.key(self, user))
-    if not native.matchesPasswordHash(own.text(old) or "", hash) then
+    local key = own.key(self, user)
+    local hash, isKnown = own.read(self, "password/" .. key), own.isKnownPlace(self, key)
+    if not own.guess(self, "change " .. key, isKnown, function() return matches(old, hash) end) then
       K.refuseProblems { { "/password", "the password is wrong" } }
     end
     return setPassword(self, new, user)

@@ -73,6 +73,13 @@ local function verify(self, code, secret, after)
   return native.findCode(K.expectText(secret, "verify:secret:"), hash, digits, text, first, now + WINDOW)
 end
 
+-- Codes have six digits: they can be guessed.
+local ATTEMPTS, ATTEMPT_WINDOW = 10, 180
+local function verifyGuess(self, code, secret, after)
+  local which = "code " .. K.accountsOwn.digest(K.expectText(secret, "verify:secret:"))
+  return K.guess(ATTEMPTS, ATTEMPT_WINDOW, which, false, function() return verify(self, code, secret, after) end)
+end
+
 local function encoded(text) return K.str(text):urlEncoded() end
 
 K.methods(TOTP, {
@@ -97,11 +104,11 @@ K.methods(TOTP, {
   --- The number of the period that a code belongs to; nil for a wrong code. Codes of the periods before and after the
   --- present one are right, too.
   --- > #TOTP{} verify: 'hello' secret: 'JBSWY3DPEHPK3PXP' ⇒ nil
-  ["verify:secret:"] = function(self, code, secret) return verify(self, code, secret) end,
+  ["verify:secret:"] = function(self, code, secret) return verifyGuess(self, code, secret) end,
   --- TOTP -<Number?> verify:<any>code secret:<String>secret after:<Number?>period
   --- As `verify:secret:`, and nil for codes up to a period that was answered before: so each code logs in once.
   --- > totp := #TOTP{}. key := totp secret. n := totp verify: (totp codeFor: key) secret: key. n
-  ["verify:secret:after:"] = verify,
+  ["verify:secret:after:"] = verifyGuess,
   --- TOTP -<String> addressFor:<String>account secret:<String>secret
   --- The `otpauth:` URL that authenticator apps read from a QR code.
   --- > #TOTP{ issuer: 'Shop' } addressFor: 'ann@example.org' secret: 'JBSWY3DPEHPK3PXP'

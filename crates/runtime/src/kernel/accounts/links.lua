@@ -52,9 +52,13 @@ local function redeem(self, secret, purpose)
   return own.user(self, key)
 end
 
+local function redeemGuess(self, secret, purpose)
+  return own.guess(self, nil, true, function() return redeem(self, secret, purpose) end)
+end
+
 -- The same where a client sent the token.
 local function redeemSent(self, secret, purpose)
-  local user = redeem(self, secret, purpose)
+  local user = redeemGuess(self, secret, purpose)
   if user == nil then
     K.refuseProblems { { "/token", "the link is not valid any more; ask for a new one" } }
   end
@@ -80,7 +84,7 @@ K.methods(Accounts, {
   --- -<any> redeem:<any>token purpose:<String>purpose
   --- The user of a token, which is used up. Nil where it is unknown, expired, used, or of another purpose.
   --- > { :accounts :token | accounts redeem: token purpose: 'invite' }
-  ["redeem:purpose:"] = redeem,
+  ["redeem:purpose:"] = redeemGuess,
   --- -<self> offerReset:<any>name with:<Block(user, token)>block
   --- Runs the block with the user of that name and a token for `reset:password:`, in a fiber of its own: the response
   --- does not tell whether such a user exists. An unknown name runs nothing.

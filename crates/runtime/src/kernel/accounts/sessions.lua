@@ -99,6 +99,7 @@ local function logInAs(self, user)
   local secret = K.randomToken(32)
   own.write(self, "session/" .. key .. "/" .. own.digest(secret), format("%.3f", now))
   native.accountsRevision(true)
+  own.notePlace(self, key)
   setCookie(self, key .. "." .. secret, secondsOf(self.i_lifetime))
   return user
 end
