@@ -97,11 +97,10 @@ const control = ({ go, page, error, reload }) => {
 
 // Server-sent events -----------------------------------------------------------------------------------
 
-// Frames as events of a stream at the page's own address; events by POST, one after the other.
+// Frames as events of a stream at the page's own address; events by POST, one after the other. An EventSource
+// cannot send headers, and a URL with the view's token would stand in logs.
 const open = () => {
-  const url = new URL(location);
-  url.searchParams.set("_live", client.hello());
-  const source = new EventSource(url);
+  const stopper = new AbortController();
   let isOpen = true, last = Promise.resolve();
   const fail = () => {
     if (isOpen) client.lost();
@@ -111,10 +110,23 @@ const open = () => {
       "content-type": "application/vnd.runnel.event+json", "runnel-view": client.view(),
     },
   });
-  source.onmessage = ({ data }) => {
-    if (isOpen) client.receive(data);
+  const read = async () => {
+    const answer = await fetch(location, {
+      signal: stopper.signal, headers: { accept: "text/event-stream", "runnel-live": client.hello() },
+    });
+    if (!answer.ok) throw 0;
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let text = ""; ;) {
+      const { value, done } = await reader.read();
+      if (done) throw 0;
+      const events = (text + value).split("\n\n");
+      text = events.pop();
+      for (const event of events) {
+        if (isOpen && event.startsWith("data: ")) client.receive(event.slice(6));
+      }
+    }
   };
-  source.onerror = fail;
+  read().catch(fail);
   return {
     send: (body) => {
       last = last.then(() => isOpen && post(body)).then((answer) => {
@@ -123,7 +135,7 @@ const open = () => {
     },
     close: () => {
       isOpen = false;
-      source.close();
+      stopper.abort();
     },
   };
 };

@@ -6,8 +6,9 @@ use hyper::header::{self, HeaderMap};
 /// The WebSocket subprotocol (RFC 6455 section 1.9).
 pub(crate) const PROTOCOL: &str = "live.runnel";
 
-/// The field of the query that carries the first message where events take the place of a WebSocket.
-pub(crate) const FIELD: &str = "_live";
+/// The header with the first message where events take the place of a WebSocket. The message holds the view's
+/// token, so it is not part of the URL, which proxies and logs keep.
+pub(crate) const HEADER: &str = "runnel-live";
 
 /// Whether a client offers the protocol.
 pub(crate) fn is_offered(headers: &HeaderMap) -> bool {

@@ -26,8 +26,9 @@ const PARTS: [&str; 12] = [
 const END: &str = "key";
 
 /// Whole names that are too short, or too common as parts of other words.
-const WHOLE: [&str; 10] =
-    ["auth", "authorization", "pass", "pw", "pin", "otp", "sig", "sid", "code", "state"];
+/// `_live` carried the token of a view in the URL once: clients that still send it get an ordinary page.
+const WHOLE: [&str; 11] =
+    ["auth", "authorization", "pass", "pw", "pin", "otp", "sig", "sid", "code", "state", "live"];
 
 /// A target with secret parameters redacted.
 pub(crate) fn target(target: &str) -> Cow<'_, str> {

@@ -111,6 +111,7 @@ pub(super) const FILES: &[&str] = &[
     "live/field.lua",
     "live/list.lua",
     "live/view.lua",
+    "live/authority.lua",
     "live/session.lua",
     "live/form.lua",
     "tables/instance.lua",

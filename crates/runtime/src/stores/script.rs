@@ -103,6 +103,7 @@ impl ScriptStore {
                 None => return 5,
                 Some(LiveTransport::WebSocket) => stack.push_boolean(true),
                 Some(LiveTransport::Events(hello)) => stack.push_bytes(hello.as_bytes()),
+                Some(LiveTransport::Own) => stack.push_boolean(false),
             }
             6
         };

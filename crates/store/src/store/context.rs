@@ -108,6 +108,8 @@ pub enum LiveTransport {
     WebSocket,
     /// Server-sent events; each event of the client is a request of its own. With the first message.
     Events(String),
+    /// A WebSocket of the program's own protocol. Its guards are recorded, since it outlives its request.
+    Own,
 }
 
 /// A request being answered, as a program may see it: the schemes `query:`, `header:`, `cookie:`,

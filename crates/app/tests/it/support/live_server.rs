@@ -179,7 +179,7 @@ impl LiveServer {
             assert_eq!(header("sec-websocket-protocol"), Some("live.runnel"));
             return self.converse(stream, key);
         }
-        if let Some(hello) = target.split_once("?_live=").map(|(_, hello)| hello) {
+        if let Some(hello) = header("runnel-live") {
             if offer == Offer::Events {
                 self.stream(stream, hello);
             }
@@ -236,9 +236,8 @@ impl LiveServer {
         if stream.write_all(head.as_bytes()).is_err() {
             return;
         }
-        let hello = percent_encoding::percent_decode_str(hello).decode_utf8().unwrap().into_owned();
         self.shared.lock().unwrap().connection = Some((stream, false));
-        self.message(&hello);
+        self.message(hello);
     }
 
     /// A WebSocket until it ends.

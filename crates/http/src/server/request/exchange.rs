@@ -298,9 +298,10 @@ impl Exchange for HttpExchange {
         if live::is_offered(&self.headers) {
             return Some(LiveTransport::WebSocket);
         }
-        let query = self.uri.query()?.as_bytes();
-        runnel_text::form::field(query, live::FIELD)
-            .map(|hello| LiveTransport::Events(hello.into_owned()))
+        if self.headers.contains_key(header::SEC_WEBSOCKET_KEY) {
+            return Some(LiveTransport::Own);
+        }
+        self.header(live::HEADER).map(LiveTransport::Events)
     }
 
     fn header(&self, name: &str) -> Option<String> {

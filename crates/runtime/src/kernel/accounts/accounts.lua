@@ -120,12 +120,18 @@ end
 --- Accounts -<nothing> setCookie:<String>name
 --- Sets the name of the session cookie: letters, digits, `-` and `_`.
 --- > #Accounts{ cookie: 'a b' } ⇒ error: `cookie` of an Accounts consists of letters, digits, `-` and `_`
+-- All accounts of the program, by number.
+own.all, own.count = setmetatable({}, { __mode = "k" }), 0
 checked("users", function(value, _, self)
   if type(value) ~= "table" or K.isClass(value) or not value._isTable then
     throw("typeError", "`users` of " .. K.nameOf(self) .. " must be a table, not " .. K.nameOf(value),
       { i_hint = "write `users: (database table: User)`" })
   end
   own.usual = self
+  if not own.all[self] then
+    own.count = own.count + 1
+    own.all[self] = own.count
+  end
 end)
 checked("name", take.text)
 checked("loginPage", function(value, option, self)

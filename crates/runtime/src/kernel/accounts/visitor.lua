@@ -60,6 +60,20 @@ local function visitor(self)
   return own.user(self, holder), scopes
 end
 
+-- What the request being answered proves: its sessions and API keys, of all accounts, as a text; nil in a program
+-- without accounts. A view belongs to it, also where its page did not ask (live/authority.lua).
+function K.provenIdentity()
+  if own.count == 0 then return nil end
+  local parts = {}
+  for accounts, number in pairs(own.all) do
+    local key, proof = own.current(accounts)
+    if not key then key, proof = own.apiKey(accounts), "key" end
+    if key and own.user(accounts, key) ~= nil then parts[#parts + 1] = number .. " " .. key .. " " .. proof end
+  end
+  table.sort(parts)
+  return table.concat(parts, ",")
+end
+
 -- Pages of users are private.
 local function private(user)
   if user ~= nil and native.exchange("method", "") == "GET" then native.respond("cache-control", "private, no-cache") end

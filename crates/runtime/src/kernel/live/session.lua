@@ -62,8 +62,44 @@ local function run(view, address, name, value)
   end
 end
 
+local View = K.viewMethods
+
+-- Ends a view whose authority has ended: its client loads the page again, which asks from the start.
+function View:expel()
+  local transport, token = self.transport, self.token
+  open[token] = nil
+  if waiting[token] then waiting[token], waitingCount = nil, waitingCount - 1 end
+  self.transport = nil
+  self:close()
+  if not transport then return end
+  transport:offer("[" .. self.seq + 1 .. ',"",{"reload":true}]')
+  transport:close()
+end
+
+-- Flushes a view in a fiber with the request of its connection, so that its blocks see who asks there and not whose
+-- event has changed something.
+local function watch(view)
+  local transport, authority = view.transport, view.authority
+  if not authority then return end
+  view.wake = authority:watch(function() return view.transport == transport and not view.closed end, function()
+    if not view.isMarked then return false end
+    view.isMarked = false
+    K.alone(function() view:flush() end)
+    return true
+  end, function() view:expel() end)
+end
+
+-- Whether a request of its own may use a view.
+local function isOf(view) return not view.authority or view.authority:isProven() end
+local function expectOf(view)
+  if not isOf(view) then
+    K.throw("unauthorized", "this view is not of this session", { i_hint = "load the page again", _side = "request" })
+  end
+end
+
 -- The block of an event, for what comes as a request of its own: whether the view has it.
 function K.eventIn(view, address, fields)
+  expectOf(view)
   local slot = view:find(address)
   if not slot or slot.kind ~= "event" then return false end
   within(function() slot.block(fields) end, LONGEST)
@@ -92,8 +128,6 @@ local function receive(view, n, address, name, value)
   while view.busy do native.sleep(0.01) end
   native.join(native.fork(function() handle(view, n, address, name, value) end, nil, false, true))
 end
-
-local View = K.viewMethods
 
 -- Sends a frame. A client that reads slowly is waited for: until then its slots are only marked.
 function View:send(parts, isWhole)
@@ -140,13 +174,15 @@ local function sendAll(view, text, print, isSame)
   view:send(table.concat(parts, ","), true)
 end
 
-local function begin(transport, element, print)
+local function begin(transport, element, print, authority)
   local view = K.newView(true)
+  view.authority = authority
   view.token, view.transport = K.randomToken(16), transport
   open[view.token] = view
   local text, own = view:write(element)
   sendAll(view, text, own, own == print)
   view.first = view.seq
+  watch(view)
   return view
 end
 
@@ -165,15 +201,18 @@ end
 
 -- The view that a client comes back to, with the frames that it missed sent again. Its old connection may
 -- still look open here: the client knows before the server that a network is gone.
-local function resume(transport, token, seq)
+local function resume(transport, token, seq, authority)
   local view = open[token]
-  if not view or view.closed or type(seq) ~= "number" or seq < view.first or seq > view.seq or view.seq - seq >= RING then
+  if not view or view.closed or type(seq) ~= "number" or seq < view.first or seq > view.seq or view.seq - seq >= RING
+    or not isOf(view) then
     return nil
   end
   if waiting[token] then waiting[token], waitingCount = nil, waitingCount - 1 end
   local old = view.transport
   -- What changes while the missed frames are sent is marked, so that no frame overtakes them.
   view.transport, view.slow = transport, true
+  -- Guards are asked of this request from now on.
+  view.authority = authority
   if old then old:close() end
   local ok, raised = try(function()
     for n = seq + 1, view.seq do transport:send("[" .. n .. "," .. view.ring[n % RING] .. "]") end
@@ -184,16 +223,17 @@ local function resume(transport, token, seq)
   end
   if view.transport == transport then view.slow = false end
   view:tell("ack", view.heard)
+  watch(view)
   K.wakeView(view)
   return view
 end
 
 -- The view for the first message of a client: `["hello", token, seq, fingerprint]`; nil if it is none.
-local function greet(transport, text, element)
+local function greet(transport, text, element, authority)
   local hello = native.liveMessage(text)
   if hello == nil or hello[1] ~= "hello" then return nil end
-  return type(hello[2]) == "string" and resume(transport, hello[2], hello[3])
-    or begin(transport, element, hello[4])
+  return type(hello[2]) == "string" and resume(transport, hello[2], hello[3], authority)
+    or begin(transport, element, hello[4], authority)
 end
 
 -- What is no event within the limits is left out.
@@ -213,10 +253,10 @@ function Socket:offer(frame) return native.socketOffer(self.socket, frame, false
 function Socket:send(frame) return native.socketSend(self.socket, frame, false) end
 function Socket:close() native.socketClose(self.socket) end
 
-local function converse(socket, element)
+local function converse(socket, element, authority)
   local transport = setmetatable({ socket = socket }, Socket)
   local first = native.socketNext(socket)
-  local view = type(first) == "string" and greet(transport, first, element)
+  local view = type(first) == "string" and greet(transport, first, element, authority)
   if not view then return end
   element, first = nil, nil
   local ok, failure = try(function()
@@ -224,6 +264,7 @@ local function converse(socket, element)
       local message = native.socketNext(socket)
       -- The client may have come back meanwhile: it sends again what has no acknowledgement.
       if message == nil or view.transport ~= transport then return end
+      if view.authority and not view.authority:holds() then return view:expel() end
       if type(message) == "string" then hear(view, message) end
     end
   end)
@@ -238,12 +279,12 @@ K.methods(Session, {
   ["description"] = function() return "the session of a live page" end,
 })
 
-local function socketSession(element)
+local function socketSession(element, authority)
   local session = Session:new()
   session.i_opened = function(self)
     local page = element
     element, self.i_opened = nil, nil
-    converse(self._native, page)
+    converse(self._native, page, authority)
   end
   return session
 end
@@ -267,12 +308,13 @@ local function newStream()
   end
   -- Writes frames until the client is gone.
   function stream.run(put)
-    while not closed do
+    while true do
       while #queue > 0 do
         local frames = queue
         queue = {}
         for i = 1, #frames do put("data: " .. frames[i] .. "\n\n") end
       end
+      if closed then return end
       sleeper = native.fork(function() native.sleep(QUIET) end, nil, true)
       local ok = try(native.join, sleeper)
       sleeper = nil
@@ -286,10 +328,10 @@ local function newStream()
   return stream
 end
 
-local function eventSession(element, hello)
+local function eventSession(element, hello, authority)
   return K.writtenContent(function(put)
     local stream = newStream()
-    local view = greet(stream, hello, element)
+    local view = greet(stream, hello, element, authority)
     if not view then return end
     local ok, failure = try(stream.run, put)
     stream:close()
@@ -306,13 +348,14 @@ function K.postedEvent(message)
   if not view then
     K.throw("gone", "this view is not open here", { i_hint = "load the page again" })
   end
+  expectOf(view)
   hear(view, message)
   return true
 end
 
 -- The answer to a client that asks for the session of a page: over a WebSocket, or over events that
 -- begin with the client's first message.
-function K.openLive(element, hello)
-  if type(hello) == "string" then return eventSession(element, hello) end
-  return socketSession(element)
+function K.openLive(element, hello, authority)
+  if type(hello) == "string" then return eventSession(element, hello, authority) end
+  return socketSession(element, authority)
 end

@@ -257,6 +257,7 @@ end
 function K.wakeView(view)
   if view.isMarked or view.slow then return end
   view.isMarked = true
+  if view.wake then return view.wake() end
   marked[#marked + 1] = view
   if running then return end
   running = true

@@ -263,6 +263,8 @@ end
 
 -- Who may ----------------------------------------------------------------------------------------
 
+local passGuard = K.passGuard
+
 -- Refuses what a guard refuses: nil is an unknown user, false a user without the right.
 -- With the name of what was found: a user without the right to it.
 function K.guarded(value, name)
@@ -272,6 +274,7 @@ function K.guarded(value, name)
   if value == false then
     throw("denied", name and "you may not do this to the " .. name or "you may not do this", { _side = "request" })
   end
+  passGuard()
   return value
 end
 

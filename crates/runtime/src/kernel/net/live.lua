@@ -4,7 +4,7 @@ local type, rawget, error, setmetatable, string = type, rawget, error, setmetata
 local native, throw, try = K.native, K.throw, K.try
 local Object = K.classes.Object
 
-for _, key in ipairs { "_put", "_sources", "_to" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_put", "_sources", "_to", "_authority" } do K.nilKeys[key] = true end
 
 -- Content that is written while it is read ------------------------------------------------------------
 
@@ -257,11 +257,16 @@ end)
 
 -- For Rust: the conversation, from its opening to its end.
 function K.runSocket(self)
+  local authority = self._authority
+  if authority and authority.mayEnd then
+    authority:watch(function() return native.socketIsOpen(self._native) end, function() return false end,
+      function() native.socketClose(self._native) end)
+  end
   local ok, failure = try(function()
     if self.i_opened then self.i_opened(self) end
     while true do
       local message = native.socketNext(self._native)
-      if message == nil then return end
+      if message == nil or authority and not authority:holds() then return end
       if self.i_received then self.i_received(message, self) end
       local to = self._to
       if to and K.isKind(to, K.classes.ByteStream) then to:println_(message)

@@ -87,7 +87,7 @@ local function isComponent(object)
 end
 
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
--- `live`: the client asks for the session of a live page (live/session.lua).
+-- `live`: the client asks for the session of a live page (live/session.lua); false for another WebSocket.
 function K.serve(object, verb, path, query, value, live)
   local written = path
   if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
@@ -96,7 +96,12 @@ function K.serve(object, verb, path, query, value, live)
   if verb == "post" and isEvent(object, path, query, reference, value) then return nil end
   if type(value) == "table" and not K.isClass(value) then K.admitSent(value) end
   local ask = not live and K.isForBrowser(verb) and K.tryPathForBrowser or K.tryPath
-  local found, answer = ask(object, verb, path, value, reference, verb == "get" and not live)
+  local found, answer, authority
+  if live ~= nil then
+    found, answer, authority = K.openWithAuthority(object, path, reference)
+  else
+    found, answer = ask(object, verb, path, value, reference, verb == "get")
+  end
   if not found then answer = otherwise[verb](object, path, written, value) end
   if verb == "delete" then
     K.tellWatchers(object, "deleted", path)
@@ -107,6 +112,7 @@ function K.serve(object, verb, path, query, value, live)
   if type(answer) == "table" and answer._isRaw then answer = K.markup(answer._text) end
   if verb == "get" and K.isHandedOver(answer) then return answer, true end
   if type(answer) ~= "table" then return answer end
+  if live ~= nil and answer._isSocket then answer._authority = authority end
   if answer._isWidget and verb == "get" then answer = answer:_page() end
   if isComponent(answer) then
     answer = answer:asHtml()
@@ -117,7 +123,7 @@ function K.serve(object, verb, path, query, value, live)
   if answer._isTable then answer = K.allRows(answer) end
   if answer._isRows then return K.answerOf(answer) end
   if answer._kind == K.kinds.element then
-    if live and not rawget(answer, "_media") then return K.openLive(answer, live) end
+    if live and not rawget(answer, "_media") then return K.openLive(answer, live, authority) end
     if verb == "get" then return K.sendPage(answer) end
     return answer
   end

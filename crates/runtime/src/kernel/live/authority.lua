@@ -1,0 +1,108 @@
+-- Authority: the session and the guards for which a view or a WebSocket was opened.
+--
+-- Both outlive their request, and the right to them may end before they do: by a log-out, a new password, a
+-- deleted user, a changed role. So an event, a resume and a flush ask again, all of them here. Guards are asked by
+-- running the handler up to the last guard that it passed: whatever a guard reads is read again.
+local K = ...
+local try, native = K.try, K.native
+local running = coroutine.running
+
+-- Seconds for which an answer counts, and between two questions about what nobody uses.
+local FRESH, TICK = 1, 0.45
+
+-- Fibers that count the guards they pass; those with a limit end at that guard.
+local counting, active = setmetatable({}, { __mode = "k" }), 0
+local PASSED = {}
+
+-- A handler has passed a guard.
+function K.passGuard()
+  local state = active > 0 and counting[running() or 1]
+  if state then
+    state.count = state.count + 1
+    if state.count == state.limit then error(PASSED, 0) end
+  end
+end
+
+-- Whether the present fiber asks again: that is not a use of the session.
+function K.isAskedAgain()
+  local state = active > 0 and counting[running() or 1]
+  return state and state.limit ~= nil
+end
+
+local function counted(limit, body)
+  local fiber, state = running() or 1, { count = 0, limit = limit }
+  counting[fiber], active = state, active + 1
+  local ok, value = try(body)
+  counting[fiber], active = nil, active - 1
+  return ok, value, state.count
+end
+
+local Authority = {}
+Authority.__index = Authority
+
+-- Opens a page or a WebSocket: whether a path answered, its answer, and its authority; nil where nothing can end.
+function K.openWithAuthority(object, path, reference)
+  local found
+  local function ask()
+    local answer
+    found, answer = K.tryPath(object, "get", path, nil, reference, false)
+    return answer
+  end
+  local ok, answer, guards = counted(nil, ask)
+  if not ok then error(answer, 0) end
+  local identity = K.provenIdentity and K.provenIdentity()
+  if not identity and guards == 0 then return found, answer end
+  return found, answer, setmetatable({
+    identity = identity, guards = guards, ask = ask, asked = native.now(), revision = native.accountsRevision(false),
+    mayEnd = guards > 0 or identity ~= "",
+  }, Authority)
+end
+
+-- Whether the request being answered has this authority now.
+function Authority:isProven()
+  -- The limit of a number that is never reached: there is no use of a session in asking.
+  local ok, identity = counted(-1, function() return K.provenIdentity and K.provenIdentity() end)
+  if not ok or identity ~= self.identity then return false end
+  if self.guards == 0 then return true end
+  local _, raised = counted(self.guards, self.ask)
+  return rawequal(raised, PASSED)
+end
+
+-- The same for the connection that has opened it, remembered for a second.
+function Authority:holds()
+  local now, revision = native.now(), native.accountsRevision(false)
+  if not self.mayEnd or self.revision == revision and now < self.asked + FRESH then return true end
+  if not self:isProven() then return false end
+  self.asked, self.revision = now, revision
+  return true
+end
+
+-- Waits for `TICK` seconds, or until `wake` is called.
+local function newPause()
+  local sleeper
+  local pause = {}
+  function pause.wait()
+    sleeper = native.fork(function() native.sleep(TICK) end, nil, true)
+    try(native.join, sleeper)
+    sleeper = nil
+  end
+  function pause.wake()
+    if sleeper then native.cancel(sleeper) end
+  end
+  return pause
+end
+
+-- Watches what a connection has opened, in a fiber with its request: `isOpen()`, `work()` while it has its authority, and
+-- `expel()` once that has ended. Answers what wakes it for work.
+function Authority:watch(isOpen, work, expel)
+  local pause = newPause()
+  native.fork(function()
+    while isOpen() do
+      -- Asked each time: what was remembered for a second may have ended on another machine a second ago.
+      if self.mayEnd and native.now() >= self.asked + TICK then self.asked = 0 end
+      if not self:holds() then return expel() end
+      if not work() then pause.wait() end
+    end
+  end, nil, false, true)
+  return pause.wake
+end
