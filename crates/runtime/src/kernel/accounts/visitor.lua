@@ -62,7 +62,7 @@ end
 
 -- What the request being answered proves: its sessions and API keys, of all accounts, as a text; nil in a program
 -- without accounts. A view belongs to it, also where its page did not ask (live/authority.lua).
-function K.provenIdentity()
+function K.live.provenIdentity()
   if own.count == 0 then return nil end
   local parts = {}
   for accounts, number in pairs(own.all) do

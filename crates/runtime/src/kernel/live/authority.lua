@@ -37,6 +37,9 @@ local function counted(limit, body)
   return ok, value, state.count
 end
 
+-- What a request proves (accounts/visitor.lua); nil in a program without accounts.
+function K.live.provenIdentity() return nil end
+
 local Authority = {}
 Authority.__index = Authority
 
@@ -50,7 +53,7 @@ function K.openWithAuthority(object, path, reference)
   end
   local ok, answer, guards = counted(nil, ask)
   if not ok then error(answer, 0) end
-  local identity = K.provenIdentity and K.provenIdentity()
+  local identity = K.live.provenIdentity()
   if not identity and guards == 0 then return found, answer end
   return found, answer, setmetatable({
     identity = identity, guards = guards, ask = ask, asked = native.now(), revision = native.accountsRevision(false),
@@ -61,7 +64,7 @@ end
 -- Whether the request being answered has this authority now.
 function Authority:isProven()
   -- The limit of a number that is never reached: there is no use of a session in asking.
-  local ok, identity = counted(-1, function() return K.provenIdentity and K.provenIdentity() end)
+  local ok, identity = counted(-1, function() return K.live.provenIdentity() end)
   if not ok or identity ~= self.identity then return false end
   if self.guards == 0 then return true end
   local _, raised = counted(self.guards, self.ask)
