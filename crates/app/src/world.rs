@@ -252,8 +252,8 @@ impl Host for World {
         certificates: Option<Rc<dyn Store>>,
     ) -> Answer<Rc<dyn RunningServer>> {
         let read = Protocol::split(options).and_then(|(protocol, rest)| {
-            let (options, secure, settings) = server_options::read(&rest)?;
-            protocol.admit(&options)?;
+            let (mut options, secure, settings) = server_options::read(&rest)?;
+            protocol.admit(&mut options)?;
             secure.check_store(certificates.is_some())?;
             Ok((protocol, options, secure, settings))
         });

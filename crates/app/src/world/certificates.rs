@@ -4,8 +4,8 @@
 use crate::process::workers::{ListenAddressGuard, WorkerIndex};
 use runnel_acme::{AcmeSettings, CertificateTask, Challenges, LETS_ENCRYPT, keep_certificate};
 use runnel_http::{
-    Certificate, CertificateStore, ClientAuthority, Handler, HttpServer, HttpsRedirect, Limits,
-    Served, ServerOptions, private_folder,
+    AccessPolicy, Certificate, CertificateStore, ClientAuthority, Handler, HttpServer,
+    HttpsRedirect, Limits, Served, ServerOptions, private_folder,
 };
 use runnel_store::{Disk, Error, Kind, Result, Setting, SettingKind, SettingTable, Store, Value};
 use std::net::SocketAddr;
@@ -300,6 +300,11 @@ impl CertificateSide {
             let limits = Limits {
                 keep_alive: REDIRECT_IDLE,
                 connections: REDIRECT_CONNECTIONS,
+                // A redirect tells nothing, and leads to names of the certificate alone.
+                access: AccessPolicy {
+                    allowed_hosts: vec!["*".to_string()],
+                    ..AccessPolicy::default()
+                },
                 ..Limits::default()
             };
             let address = SocketAddr::new(address.ip(), port);

@@ -101,13 +101,20 @@ impl Protocol {
         Ok((protocol, Value::Record(rest)))
     }
 
-    /// Refuses to open a server to the network without authentication.
+    /// Refuses to open a server to the network without authentication. On a loopback address the name
+    /// of `host:` is one more of this machine.
     ///
     /// # Errors
     /// [`Kind::Invalid`].
-    pub(crate) fn admit(&self, options: &ServerOptions) -> Result<()> {
+    pub(crate) fn admit(&self, options: &mut ServerOptions) -> Result<()> {
         let Protocol::S3(own) = self else { return Ok(()) };
         let is_local = options.socket.is_some() || options.address.ip().is_loopback();
+        let hosts = &mut options.limits.access.allowed_hosts;
+        if let (Some(host), true, true) = (&own.host, is_local, hosts.is_empty()) {
+            let machine = ["localhost", "*.localhost", "127.0.0.1", "::1"].map(String::from);
+            hosts.extend(machine);
+            hosts.extend([format!("*.{host}"), host.clone()]);
+        }
         if !own.users.is_empty() || is_local {
             return Ok(());
         }

@@ -128,7 +128,8 @@ pub struct Limits {
 #[derive(Clone, Debug, Default)]
 pub struct AccessPolicy {
     /// The hosts that are served, without ports: names, addresses, `*.a.example` for all below a
-    /// name; others are 421. Default none, which means any.
+    /// name, `*` for any; others are 421. Default none: on a loopback address without TLS, `advertise`
+    /// and trusted proxies the names of this machine and addresses, elsewhere any.
     pub allowed_hosts: Vec<String>,
     /// The origins whose pages may read responses (`https://a.example`), or `*` for any. Default
     /// none.

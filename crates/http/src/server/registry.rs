@@ -12,6 +12,7 @@ use crate::server::observer::Observer;
 use crate::server::options::Limits;
 use crate::server::protocols::Protocols;
 use crate::server::request::forwarded;
+use crate::server::request::hosts::ServedHosts;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::SocketAddr;
@@ -29,6 +30,7 @@ const LOOKING: Duration = Duration::from_millis(100);
 pub(crate) struct ServerState {
     pub(crate) served: Rc<RefCell<Served>>,
     pub(crate) limits: Rc<Limits>,
+    pub(crate) hosts: Rc<ServedHosts>,
     pub(crate) protocols: Rc<Protocols>,
     pub(crate) observer: Option<Rc<dyn Observer>>,
     pub(crate) busy_poll: Option<Rc<BusyPoll>>,

@@ -6,6 +6,7 @@ pub(crate) mod early_hints;
 pub(crate) mod exchange;
 pub(crate) mod forwarded;
 pub(crate) mod head;
+pub(crate) mod hosts;
 pub(crate) mod origin;
 pub(crate) mod parts;
 pub(crate) mod path_locks;

@@ -16,6 +16,7 @@ use crate::server::options::ServerOptions;
 use crate::server::protocols::Protocols;
 use crate::server::registry::{ACCEPT_PAUSE, ConnectionRegistration, ServerState};
 use crate::server::request::forwarded;
+use crate::server::request::hosts::ServedHosts;
 use crate::server::service::RequestService;
 use runnel_store::{Budget, Error, Kind, Result};
 use std::cell::{Cell, RefCell};
@@ -138,6 +139,7 @@ async fn start(
     let shared = Rc::new(ServerState {
         served: Rc::new(RefCell::new(served)),
         protocols: Rc::new(Protocols::new(&options).await?),
+        hosts: Rc::new(ServedHosts::of(address, &options)),
         limits: Rc::new(options.limits),
         observer: options.observer,
         busy_poll: BusyPoll::new(options.spin),
@@ -321,6 +323,7 @@ fn start_connection(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState
         served: shared.served.clone(),
         is_secure: shared.protocols.tls.is_some(),
         limits: shared.limits.clone(),
+        hosts: shared.hosts.clone(),
         state,
         peer,
         observer: shared.observer.clone(),

@@ -12,6 +12,7 @@ use crate::server::request::early_hints::{self, EarlyHints};
 use crate::server::request::exchange::HttpExchange;
 use crate::server::request::forwarded;
 use crate::server::request::head::{self, Head};
+use crate::server::request::hosts::ServedHosts;
 use crate::server::request::origin::{self, CrossOriginRequest};
 use crate::server::request::relay;
 use crate::server::request::upload;
@@ -41,6 +42,7 @@ pub(crate) struct RequestService {
     /// The served store or handler, borrowed anew for each request.
     pub(crate) served: Rc<RefCell<Served>>,
     pub(crate) limits: Rc<Limits>,
+    pub(crate) hosts: Rc<ServedHosts>,
     pub(crate) state: Rc<ConnectionState>,
     pub(crate) peer: SocketAddr,
     pub(crate) observer: Option<Rc<dyn Observer>>,
@@ -300,14 +302,10 @@ impl RequestService {
             head::check_section(headers, &self.limits)?;
         }
         let head = head::check(method, uri, *version, headers)?;
-        let allowed_hosts = &self.limits.access.allowed_hosts;
-        if !allowed_hosts.is_empty()
-            && !origin::is_served(allowed_hosts, host(exchange).unwrap_or_default())
-        {
-            let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
-            return Err(problem.because("this server does not answer for that host"));
+        match self.hosts.check(host(exchange).unwrap_or_default()) {
+            Ok(()) => Ok(head),
+            Err(message) => Err(Problem::new(StatusCode::MISDIRECTED_REQUEST).because(message)),
         }
-        Ok(head)
     }
 
     /// Checks that no page of another origin writes.

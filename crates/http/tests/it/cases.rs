@@ -1,6 +1,6 @@
 //! The raw HTTP cases of `tests/cases/http.jsonl` against a server with the routes that they need.
 
-use crate::helper::run;
+use crate::helper::{of_any_host, run};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use runnel_http::{HttpServer, Limits, ProxyOptions, ServerOptions, proxy, serve};
@@ -186,8 +186,12 @@ fn limits() -> Limits {
 
 async fn server_of(root: Rc<dyn Store>) -> HttpServer {
     let address = ([127, 0, 0, 1], 0).into();
-    let options =
-        ServerOptions { address, limits: limits(), http2: false, ..ServerOptions::default() };
+    let options = ServerOptions {
+        address,
+        limits: of_any_host(limits()),
+        http2: false,
+        ..ServerOptions::default()
+    };
     serve(root, options).await.unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! Handlers: what they see of a request, and what a client sees of their responses.
 
-use crate::helper::{Peer, run, soon};
+use crate::helper::{Peer, of_any_host, run, soon};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
@@ -50,6 +50,7 @@ where
     let handle: Handling = Box::new(move |request| Box::pin(handle(request)));
     let handler: Rc<dyn Handler> = Rc::new(Answers { handle, most });
     let address = ([127, 0, 0, 1], 0).into();
+    let limits = of_any_host(limits);
     serve(handler, ServerOptions { address, limits, ..ServerOptions::default() }).await.unwrap()
 }
 

@@ -36,7 +36,16 @@ pub async fn start(root: Rc<dyn Store>) -> HttpServer {
 /// Serves a store with other limits.
 pub async fn start_with(root: Rc<dyn Store>, limits: Limits) -> HttpServer {
     let address = ([127, 0, 0, 1], 0).into();
+    let limits = of_any_host(limits);
     serve(root, ServerOptions { address, limits, ..ServerOptions::default() }).await.unwrap()
+}
+
+/// The limits of a server that answers for the names of the tests, unless they name its hosts.
+pub fn of_any_host(mut limits: Limits) -> Limits {
+    if limits.access.allowed_hosts.is_empty() {
+        limits.access.allowed_hosts = vec!["*".to_string()];
+    }
+    limits
 }
 
 /// A site in memory.

@@ -78,11 +78,11 @@ pub(crate) async fn serve(
     }
 }
 
-/// The served hosts, against DNS rebinding: a page of another site can point its own name at the
-/// admin port and would read it. On an unspecified address the names are unknown, and the token
-/// alone protects: no browser sends it under another name.
+/// The served hosts beside those of the option. Without names the rule of every server holds: on
+/// loopback the names of this machine. Elsewhere the token alone protects: no browser sends it under
+/// another name.
 fn hosts(address: SocketAddr, named: &[String]) -> Vec<String> {
-    if named.is_empty() && address.ip().is_unspecified() {
+    if named.is_empty() {
         return Vec::new();
     }
     let own = address.ip().to_canonical().to_string();
@@ -266,9 +266,8 @@ mod tests {
             let named: Vec<String> = named.iter().map(ToString::to_string).collect();
             hosts(address.parse().unwrap(), &named)[..].join(" ")
         };
-        assert_eq!(of("127.0.0.1:1", &[]), "localhost 127.0.0.1 ::1 127.0.0.1");
-        assert_eq!(of("10.0.0.5:1", &[]), "localhost 127.0.0.1 ::1 10.0.0.5");
-        assert_eq!(of("0.0.0.0:1", &[]), "");
+        assert_eq!(of("127.0.0.1:1", &[]), "");
+        assert_eq!(of("10.0.0.5:1", &["a.example"]), "localhost 127.0.0.1 ::1 10.0.0.5 a.example");
         assert_eq!(of("[::]:1", &["a.example"]), "localhost 127.0.0.1 ::1 :: a.example");
     }
 }

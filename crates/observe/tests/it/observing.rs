@@ -193,6 +193,15 @@ fn the_admin_port_answers_only_its_own_hosts() {
             );
         }
         server.stop().await;
+        let server = watched(&admin(), Rc::new(crate::support::Site)).await;
+        for (port, path) in [(server.admin(), "/metrics"), (server.port, "/")] {
+            let evil =
+                format!("GET {path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+            let answer = crate::support::send(port, &evil).await;
+            assert_eq!(status(&answer), 421, "{path}");
+            assert!(body(&answer).contains("allowedHosts: [ 'evil.example' ]"), "{answer}");
+        }
+        server.stop().await;
     });
 }
 

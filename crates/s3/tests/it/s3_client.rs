@@ -70,7 +70,7 @@ impl BucketServer {
     ) -> TcpStream {
         let mut socket = TcpStream::connect(self.server.address()).await.unwrap();
         // An answer of unknown length is not in chunks, and ends with the connection.
-        let mut head = format!("{method} {target} HTTP/1.0\r\nHost: s3.test\r\n");
+        let mut head = format!("{method} {target} HTTP/1.0\r\nHost: s3\r\n");
         head += &format!("Content-Length: {}\r\n", body.len());
         for (name, value) in fields {
             head += &format!("{name}: {value}\r\n");

@@ -1,4 +1,4 @@
-//! Served hosts, cross-origin reads (CORS, Fetch standard section 3.2), and protection against
+//! Cross-origin reads (CORS, Fetch standard section 3.2), and protection against
 //! cross-site request forgery.
 
 use crate::server::options::AccessPolicy;
@@ -15,30 +15,6 @@ const SEEN: HeaderValue =
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Schemes of `Authorization` that a browser adds by itself.
 const AMBIENT: [&[u8]; 4] = [b"basic", b"digest", b"negotiate", b"ntlm"];
-
-/// Whether a host, perhaps with a port, is served. Empty stands for requests without one
-/// (HTTP/1.0).
-pub(crate) fn is_served(hosts: &[String], host: &[u8]) -> bool {
-    if hosts.is_empty() {
-        return true;
-    }
-    let name = without_port(host.trim_ascii());
-    hosts.iter().any(|served| match served.strip_prefix("*.") {
-        None => served.as_bytes().eq_ignore_ascii_case(name),
-        Some(domain) => {
-            let (domain, from) = (domain.as_bytes(), name.len().saturating_sub(domain.len()));
-            from > 1 && name[from - 1] == b'.' && name[from..].eq_ignore_ascii_case(domain)
-        }
-    })
-}
-
-/// `[::1]:80` is `::1`, and `a.example:80` is `a.example`.
-fn without_port(host: &[u8]) -> &[u8] {
-    if let Some(rest) = host.strip_prefix(b"[") {
-        return rest.split(|byte| *byte == b']').next().unwrap_or(rest);
-    }
-    host.split(|byte| *byte == b':').next().unwrap_or(host)
-}
 
 /// Whether an origin is in the list.
 pub(crate) fn is_named(origins: &[String], origin: &[u8]) -> bool {
@@ -191,22 +167,6 @@ fn add_vary(headers: &mut HeaderMap) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hosts_are_compared_without_case_and_port() {
-        let hosts: Vec<String> = ["a.example", "::1", "*.b.example"].map(String::from).into();
-        for served in
-            ["a.example", "A.Example:80", "[::1]:8080", "[::1]", "x.b.example", "x.y.B.example:1"]
-        {
-            assert!(is_served(&hosts, served.as_bytes()), "{served}");
-        }
-        for other in
-            ["b.example", "xb.example", ".b.example", "evil.example", "a.example.evil", "", "[::2]"]
-        {
-            assert!(!is_served(&hosts, other.as_bytes()), "{other}");
-        }
-        assert!(is_served(&[], b"anything"));
-    }
 
     fn asked(
         origins: &[&str],
