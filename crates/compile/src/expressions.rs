@@ -8,3 +8,4 @@ pub(crate) mod leave;
 pub(crate) mod literal;
 pub(crate) mod matching;
 pub(crate) mod message;
+pub(crate) mod written;

@@ -12,6 +12,7 @@ mod markup;
 mod names;
 mod secret;
 mod segments;
+mod written;
 
 use names::Names;
 use runnel_syntax::Diagnostic;
@@ -114,7 +115,16 @@ impl Review<'_> {
                     self.found.extend(first::diagnostic(path, names, self.source));
                     segments::warnings(path, names, self.source, &mut self.found);
                 }
+                ExpressionKind::Pipe { left: receiver, message } => {
+                    self.found.extend(written::diagnostic(receiver, message, names));
+                }
+                ExpressionKind::Cascade { receiver, messages } => {
+                    for message in messages {
+                        self.found.extend(written::diagnostic(receiver, message, names));
+                    }
+                }
                 ExpressionKind::Send { receiver, message } => {
+                    self.found.extend(written::diagnostic(receiver, message, names));
                     self.found.extend(secret::warning(inner, receiver, message));
                 }
                 ExpressionKind::Subscript { index, .. } => {

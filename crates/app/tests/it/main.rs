@@ -95,3 +95,4 @@ mod web_client;
 mod websocket_load;
 mod windows;
 mod workers;
+mod written;

@@ -71,6 +71,9 @@ impl Generator<'_> {
             Attribute::Address if html::is_dangerous(text) => {
                 Some(format!("`{name}` must not be an address that runs code"))
             }
+            Attribute::Animated if text.split(';').any(html::is_dangerous) => {
+                Some(format!("`{name}` must not be an address that runs code"))
+            }
             _ => None,
         };
         if let Some(title) = refusal {

@@ -62,6 +62,8 @@ pub(crate) enum Attribute {
     Address,
     /// Code: only what is marked as markup may stand there.
     Code,
+    /// Values of an animation, separated by `;`: the attribute that they become may be an address.
+    Animated,
     /// `true` and `false` are words, not presence.
     Word,
 }
@@ -98,6 +100,7 @@ pub(crate) fn attribute(name: &str) -> Attribute {
         "href" | "src" | "action" | "formaction" | "data" | "poster" | "background" | "cite"
         | "ping" | "manifest" | "xlink:href" | "srcset" | "imagesrcset" => Attribute::Address,
         "srcdoc" => Attribute::Code,
+        "values" | "to" | "from" | "by" => Attribute::Animated,
         "contenteditable" | "draggable" | "spellcheck" | "translate" | "writingsuggestions" => {
             Attribute::Word
         }

@@ -42,7 +42,7 @@ fn plain(expression: &Expression, parameters: usize) -> bool {
     })
 }
 
-pub(super) fn selector(parts: &[(runnel_syntax::ast::Word, Expression)]) -> String {
+pub(crate) fn selector(parts: &[(runnel_syntax::ast::Word, Expression)]) -> String {
     let length = parts.iter().map(|(word, _)| word.text.len() + 1).sum();
     let mut selector = String::with_capacity(length);
     selector.extend(parts.iter().flat_map(|(word, _)| [word.text.as_str(), ":"]));

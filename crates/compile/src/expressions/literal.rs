@@ -1,6 +1,7 @@
 //! Literals: arrays, dictionaries, objects, elements, templates.
 
 use crate::code::{Code, Tail};
+use crate::expressions::written;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::Diagnostic;
@@ -40,13 +41,19 @@ impl Generator<'_> {
         if class.is_none() && elements.len() > PART {
             return self.long_array(elements);
         }
-        let (values, codes) = self.elements(&list);
         match class {
             None => {
+                let (values, codes) = self.elements(&list);
                 self.helper("array");
                 Code::call(format!("array({{{values}}},{})", elements.len())).deeper_than(&codes)
             }
+            Some(class)
+                if written::is_raw(&class.text) && !self.classes.contains_key(&class.text) =>
+            {
+                self.raw(class, elements)
+            }
             Some(class) => {
+                let (values, codes) = self.elements(&list);
                 let class = self.class_value(class);
                 self.helper("K");
                 let call =

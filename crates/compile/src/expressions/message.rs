@@ -1,9 +1,11 @@
 //! Messages: operators become calls of kernel functions, everything else a Lua method call.
 
 use crate::code::Code;
+use crate::elements::element::constant;
 use crate::expressions::control::selector;
 use crate::expressions::expression::DEPTH;
 use crate::expressions::matching::is_match;
+use crate::expressions::written;
 use crate::generator::Generator;
 use crate::lua::names;
 use runnel_syntax::ast::{Expression, ExpressionKind, SentMessage, Word};
@@ -124,6 +126,11 @@ impl Generator<'_> {
         self.check_count(list.len(), "arguments", source.span);
         self.note_loop(&selector(parts), parts);
         let receiver = self.kept_before(receiver, &list);
+        let is_super = matches!(&source.kind, ExpressionKind::Name(text) if text == "super");
+        let takes_code = !is_super && written::takes_code(source, &selector(parts));
+        if takes_code && let Some(call) = self.send_filled(&receiver, parts, &list) {
+            return call;
+        }
         let data = self.query_data_of(parts);
         let strict = self.lenient;
         self.lenient |= matches!(data, Some((_, true)));
@@ -132,6 +139,10 @@ impl Generator<'_> {
         let name = names::keyword(parts.iter().map(|(word, _)| word.text.as_str()));
         let mut texts: Vec<String> = arguments.iter().map(|code| code.text.clone()).collect();
         texts.extend(data.map(|(data, _)| data));
+        if takes_code && list.first().is_some_and(|text| constant(text).is_some()) {
+            self.helper("K");
+            texts.push("K.written".to_owned());
+        }
         let list = texts.join(",");
         if let Some(call) = self.super_call(source, &name, &list) {
             return call;

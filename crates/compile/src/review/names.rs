@@ -1,8 +1,8 @@
 //! What the names around an expression hold.
 
 use runnel_syntax::ast::{
-    AssignOperator, Block, Expression, ExpressionKind, Method, PropertyPath, Segment, Statement,
-    TextPart,
+    AssignOperator, Block, Expression, ExpressionKind, Method, PropertyPath, Segment, SentMessage,
+    Statement, TextPart,
 };
 use runnel_syntax::walk::{walk, walk_deep};
 use std::collections::BTreeMap;
@@ -19,8 +19,12 @@ struct NameFacts {
     rest: bool,
     /// A variable that was assigned from a request.
     tainted: bool,
+    /// A variable that was assigned text of a request, not merely something that was found by it.
+    sent: bool,
     /// A variable that was assigned a text with a slash in it.
     slash: bool,
+    /// A variable that was assigned a database, and nothing else.
+    database: Option<bool>,
 }
 
 /// The names that can be seen at a place. Those of the places around it are not copied: a script may have
@@ -111,7 +115,9 @@ impl<'a> Names<'a> {
                 let known = names.facts(name);
                 let mut facts = known.unwrap_or_default();
                 facts.tainted |= names.is_request(value) || names.is_tainted(value);
+                facts.sent |= names.carries_request(value);
                 facts.slash |= has_slash(value);
+                facts.database = Some(facts.database != Some(false) && names.is_database(value));
                 if known != Some(facts) {
                     names.own.insert(name.clone(), facts);
                 }
@@ -132,6 +138,43 @@ impl<'a> Names<'a> {
             }
             _ => false,
         })
+    }
+
+    /// Whether the value is text of a request, changed or joined to other text. What a dictionary has for it is not.
+    pub(super) fn carries_request(&self, expression: &Expression) -> bool {
+        match &expression.kind {
+            ExpressionKind::Name(name) => self.is(name, |facts| facts.request || facts.sent),
+            ExpressionKind::Reference(path) => {
+                path.scheme.as_ref().is_some_and(|word| REQUEST.contains(&word.text.as_str()))
+            }
+            ExpressionKind::Parenthesized(inner) => self.carries_request(inner),
+            ExpressionKind::Interpolated(parts) => parts.iter().any(
+                |part| matches!(part, TextPart::Expression(inner) if self.carries_request(inner)),
+            ),
+            ExpressionKind::Send { receiver, message }
+            | ExpressionKind::Pipe { left: receiver, message } => {
+                self.carries_request(receiver)
+                    || matches!(message, SentMessage::Binary(_, argument) if self.carries_request(argument))
+            }
+            ExpressionKind::Subscript { receiver, .. } => self.carries_request(receiver),
+            _ => false,
+        }
+    }
+
+    /// Whether an expression is certainly a database.
+    pub(super) fn is_database(&self, expression: &Expression) -> bool {
+        match &expression.kind {
+            ExpressionKind::Parenthesized(inner) => self.is_database(inner),
+            ExpressionKind::ReferenceTo(_) => true,
+            ExpressionKind::Name(name) => self.is(name, |facts| facts.database == Some(true)),
+            ExpressionKind::Send { message: SentMessage::Unary(word), .. } => {
+                word.text == "database"
+            }
+            ExpressionKind::Send { message: SentMessage::Keyword(parts), .. } => {
+                parts.len() == 1 && parts[0].0.text == "database"
+            }
+            _ => false,
+        }
     }
 
     /// Whether an expression reads a variable that holds a part of a request.

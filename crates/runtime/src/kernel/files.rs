@@ -50,6 +50,7 @@ pub(super) const FILES: &[&str] = &[
     "text/pattern.lua",
     "core/match.lua",
     "text/layout.lua",
+    "text/written.lua",
     "collections/random.lua",
     "formats/compress.lua",
     "formats/xml.lua",

@@ -48,10 +48,15 @@ end
 -- Settings of a connection belong to the pool here.
 local function isSetting(statement) return string.find(statement, "^%s*[Pp][Rr][Aa][Gg][Mm][Aa]%s") ~= nil end
 
-local function query(self, statement)
-  statement = string.gsub(K.expectText(statement, "query:"), "[%s;]+$", "")
+local function compute(self, statement, values)
+  statement = string.gsub(K.expectText(statement, "computed:"), "[%s;]+$", "")
   if isSetting(statement) then return K.array {} end
-  return referenceOf(self):run_(statement)
+  return referenceOf(self):computed_with_(statement, values)
+end
+
+local function query(self, statement, code)
+  local text, values = K.sqlOf(statement, code, "query:")
+  return compute(self, text, values)
 end
 
 local function itself(self) return self end
@@ -72,15 +77,19 @@ K.methods(Database, {
   --- -<any> query:<String>statement
   --- -<any> exec:<String>statement
   --- Runs an SQL statement, as `run:` of a reference does. A PRAGMA does nothing: connections have settings that are
-  --- safe for several writers and a crash.
+  --- safe for several writers and a crash. The statement is written there; each `{x}` in it is a bound parameter.
   --- > #StreamQLite{ path: ':memory:' } query: 'select 3 + 4 as sum;' ⇒ [ #{ sum: 7 } ]
   ["query:"] = query, ["exec:"] = query,
+  --- -<any> computed:<String>statement
+  --- Runs an SQL statement that the program has put together, as it is.
+  --- > #StreamQLite{ path: ':memory:' } computed: 'select ', '7 as n' ⇒ [ #{ n: 7 } ]
+  ["computed:"] = function(self, statement) return compute(self, statement) end,
   --- -<Dictionary> tables
   --- The tables of the database by name.
   --- > #StreamQLite{ path: ':memory:' } tables at: 'missing' ⇒ nil
   ["tables"] = function(self)
     local tables = K.newDictionary()
-    local rows = query(self, "select name from sqlite_master where type = 'table' and name not like 'sqlite|_%' escape '|'")
+    local rows = compute(self, "select name from sqlite_master where type = 'table' and name not like 'sqlite|_%' escape '|'")
     rows:do_(function(row)
       local name = row:at_("name")
       tables:at_put_(name, table(self, name, self._classes and self._classes[name]))
@@ -106,7 +115,7 @@ end
 
 local function schemaOf(self)
   local database, name = databaseOf(self)
-  return database:run_with_("select name, type from pragma_table_info(?)", K.array { name }):asArray()
+  return database:computed_with_("select name, type from pragma_table_info(?)", K.array { name }):asArray()
 end
 
 local OPERATORS = { ["="] = true, ["=="] = true, ["<"] = true, [">"] = true, ["<="] = true, [">="] = true, ["<>"] = true,
@@ -140,7 +149,7 @@ K.methods(Table, {
     self.i_db._classes[name] = class
     if K.understands(class, "sqlForCreate") then
       local columns = string.gsub(K.str(class:sqlForCreate()), "[%s;]+$", "")
-      database:run_("create table if not exists " .. quoted(name) .. " " .. columns)
+      database:computed_("create table if not exists " .. quoted(name) .. " " .. columns)
     else
       rowsOf(self)
     end
@@ -170,15 +179,15 @@ K.methods(Table, {
     local database, name = databaseOf(self)
     local column, operator, value = comparison(self, condition)
     local statement = string.format("select * from %s where %s %s ?", quoted(name), quoted(column), operator)
-    if self.i_tableClass == nil then return database:run_with_(statement, K.array { value }):asArray() end
-    return database:run_with_as_(statement, K.array { value }, self.i_tableClass)
+    if self.i_tableClass == nil then return database:computed_with_(statement, K.array { value }):asArray() end
+    return database:computed_with_as_(statement, K.array { value }, self.i_tableClass)
   end,
   --- -<Number> count
   --- How many rows the table has.
   --- > { #SQLTable{ db: #StreamQLite{ path: 'tasks.db' }, name: 'tasks' } count }
   ["count"] = function(self)
     local database, name = databaseOf(self)
-    return database:run_("select count(*) as n from " .. quoted(name)):asArray():first():at_("n")
+    return database:computed_("select count(*) as n from " .. quoted(name)):asArray():first():at_("n")
   end,
   --- -<Array> schema
   --- The columns as records of `name` and `type`, for `instanceVariableDescriptions` of a `ClassDefinition`.

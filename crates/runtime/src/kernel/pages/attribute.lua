@@ -6,8 +6,10 @@ local find, gsub, lower, match = string.find, string.gsub, string.lower, string.
 local throw, put, putEscaped, escape, str = K.throw, K.put, K.putEscaped, K.escapeHTML, K.str
 local NULL = K.NULL
 
-local PLAIN, ADDRESS, CODE, WORD, CLASS, STYLE = 1, 2, 3, 4, 5, 6
+local PLAIN, ADDRESS, CODE, WORD, CLASS, STYLE, ANIMATED = 1, 2, 3, 4, 5, 6, 7
 local kinds = { srcdoc = CODE, class = CLASS, style = STYLE }
+-- The values of an animation become those of an attribute, and that may be `href`.
+for name in string.gmatch("values to from by", "%a+") do kinds[name] = ANIMATED end
 for name in string.gmatch([[href src action formaction data poster background cite ping manifest
   xlink:href srcset imagesrcset]], "[%a:]+") do kinds[name] = ADDRESS end
 -- Attributes whose values "true" and "false" are words, not presence.
@@ -55,6 +57,14 @@ local function isDangerous(address)
   return not pictures[match(start, "^data:image/(%a+)") or ""]
 end
 
+-- Animations separate their values by `;`.
+local function anyDangerous(values)
+  for value in string.gmatch(values, "[^;]+") do
+    if isDangerous(value) then return true end
+  end
+  return false
+end
+
 local function isRaw(value) return type(value) == "table" and not K.isClass(value) and value._isRaw end
 local function isDictionary(value)
   return type(value) == "table" and not K.isClass(value) and value._isDictionary
@@ -97,7 +107,7 @@ function K.styleWord(buffer, value)
     if find(string.lower(value._text), "</style", 1, true) then
       throw("invalid", "the text of a style must not contain `</style`")
     end
-    return put(buffer, value._text)
+    return put(buffer, K.refuseFilled(value, "a style"))
   end
   put(buffer, K.styleValue(value))
 end
@@ -109,7 +119,7 @@ local function declarations(value)
     if isNothing(inner) then return end
     local name = gsub(str(key), "_", "-")
     if not find(name, "^%-?%-?[%a][%w-]*$") then throw("invalid", "`" .. name .. "` is no property of a style") end
-    list[#list + 1] = name .. ": " .. (isRaw(inner) and inner._text or K.styleValue(inner))
+    list[#list + 1] = name .. ": " .. (isRaw(inner) and K.refuseFilled(inner, "a style") or K.styleValue(inner))
   end)
   if #list == 0 then return nil end
   return table.concat(list, "; ")
@@ -124,7 +134,9 @@ local function textOf(entry, value)
     if kind == CODE then throw("invalid", "`" .. name .. "` needs code, not true") end
     return true
   end
-  if isRaw(value) then return value._text, true end
+  if isRaw(value) then
+    return kind == PLAIN and value._text or K.refuseFilled(value, "the value of `" .. name .. "`"), true
+  end
   if kind == CODE then
     throw("invalid", "`" .. name .. "` would run a text as code",
       { i_hint = "write `#Raw[ … ]` where that is meant" })
@@ -137,7 +149,7 @@ local function textOf(entry, value)
   else
     text = words(value, " ")
   end
-  if kind == ADDRESS and text ~= nil and isDangerous(text) then
+  if text ~= nil and (kind == ADDRESS and isDangerous(text) or kind == ANIMATED and anyDangerous(text)) then
     throw("invalid", "`" .. name .. "` must not be an address that runs code",
       { i_hint = "write `#Raw[ … ]` where that is meant" })
   end

@@ -15,12 +15,13 @@ local NULL = K.NULL
 
 --- Markup: HTML or XML, written as code: `#div{ class: 'note' }[ text, #br[] ]`. Values in it are escaped.
 local Element = K.newClass("Element", K.classes.Object)
-for _, key in ipairs { "_html", "_marks", "_write", "_media", "_whole", "_text", "_itemKey" } do
+for _, key in ipairs { "_html", "_marks", "_write", "_media", "_whole", "_text", "_itemKey", "_filled" } do
   K.nilKeys[key] = true
 end
 rawset(Element._methods, "_kind", K.kinds.element)
 local methods = Element._methods
---- Markup that is not escaped: `#Raw[ '<b>x</b>' ]`. Only for text that is safe as it is.
+--- Markup that is not escaped: `#Raw[ '<b>x</b>' ]`. It is written there; each `{x}` in it is escaped, and computed markup
+--- needs `#Raw{ computed: text }`.
 local Raw = K.newClass("Raw", K.classes.Object)
 K.alias("RawText", Raw)
 K.method(K.classes.Object, "_isRaw", false)
@@ -199,7 +200,7 @@ function K.scriptData(buffer, value)
     if find(string.lower(value._text), "</script", 1, true) then
       throw("invalid", "the code of a script must not contain `</script`")
     end
-    return put(buffer, value._text)
+    return put(buffer, K.refuseFilled(value, "a script"))
   end
   if type(value) == "table" and value._kind == K.kinds.element then
     throw("invalid", "an element cannot stand in a script")
@@ -295,10 +296,12 @@ K.methods(K.classes.Object, {
     return K.markup(finished(buffer))
   end,
   --- -<Raw> raw:<any>text
-  --- Markup that is not escaped, as `#Raw[ … ]`. Only for text that is safe as it is.
+  --- Markup that is written there, as `#Raw[ … ]`.
   --- > { :page | #p[ (page raw: '<b>x</b>') ] }
-  ["raw:"] = function(_, text) return Raw:text_(text) end,
+  ["raw:"] = function(_, text, code) return Raw:text_(text, code) end,
 })
+
+function K.rawText(text) return setmetatable({ _text = text }, Raw._methods) end
 
 local function joined(class, list)
   local parts = {}
@@ -309,16 +312,28 @@ local function joined(class, list)
 end
 K.classMethods(Raw, {
   --- +<self> text:<any>text
-  --- The text as markup that is not escaped.
+  --- The text that is written there as markup that is not escaped; each `{x}` in it is.
   --- > #p[ (Raw text: '<b>x</b>') ] stringValue ⇒ '<p><b>x</b></p>'
-  ["text:"] = function(class, text) return setmetatable({ _text = K.str(text) }, class._methods) end,
+  ["text:"] = function(_, text, code)
+    local filled = K.writtenText(text, code, "text:", "markup", "escaped")
+    if type(filled) == "string" then return K.rawText(filled) end
+    return K.rawOf(filled)
+  end,
+  --- +<self> computed:<any>text
+  --- Markup that the program has made, as it is. Text of others must never be in it.
+  --- > #p[ (Raw computed: '<b>', 'x</b>') ] stringValue ⇒ '<p><b>x</b></p>'
+  ["computed:"] = function(_, text) return K.rawText(K.str(text)) end,
   --- +<self> fromArray:<Array>parts
-  --- The parts, joined, as markup that is not escaped: `#Raw[ … ]` sends it.
-  --- > #p[ #Raw[ '<b>', 7, '</b>' ] ] stringValue ⇒ '<p><b>7</b></p>'
-  ["fromArray:"] = joined,
+  --- An error: `#Raw[ … ]` takes markup written there, and `#Raw{ computed: text }` any text.
+  --- > { Raw fromArray: [ '<b>' ] } onError: { :e | e kind } ⇒ 'typeError'
+  ["fromArray:"] = function(_, list) return K.writtenText(list, nil, "#Raw[ ]", "markup", "escaped") end,
 })
 local function rawText(self) return self._text end
 K.methods(Raw, {
+  --- -<nothing> setComputed:<any>text
+  --- Sets markup that the program has made: `#Raw{ computed: text }`.
+  --- > #p[ #Raw{ computed: '<b>x</b>' } ] stringValue ⇒ '<p><b>x</b></p>'
+  ["setComputed:"] = function(self, text) self._text = K.str(text) end,
   --- -<String> stringValue
   --- -<String> description
   --- The markup as text.

@@ -257,10 +257,15 @@ K.methods(Shell, {
   --- > shell exit: 3
   ["exit:"] = function(_, status) error(K.newError("exit", "exit", { _exit = status, _uncatchable = true }), 0) end,
   --- -<String> run:<String>command
-  --- Runs a command of the system and answers its standard output. An exit status other than 0 is an error of the kind
-  --- `failed`.
+  --- Runs a command of the system that is written there and answers its standard output. Each `{x}` in it is quoted: it
+  --- is one argument, or a part of one. An exit status other than 0 is an error of the kind `failed`.
   --- > shell run: 'date -u'
-  ["run:"] = function(_, command) return native.shell(command) end,
+  --- > name := 'it is; ls'. shell run: "echo {name}" ⇒ 'it is; ls\n'
+  ["run:"] = function(_, command, code) return native.shell(K.shellOf(command, code, "run:")) end,
+  --- -<String> computed:<String>command
+  --- Runs a command that the program has put together, as it is. Values of others must never be in it.
+  --- > options := '-u'. shell computed: "date {options}"
+  ["computed:"] = function(_, command) return native.shell(K.expectText(command, "computed:")) end,
 })
 
 --- The class of `context`: the running program, its timers and variables.
@@ -291,11 +296,17 @@ K.methods(Context, {
   --- > job := context onceEvery: 1 hour do: { 7 }. job cancel class ⇒ Job
   ["onceEvery:do:"] = function(_, time, block) return K.onceEvery(time, block) end,
   --- -<any> evaluateScriptString:<String>source
-  --- Compiles and runs a text as a program, and answers the value of its last statement.
+  --- Compiles and runs a text that is written there as a program, and answers the value of its last statement.
   --- > context evaluateScriptString: '3 + 4' ⇒ 7
-  ["evaluateScriptString:"] = function(_, source)
-    return native.compile(source, "evaluated")(K)
+  ["evaluateScriptString:"] = function(_, source, code)
+    local text = K.writtenText(source, code, "evaluateScriptString:", "programs", "refused")
+    if type(text) ~= "string" then K.writtenText(source, nil, "evaluateScriptString:", "programs", "refused") end
+    return native.compile(text, "evaluated")(K)
   end,
+  --- -<any> computed:<String>source
+  --- Compiles and runs a text that the program has put together as a program.
+  --- > context computed: '3 + ', '4' ⇒ 7
+  ["computed:"] = function(_, source) return native.compile(K.expectText(source, "computed:"), "evaluated")(K) end,
   --- -<nothing> bindValue:<any?>value toVariableNamed:<String>name
   --- Sets the variable of the program with this name.
   --- > context bindValue: 7 toVariableNamed: 'limit'. context valueOfVariableNamed: 'limit' ⇒ 7

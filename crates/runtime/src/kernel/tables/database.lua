@@ -6,10 +6,12 @@ local native, throw, place = K.native, K.throw, K.placeOfDatabase
 
 -- Statements --------------------------------------------------------------------------------------
 
-local function run(self, statement, parameters)
+-- A statement whose text stands in the kernel, or is taken as it is: `computed:`.
+local function compute(self, statement, parameters)
   local store, path, scheme = place(self)
+  statement = K.expectText(statement, "computed:")
   if type(parameters) == "table" and parameters._isDictionary then
-    return native.run(store, path, scheme, K.expectText(statement, "run:"), K.array { parameters })
+    return native.run(store, path, scheme, statement, K.array { parameters })
   end
   if type(parameters) == "table" and parameters._isCollection and not parameters._isArray then
     parameters = parameters:asArray()
@@ -17,13 +19,30 @@ local function run(self, statement, parameters)
     throw("typeError", "run:with: expects an array of parameters or a dictionary, got " .. K.nameOf(parameters),
       { i_hint = "write run: '… where id = ?' with: [ 7 ], or '… where id = :id' with: #{ id: 7 }" })
   end
-  return native.run(store, path, scheme, K.expectText(statement, "run:"), parameters)
+  return native.run(store, path, scheme, statement, parameters)
+end
+
+local function run(self, statement, code)
+  local text, values = K.sqlOf(statement, code, "run:")
+  return compute(self, text, values)
+end
+
+local function written(statement, code, selector)
+  local text, values = K.sqlOf(statement, code, selector)
+  if values then
+    throw("invalid", "`" .. selector .. "` has parameters in two places", { i_hint = "write each value as `{x}`, without `with:`" })
+  end
+  return text
+end
+
+local function runWith(self, statement, parameters, code)
+  return compute(self, written(statement, code, "run:with:"), parameters)
 end
 
 -- The rows of a statement as objects of a class, whose variables are among its columns.
-local function runAs(self, statement, parameters, class)
+local function computeAs(self, statement, parameters, class)
   if not K.isClass(class) then throw("typeError", "run:as: expects a class, got " .. K.nameOf(class)) end
-  local rows = run(self, statement, parameters)
+  local rows = compute(self, statement, parameters)
   if type(rows) ~= "table" or not rows._isCollection then
     throw("unsupported", "run:as: is for a statement that answers rows; this one changed them", { i_hint = "write run:" })
   end
@@ -218,27 +237,53 @@ local messages = {
   ["keyValueStore:"] = keyValueStore,
   --- Reference -<any> run:<String>statement
   --- NativeStore -<any> run:<String>statement
-  --- Runs an SQL statement. One that reads answers its rows, which are lazy; one that writes the number of rows that it
-  --- changed.
+  --- Runs an SQL statement that is written there; each `{x}` in it is a bound parameter. One that reads answers its
+  --- rows, which are lazy; one that writes the number of rows that it changed. Computed SQL needs `computed:`.
   --- > ref:sqlite::memory: run: 'select 3 + 4 as sum' ⇒ [ #{ sum: 7 } ]
+  --- > n := 4. ref:sqlite::memory: run: "select 3 + {n} as sum" ⇒ [ #{ sum: 7 } ]
   ["run:"] = run,
   --- Reference -<any> run:<String>statement with:<any>parameters
   --- NativeStore -<any> run:<String>statement with:<any>parameters
   --- Runs an SQL statement with bound parameters: an array for `?`, `?1` or `$1`, a dictionary for `:name`. Values
   --- never become part of the statement, so that SQL injection is impossible.
   --- > ref:sqlite::memory: run: 'select :a + 1 as b' with: #{ a: 6 } ⇒ [ #{ b: 7 } ]
-  ["run:with:"] = run,
+  ["run:with:"] = runWith,
   --- Reference -<Array> run:<String>statement as:<Class>class
   --- NativeStore -<Array> run:<String>statement as:<Class>class
   --- Runs a statement that answers rows, and makes objects of the class of them; a column that the class lacks is an
   --- error.
   --- > objects := { :Book | ref:sqlite:shop.db run: 'select * from books' as: Book }
-  ["run:as:"] = function(self, statement, class) return runAs(self, statement, nil, class) end,
+  ["run:as:"] = function(self, statement, class, code)
+    local text, values = K.sqlOf(statement, code, "run:as:")
+    return computeAs(self, text, values, class)
+  end,
   --- Reference -<Array> run:<String>statement with:<any>parameters as:<Class>class
   --- NativeStore -<Array> run:<String>statement with:<any>parameters as:<Class>class
   --- Runs a statement that answers rows, with bound parameters, and makes objects of the class of them.
   --- > objects := { :Book | ref:sqlite:shop.db run: 'select * from books where id = ?' with: [ 7 ] as: Book }
-  ["run:with:as:"] = runAs,
+  ["run:with:as:"] = function(self, statement, parameters, class, code)
+    return computeAs(self, written(statement, code, "run:with:as:"), parameters, class)
+  end,
+  --- Reference -<any> computed:<String>statement
+  --- NativeStore -<any> computed:<String>statement
+  --- Runs an SQL statement that the program has put together, as it is. Values of others must never be in it.
+  --- > table := 'books'. { ref:sqlite:shop.db computed: "delete from {table}" }
+  ["computed:"] = function(self, statement) return compute(self, statement) end,
+  --- Reference -<any> computed:<String>statement with:<any>parameters
+  --- NativeStore -<any> computed:<String>statement with:<any>parameters
+  --- Runs an SQL statement that the program has put together, with bound parameters as in `run:with:`.
+  --- > ref:sqlite::memory: computed: 'select ', '? as n' with: [ 7 ] ⇒ [ #{ n: 7 } ]
+  ["computed:with:"] = function(self, statement, parameters) return compute(self, statement, parameters) end,
+  --- Reference -<Array> computed:<String>statement as:<Class>class
+  --- NativeStore -<Array> computed:<String>statement as:<Class>class
+  --- Runs a statement that the program has put together, and makes objects of the class of its rows.
+  --- > objects := { :Book :sql | ref:sqlite:shop.db computed: sql as: Book }
+  ["computed:as:"] = function(self, statement, class) return computeAs(self, statement, nil, class) end,
+  --- Reference -<Array> computed:<String>statement with:<any>parameters as:<Class>class
+  --- NativeStore -<Array> computed:<String>statement with:<any>parameters as:<Class>class
+  --- Runs a statement that the program has put together, with bound parameters, and makes objects of its rows.
+  --- > objects := { :Book :sql | ref:sqlite:shop.db computed: sql with: [ 7 ] as: Book }
+  ["computed:with:as:"] = function(self, statement, parameters, class) return computeAs(self, statement, parameters, class) end,
   --- Reference -<any> transaction:<Block(transaction)>block
   --- NativeStore -<any> transaction:<Block(transaction)>block
   --- DatabaseTable -<any> transaction:<Block(transaction)>block

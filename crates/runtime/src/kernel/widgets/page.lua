@@ -123,7 +123,7 @@ local function imageSource(self)
   for _, one in ipairs(starts) do
     if string.sub(bytes, 1, #one[1]) == one[1] then kind = one[2] end
   end
-  return classes.Raw:text_("data:image/" .. kind .. ";base64," .. classes.String._methods.base64(bytes))
+  return K.rawText("data:image/" .. kind .. ";base64," .. classes.String._methods.base64(bytes))
 end
 K.methods(K.classes.Image, { ["imageSource"] = imageSource })
 K.methods(K.classes.Canvas, {
