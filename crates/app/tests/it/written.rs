@@ -160,7 +160,8 @@ fn a_value_of_a_request_chooses_no_reference_and_no_message() {
         assert!(outcome.err.contains(error), "{text}: {}", outcome.err);
     }
     // What a dictionary of the program has for the value is the program's own.
-    let fine = "places ← #{ a: 'file:x' }.\nscheme Site { var places. /:p { get { (this:places at: p) asReference path } } }\n\
+    let fine = "places ← #{ a: 'file:x' }.\nscheme Site { var places. \
+                /:p { get { (this:places at: p) asReference path } } }\n\
                 scheme:site ← #Site{ places: places }.\nstdout print: site:a.";
     assert_eq!(program(fine).out, "x");
 }

@@ -34,26 +34,28 @@ pub(crate) fn is_raw(name: &str) -> bool {
 }
 
 /// One piece of a text with values, in the order of evaluation.
-enum Piece<'a> {
+enum WrittenPiece<'a> {
     Text(&'a str),
     /// A text of the command itself, or a number that the program has written.
     Trusted(&'a Expression),
     Value(&'a Expression),
 }
 
-fn pieces_of<'a>(expression: &'a Expression, pieces: &mut Vec<Piece<'a>>) -> bool {
+fn pieces_of<'a>(expression: &'a Expression, pieces: &mut Vec<WrittenPiece<'a>>) -> bool {
     let expression = bare(expression);
     match &expression.kind {
-        ExpressionKind::Text(text) | ExpressionKind::Symbol(text) => pieces.push(Piece::Text(text)),
+        ExpressionKind::Text(text) | ExpressionKind::Symbol(text) => {
+            pieces.push(WrittenPiece::Text(text))
+        }
         ExpressionKind::Interpolated(parts) => pieces.extend(parts.iter().map(|part| match part {
-            TextPart::Text(text) => Piece::Text(text),
-            TextPart::Expression(inner) => Piece::Value(inner),
+            TextPart::Text(text) => WrittenPiece::Text(text),
+            TextPart::Expression(inner) => WrittenPiece::Value(inner),
         })),
-        ExpressionKind::Integer(_) => pieces.push(Piece::Trusted(expression)),
+        ExpressionKind::Integer(_) => pieces.push(WrittenPiece::Trusted(expression)),
         ExpressionKind::Reference(path)
             if path.scheme.as_ref().is_some_and(|scheme| scheme.text == "std") =>
         {
-            pieces.push(Piece::Trusted(expression));
+            pieces.push(WrittenPiece::Trusted(expression));
         }
         _ => return false,
     }
@@ -110,14 +112,16 @@ impl Generator<'_> {
     /// `K.filled(n, text, value, text …)`, and the values behind it.
     fn filled(
         &mut self,
-        pieces: &[Piece<'_>],
+        pieces: &[WrittenPiece<'_>],
         rest: &[&Expression],
     ) -> (String, Vec<String>, Vec<Code>) {
         let list: Vec<&Expression> = pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Text(_) => None,
-                Piece::Trusted(expression) | Piece::Value(expression) => Some(*expression),
+                WrittenPiece::Text(_) => None,
+                WrittenPiece::Trusted(expression) | WrittenPiece::Value(expression) => {
+                    Some(*expression)
+                }
             })
             .chain(rest.iter().copied())
             .collect();
@@ -127,11 +131,11 @@ impl Generator<'_> {
         let mut text: Vec<String> = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::Text(written) => text.push(quoted(written)),
-                Piece::Trusted(_) => {
+                WrittenPiece::Text(written) => text.push(quoted(written)),
+                WrittenPiece::Trusted(_) => {
                     text.extend(values.next().map(|value| format!("K.str({value})")));
                 }
-                Piece::Value(_) => {
+                WrittenPiece::Value(_) => {
                     parts.push(together(&mut text));
                     parts.extend(values.next());
                 }

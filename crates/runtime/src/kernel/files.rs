@@ -104,6 +104,7 @@ pub(super) const FILES: &[&str] = &[
     "streams/sources.lua",
     "net/live.lua",
     "pages/markup.lua",
+    "pages/raw.lua",
     "pages/element.lua",
     "formats/markdown.lua",
     "pages/attribute.lua",

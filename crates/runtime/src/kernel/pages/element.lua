@@ -303,6 +303,30 @@ K.methods(K.classes.Object, {
 
 function K.rawText(text) return setmetatable({ _text = text }, Raw._methods) end
 
+-- `#Raw[ … ]`. Its values are escaped as children are; elements stay what they are.
+function K.rawOf(filled)
+  local parts = {}
+  for i = 1, filled.n do
+    if i % 2 == 1 then
+      parts[i] = filled[i]
+    else
+      local place = K.openMarkupPlace(table.concat(parts))
+      if place then
+        throw("invalid", "`#Raw[ ]`: a `{x}` within " .. place .. " cannot be escaped",
+          { i_hint = "write the element as a literal: `#a{ href: x }[ … ]`; computed markup: `#Raw{ computed: text }`" })
+      end
+      local buffer = open()
+      buffer.live = true
+      child(buffer, filled[i])
+      buffer.live = false
+      parts[i] = finished(buffer)
+    end
+  end
+  local raw = K.rawText(table.concat(parts))
+  if filled.n > 1 then raw._filled = true end
+  return raw
+end
+
 local function joined(class, list)
   local parts = {}
   for i = 1, #list do

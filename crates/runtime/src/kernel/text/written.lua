@@ -4,7 +4,7 @@
 -- the pieces of `"… {x} …"` otherwise. `computed:` is the one way around.
 local K = ...
 local type, setmetatable, getmetatable, table = type, setmetatable, getmetatable, table
-local find, gsub, lower, match, sub = string.find, string.gsub, string.lower, string.match, string.sub
+local find, gsub, sub = string.find, string.gsub, string.sub
 local throw = K.throw
 
 K.written = {}
@@ -165,76 +165,4 @@ function K.shellOf(text, code, selector)
     end
   end
   return table.concat(parts)
-end
-
--- Markup ------------------------------------------------------------------------------------------
-
--- Elements whose content is no text that can be escaped (HTML Living Standard, 13.1.2).
-local code = {}
-for name in string.gmatch("script style iframe xmp noembed noframes noscript plaintext", "%a+") do code[name] = true end
-
--- Where the place behind `<` at `i` ends, or nil with what it is.
-local function behindTag(text, i)
-  if sub(text, i, i + 3) == "<!--" then
-    local _, to = find(text, "-->", i + 4, true)
-    return to and to + 1, "a comment"
-  end
-  local quote
-  for at = i + 1, #text do
-    local char = sub(text, at, at)
-    if quote then
-      if char == quote then quote = nil end
-    elseif char == '"' or char == "'" then
-      quote = char
-    elseif char == ">" then
-      local name = lower(match(text, "^<(%a[^%s/>]*)", i) or "")
-      if not code[name] then return at + 1 end
-      local closing = find(lower(text), "</" .. name, at, true)
-      return closing, "#" .. name
-    end
-  end
-  return nil, "a tag"
-end
-
--- What is open at the end of markup; nil between tags, where escaping is enough.
-local function openPlace(text)
-  local at = 1
-  while true do
-    local from = find(text, "<[%a/!?]", at) or find(text, "<$", at)
-    if not from then return nil end
-    local place
-    at, place = behindTag(text, from)
-    if not at then return place end
-  end
-end
-
--- `#Raw[ … ]`. Its values are escaped as children are; elements stay what they are.
-function K.rawOf(filled)
-  local parts = {}
-  for i = 1, filled.n do
-    if i % 2 == 1 then
-      parts[i] = filled[i]
-    else
-      local place = openPlace(table.concat(parts))
-      if place then
-        throw("invalid", "`#Raw[ ]`: a `{x}` within " .. place .. " cannot be escaped",
-          { i_hint = "write the element as a literal: `#a{ href: x }[ … ]`; computed markup: `#Raw{ computed: text }`" })
-      end
-      local buffer = K.openMarkup()
-      buffer.live = true
-      K.child(buffer, filled[i])
-      buffer.live = false
-      parts[i] = K.finished(buffer)
-    end
-  end
-  local raw = K.rawText(table.concat(parts))
-  if filled.n > 1 then raw._filled = true end
-  return raw
-end
-
--- Values are escaped for the place between tags: in code they would not be.
-function K.refuseFilled(raw, place)
-  if not raw._filled then return raw._text end
-  throw("invalid", "a `#Raw[ ]` with `{x}` is markup, not " .. place,
-    { i_hint = "keep the value in `data: #{ … }`, or write it in `#script[ \"… {x} …\" ]`, where it is JSON" })
 end
