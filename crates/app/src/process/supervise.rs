@@ -291,6 +291,10 @@ impl Supervisor {
             }
             return None;
         }
+        // No change of the program and no other start opens the socket of `--attach`.
+        if code == Some(exit_status::CANNOT_CREATE) && !self.has_served {
+            return code;
+        }
         if self.plan.watch.is_some() {
             if !std::mem::take(&mut self.again) {
                 Console::error("note: waiting for a change of the program");

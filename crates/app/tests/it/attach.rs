@@ -190,11 +190,13 @@ fn a_folder_that_others_can_enter_is_refused() {
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder.path("runnel"), open).unwrap();
     let file = folder.write("site.st", SITE);
-    let mut command = runnel();
-    command.arg("--attach").arg(file).arg(free_port().to_string());
-    let refused = run_with(command.env("XDG_RUNTIME_DIR", folder.path("")), b"");
-    assert_eq!(refused.status, 73);
-    assert!(refused.err.contains("is not a folder that only you can enter"), "{}", refused.err);
+    for options in [&[][..], &["--supervise"], &["--watch"]] {
+        let mut command = runnel();
+        command.args(options).arg("--attach").arg(&file).arg(free_port().to_string());
+        let refused = run_with(command.env("XDG_RUNTIME_DIR", folder.path("")), b"");
+        assert_eq!(refused.status, 73, "{options:?}");
+        assert!(refused.err.contains("is not a folder that only you can enter"), "{}", refused.err);
+    }
 }
 
 #[test]
