@@ -71,6 +71,15 @@ fn http(options: &Value) -> Result<Rc<dyn Store>, Error> {
     }
     let usual = ClientOptions::default();
     let limit = time(options, "timeout");
+    let private = options.get("private").and_then(Value::as_bool).unwrap_or(usual.private);
+    if let (false, Some(name)) =
+        (private, ["socket", "proxy"].into_iter().find(|name| options.get(name).is_some()))
+    {
+        let message = format!(
+            "`private: false` checks the address of each connection, and `{name}` hides it: leave one of them out"
+        );
+        return Err(Error::new(Kind::Invalid, message));
+    }
     let client = runnel_http::client(ClientOptions {
         headers,
         answer_time: limit.unwrap_or(usual.answer_time),
@@ -81,6 +90,7 @@ fn http(options: &Value) -> Result<Rc<dyn Store>, Error> {
         redirects: count(options, "maxRedirects").unwrap_or(usual.redirects),
         tls: tls(options)?,
         http2: options.get("http2").and_then(Value::as_bool).unwrap_or(usual.http2),
+        private,
         cookies: options.get("cookies").and_then(Value::as_bool).unwrap_or(usual.cookies),
         proxy: text(options, "proxy").map(|proxy| ForwardProxy::parse(&proxy)).transpose()?,
         ..usual

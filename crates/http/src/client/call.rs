@@ -33,9 +33,20 @@ const DISCARDED: usize = 64 * 1024;
 /// Timeout of that drain.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
-/// Headers that are removed before a redirect to another origin.
-const SECRET: [HeaderName; 3] =
-    [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
+/// The headers that follow a redirect to another origin. A list of secret ones would miss those that an API
+/// names itself, such as `X-API-Key`. Conditions stay: a delete without its `If-Match` would delete more.
+const PUBLIC: [HeaderName; 10] = [
+    header::ACCEPT,
+    header::ACCEPT_ENCODING,
+    header::ACCEPT_LANGUAGE,
+    header::IF_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::IF_UNMODIFIED_SINCE,
+    header::RANGE,
+    header::USER_AGENT,
+];
 
 /// The connections and options of one client.
 pub(crate) struct HttpClient {
@@ -54,6 +65,7 @@ impl HttpClient {
         let offering = |protocols: &[&[u8]]| {
             let mut dial = Connector::new(options.socket.as_deref(), options.connect_time);
             dial.proxy = options.proxy.clone().map(Arc::new);
+            dial.private = options.private;
             if let Some(tls) = &options.tls {
                 dial.tls = Ok(tls.connector());
             }
@@ -156,9 +168,7 @@ impl VerbCall {
                     let message = "the server behind the socket redirects to another host";
                     return Err(Error::new(Kind::Failed, message));
                 }
-                for name in &SECRET {
-                    Rc::make_mut(&mut self.headers).remove(name);
-                }
+                self.leave_origin(&next)?;
             }
             self.target = next;
         }
@@ -166,6 +176,21 @@ impl VerbCall {
             Kind::Failed,
             format!("there are more than {} redirects", self.client.options.redirects),
         ))
+    }
+
+    /// Takes from the request what another origin must not get.
+    fn leave_origin(&mut self, next: &Uri) -> Result<()> {
+        if !matches!(self.body, OutgoingContent::Nothing) {
+            let host = next.authority().map_or("another host", |authority| authority.as_str());
+            let message = format!(
+                "the server redirects the content to another origin, {host}: send it there yourself"
+            );
+            return Err(Error::new(Kind::Failed, message));
+        }
+        let kept = PUBLIC.iter().filter_map(|name| Some((name, self.headers.get(name)?.clone())));
+        let kept: HeaderMap = kept.map(|(name, value)| (name.clone(), value)).collect();
+        self.headers = Rc::new(kept);
+        Ok(())
     }
 
     /// Sends the request as soon as the host has a free slot.

@@ -4,6 +4,7 @@ use crate::protocol::framing::Malformed;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 
 /// The error type of bodies.
 pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
@@ -15,6 +16,8 @@ pub(crate) enum RoundTripFailure {
     Name(io::Error),
     /// Connecting failed: nothing was sent.
     Connect(io::Error),
+    /// The name means no public address, and the options ask for one: the class of the address.
+    NotPublic(&'static str, IpAddr),
     /// The proxy gave no way to the server: what it did.
     Proxy(String),
     /// The server closed the connection before the response was complete.
@@ -33,6 +36,7 @@ pub(crate) enum FailureCause {
     Io(io::ErrorKind),
     Tls(String),
     Name,
+    NotPublic(&'static str, IpAddr),
     Proxy(String),
     Closed,
     Malformed,
@@ -52,7 +56,10 @@ impl RoundTripFailure {
     pub(crate) fn is_connect(&self) -> bool {
         matches!(
             self,
-            RoundTripFailure::Name(_) | RoundTripFailure::Connect(_) | RoundTripFailure::Proxy(_)
+            RoundTripFailure::Name(_)
+                | RoundTripFailure::Connect(_)
+                | RoundTripFailure::NotPublic(..)
+                | RoundTripFailure::Proxy(_)
         )
     }
 
@@ -60,6 +67,7 @@ impl RoundTripFailure {
     pub(crate) fn root(&self) -> FailureCause {
         match self {
             RoundTripFailure::Name(_) => FailureCause::Name,
+            RoundTripFailure::NotPublic(class, address) => FailureCause::NotPublic(class, *address),
             RoundTripFailure::Proxy(what) => FailureCause::Proxy(what.clone()),
             RoundTripFailure::Closed => FailureCause::Closed,
             RoundTripFailure::Malformed(_) => FailureCause::Malformed,
@@ -95,6 +103,7 @@ impl fmt::Display for RoundTripFailure {
         match self {
             RoundTripFailure::Name(error) => write!(out, "the name cannot be found: {error}"),
             RoundTripFailure::Connect(error) => write!(out, "connecting: {error}"),
+            RoundTripFailure::NotPublic(class, address) => write!(out, "{address} is {class}"),
             RoundTripFailure::Proxy(what) => write!(out, "the proxy {what}"),
             RoundTripFailure::Closed => out.write_str("the connection was closed"),
             RoundTripFailure::Broken(error) => write!(out, "the connection: {error}"),

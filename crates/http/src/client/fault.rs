@@ -26,6 +26,10 @@ pub(crate) fn no_response(failure: &RoundTripFailure, target: &Uri) -> Error {
             (Kind::Denied, format!("the socket of {host} is not for this user"), false)
         }
         FailureCause::Name => (Kind::Unavailable, format!("the host {host} cannot be found"), true),
+        FailureCause::NotPublic(class, address) => {
+            let message = format!("{host} is {class} ({address}), which `private: false` refuses");
+            (Kind::Denied, message, false)
+        }
         FailureCause::Proxy(what) => {
             (Kind::Unavailable, format!("the proxy for {host} {what}"), true)
         }

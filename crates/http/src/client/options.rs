@@ -41,8 +41,11 @@ pub struct ClientOptions {
     pub cookies: bool,
     /// The proxy for all connections. Default none.
     pub proxy: Option<ForwardProxy>,
-    /// Headers of every request, such as `Authorization`. `Authorization`, `Cookie` and
-    /// `Proxy-Authorization` are removed on a redirect to another origin.
+    /// Whether addresses that are not public can be connected to, after each resolution of a name. Default
+    /// true. False excludes a socket and a proxy, behind which no address is seen.
+    pub private: bool,
+    /// Headers of every request, such as `Authorization`. A redirect to another origin removes all but
+    /// those of negotiation, conditions and ranges.
     pub headers: Vec<(String, String)>,
 }
 
@@ -64,6 +67,7 @@ impl std::fmt::Debug for ClientOptions {
             .field("http2", &self.http2)
             .field("cookies", &self.cookies)
             .field("proxy", &self.proxy)
+            .field("private", &self.private)
             .field("headers", &names)
             .finish()
     }
@@ -86,6 +90,7 @@ impl Default for ClientOptions {
             http2: true,
             cookies: false,
             proxy: None,
+            private: true,
             headers: Vec::new(),
         }
     }

@@ -88,7 +88,7 @@ impl Transport {
         let tls = Ok(ClientTls::trusting(text, file)?.connector());
         let mut transport = Transport::new(options);
         let time = transport.dial.time;
-        transport.dial = Arc::new(Connector { socket: None, proxy: None, time, tls });
+        transport.dial = Arc::new(Connector { tls, ..Connector::new(None, time) });
         Ok(transport)
     }
 

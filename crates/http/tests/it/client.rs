@@ -175,7 +175,8 @@ fn redirects_are_followed() {
         let seen = log.clone();
         let answer = move |reference: &Reference, context: &Context, method: &str| {
             let exchange = context.exchange.as_ref().unwrap();
-            let secret = exchange.header("authorization").is_some();
+            let secret =
+                ["authorization", "x-api-key"].iter().any(|name| exchange.header(name).is_some());
             seen.borrow_mut().push(format!("{method} {} {secret}", reference.path()));
             let to = |status, place: &str| {
                 exchange.set_status(status);
@@ -187,6 +188,7 @@ fn redirects_are_followed() {
                 "/307" => to(307, "/end"),
                 "/loop" => to(302, "/loop"),
                 "/away" => to(302, &exchange.query("to").unwrap()),
+                "/send" => to(307, &exchange.query("to").unwrap()),
                 "/nowhere" => to(302, "ftp://x/"),
                 _ => {}
             }
@@ -204,7 +206,8 @@ fn redirects_are_followed() {
         let store: Rc<dyn Store> = Rc::new(store);
         let server = start(store.clone()).await;
         let other = start(store).await;
-        let headers = vec![("Authorization".to_string(), "Bearer x".to_string())];
+        let headers = [("Authorization", "Bearer x"), ("X-API-Key", "k")];
+        let headers = headers.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
         let web = client(ClientOptions { headers, ..ClientOptions::default() });
         let plain = Context::default();
         web.get(&at(&server, "/301"), &plain).await.unwrap();
@@ -228,6 +231,9 @@ fn redirects_are_followed() {
                 "GET /x false",
             ]
         );
+        let send = format!("/send?to=http://{}/x", other.address());
+        let sent = web.post(&at(&server, &send), Content::text("secret"), &plain).await;
+        assert!(sent.err().unwrap().message.contains("send it there yourself"));
         let error = web.get(&at(&server, "/loop"), &plain).await.err().unwrap();
         assert_eq!(error.message, "there are more than 10 redirects");
         assert!(web.get(&at(&server, "/nowhere"), &plain).await.is_err());

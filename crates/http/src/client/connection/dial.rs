@@ -3,6 +3,7 @@
 use crate::client::connection::forward_proxy::ForwardProxy;
 use crate::client::connection::line::ClientConnection;
 use crate::client::failure::RoundTripFailure;
+use crate::network::address_class;
 use crate::network::client_tls::ClientTls;
 use crate::network::multicast_dns::resolve::lookup;
 use crate::network::wire::NetworkStream;
@@ -33,12 +34,14 @@ pub(crate) struct Connector {
     pub(crate) tls: Result<TlsConnector, String>,
     /// The proxy for all connections.
     pub(crate) proxy: Option<Arc<ForwardProxy>>,
+    /// Whether addresses that are not public are connected to.
+    pub(crate) private: bool,
 }
 
 impl Connector {
     pub(crate) fn new(socket: Option<&Path>, time: Duration) -> Self {
         let tls = ClientTls::usual().map(|tls| tls.connector()).map_err(|error| error.to_string());
-        Connector { socket: socket.map(Into::into), time, tls, proxy: None }
+        Connector { socket: socket.map(Into::into), time, tls, proxy: None, private: true }
     }
 
     /// Offers protocols by ALPN (RFC 7301).
@@ -84,6 +87,7 @@ impl Connector {
             }
             (None, None) => {
                 let found = lookup(host, port).await.map_err(RoundTripFailure::Name)?;
+                let found = if self.private { found } else { public_of(found)? };
                 self.first_of(found).await.map_err(RoundTripFailure::Connect)?
             }
         };
@@ -174,6 +178,18 @@ impl Connector {
             }
         }
         Err(last)
+    }
+}
+
+/// The public ones of the addresses of a name: these very addresses are connected to, so a name that means another
+/// address a moment later leads nowhere else.
+fn public_of(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, RoundTripFailure> {
+    let Some(first) = found.first().map(SocketAddr::ip) else { return Ok(found) };
+    let public: Vec<_> =
+        found.into_iter().filter(|one| address_class::not_public(one.ip()).is_none()).collect();
+    match address_class::not_public(first) {
+        Some(class) if public.is_empty() => Err(RoundTripFailure::NotPublic(class, first)),
+        _ => Ok(public),
     }
 }
 

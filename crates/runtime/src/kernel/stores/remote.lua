@@ -87,13 +87,17 @@ local HTTPStore = K.newClass("HTTPStore", K.classes.MappingStore)
 --- The address of an HTTP proxy, such as 'http://user:password@proxy:3128'. No error and no log contains it.
 --- > { #HTTPStore{ base: 'https://example.org', proxy: 'http://proxy:3128' } proxy }
 
+--- HTTPStore -<Boolean?> private
+--- Whether addresses that are not public can be reached; true by default. False is for addresses that strangers name.
+--- > #HTTPStore{ base: 'https://example.org', private: false } private ⇒ false
+
 K.nativeCombinator({
   name = "HTTPStore", kind = "remote:http", parts = none,
   options = {
     base = take.text, headers = take.texts, token = take.text, user = take.text, password = take.text,
     timeout = take.seconds, socket = take.text, maxConnections = take.count, poolTimeout = take.seconds,
     maxRedirects = take.count, certificateAuthority = take.text, certificate = take.text, key = take.text,
-    http2 = take.flag, cookies = take.flag, proxy = take.text,
+    http2 = take.flag, cookies = take.flag, proxy = take.text, private = take.flag,
   },
   secret = { proxy = true, password = true, token = true },
   -- A literal says at once which file or address is wrong.
