@@ -51,8 +51,8 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   process. Other processes may see a partial append, and a crash of the machine may leave one.
 /// - Every write is durable before it is answered: the file and its directories are flushed, within
 ///   the guarantees of the hardware. A killed process leaves the old file or the new one, and
-///   perhaps a temporary file. Listings, also of all keys, hide temporary files and remove them after a
-///   day.
+///   perhaps a temporary file. Listings, also of all keys, hide temporary files; they and the first put of a process
+///   in a directory remove those that are older than an hour and locked by no writer.
 /// - A conditional write ([`crate::Condition`]) is atomic within this process. Create-only is
 ///   atomic towards other processes too, if the file system has hard links. An entity tag is not: a
 ///   concurrent write by another program may be replaced.

@@ -39,7 +39,7 @@ fn keys(store: &Rc<dyn Store>, range: &KeyRange) -> Vec<String> {
 
 /// What a killed writer has left goes when all keys are listed, at any depth.
 #[test]
-fn temporary_files_of_killed_writers_go_after_a_day() {
+fn temporary_files_of_killed_writers_go_after_an_hour() {
     let folder = tempfile::tempdir().unwrap();
     let deep = folder.path().join("a/b/c");
     fs::create_dir_all(&deep).unwrap();
@@ -47,13 +47,23 @@ fn temporary_files_of_killed_writers_go_after_a_day() {
         let file = fs::File::create(deep.join(name)).unwrap();
         file.set_modified(std::time::SystemTime::now() - Duration::from_secs(age)).unwrap();
     };
-    left(".runnel-1-2-3.part", 90_000);
-    left(".runnel-1-2-4.part", 60 * 60);
+    left(".runnel-1-2-3.part", 4_000);
+    left(".runnel-1-2-4.part", 60 * 50);
+    left(".runnel-1-2-5.part", 4_000);
+    let held = fs::File::open(deep.join(".runnel-1-2-5.part")).unwrap();
+    held.try_lock().unwrap();
     left("old", 90_000);
     assert_eq!(keys(&disk(&folder), &KeyRange::default()), ["a/b/c/old"]);
     assert!(!deep.join(".runnel-1-2-3.part").exists());
-    // It may be under way.
+    // They may be under way: one is young, the other one is locked by its writer.
     assert!(deep.join(".runnel-1-2-4.part").exists());
+    assert!(deep.join(".runnel-1-2-5.part").exists());
+    drop(held);
+    // A directory that nobody lists is swept by the first put.
+    let put = disk(&folder);
+    run(put.put(&Reference::from_path("a/b/c/new"), Content::text("x"), &Context::default()))
+        .unwrap();
+    assert!(!deep.join(".runnel-1-2-5.part").exists());
 }
 
 /// A directory that is large enough to be cached is never listed as it was before.

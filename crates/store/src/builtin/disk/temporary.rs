@@ -1,9 +1,12 @@
 //! Files that the store keeps for itself beside those of its users: temporary files of puts under
 //! way, the leftovers of killed processes, and attributes that do not fit into a file.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 const PREFIX: &str = ".runnel-";
 const PART: &str = ".part";
@@ -48,15 +51,49 @@ pub(super) fn described_inode(name: &str) -> Option<u64> {
     u64::from_str_radix(inode, 16).ok()
 }
 
-/// How old a temporary file is that no put can still be writing.
-const FORGOTTEN: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+/// The age of a temporary file that was left behind. A put that has waited that long for its client still locks its
+/// file.
+const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
 
-/// Removes a file that a process has left behind, a day ago or earlier: whether it still runs
-/// cannot be known, it may be another machine's.
+/// The most directories that this process remembers as swept.
+const REMEMBERED: usize = 4096;
+
+/// Locks the temporary file of a put, for as long as it is open: [`remove_forgotten`] leaves it alone.
+pub(super) fn lock(file: &fs::File) {
+    // On a file system without locks the age alone protects it.
+    let _ = file.try_lock();
+}
+
+/// Removes a file that a killed process has left behind.
 pub(super) fn remove_forgotten(file: &fs::DirEntry) {
     let age = file.metadata().and_then(|metadata| metadata.modified()).ok();
-    if age.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > FORGOTTEN) {
+    let is_old =
+        age.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > FORGOTTEN);
+    if is_old && !is_locked(&file.path()) {
         let _ = fs::remove_file(file.path());
+    }
+}
+
+fn is_locked(path: &Path) -> bool {
+    let locked = |file: fs::File| matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+    fs::File::open(path).is_ok_and(locked)
+}
+
+/// Removes what killed processes have left behind in a directory, before the first put of this process there: a
+/// directory that nobody lists would keep it for ever.
+pub(super) fn sweep_once(directory: &Path) {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    {
+        let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if swept.len() >= REMEMBERED || !swept.insert(directory.to_path_buf()) {
+            return;
+        }
+    }
+    let Ok(entries) = directory.read_dir() else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_str().is_some_and(|name| is_own(name) && name.ends_with(PART)) {
+            remove_forgotten(&entry);
+        }
     }
 }
 

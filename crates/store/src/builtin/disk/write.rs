@@ -14,7 +14,7 @@ use super::blocking::blocking;
 use super::changing::Changing;
 use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
 use super::read;
-use super::temporary::{Temporary, temporary_name};
+use super::temporary::{self, Temporary, temporary_name};
 use crate::{Body, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Outcome, Reference, Verb};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
@@ -137,8 +137,10 @@ impl Draft {
             }
             PathTarget::Link => (above(&place.path), None),
         };
+        temporary::sweep_once(directory);
         let path = directory.join(temporary_name());
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        temporary::lock(&file);
         let temporary = Temporary(path);
         if let Some(permissions) = permissions
             && file.metadata()?.permissions().mode() & 0o777 != permissions.mode()
