@@ -43,7 +43,9 @@ pub use content::encode::COLLECT_LIMIT;
 pub use content::file_part::FilePart;
 pub use content::form_data::form_data;
 pub use content::image::{IMAGE_START, image_type};
-pub use content::media_type::{charset, is_text_type};
+pub use content::media_type::{
+    DOWNLOAD, charset, guessed_media_type, is_text_type, runs_in_browsers,
+};
 pub use content::parts::{PartEvent, PartEvents, PartHead};
 pub use content::port::{Message, Messages, Port, PortContent};
 pub use content::seekable::{ByteStream, Chunks, Seekable};

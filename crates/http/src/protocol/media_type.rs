@@ -1,8 +1,8 @@
 //! Media types of outgoing and incoming content.
 
 use bytes::Bytes;
-use hyper::header::HeaderValue;
-use runnel_store::{Body, Form, Text, Value, charset, is_text_type as is_text, json};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use runnel_store::{Body, DOWNLOAD, Form, Text, Value, charset, is_text_type as is_text, json};
 use std::borrow::Cow;
 
 /// HTML.
@@ -43,6 +43,15 @@ pub(crate) fn content_type(media_type: Cow<'static, str>, utf8: bool) -> HeaderV
         }
     };
     value.unwrap_or(OCTETS)
+}
+
+/// Sets the type of a response. A client's page or script is downloaded.
+pub(crate) fn set_content_type(headers: &mut HeaderMap, kind: HeaderValue) {
+    let is_download = kind == DOWNLOAD;
+    headers.insert(header::CONTENT_TYPE, if is_download { OCTETS } else { kind });
+    if is_download {
+        headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
+    }
 }
 
 /// A value as bytes with its default media type: text and bytes unchanged, anything else as JSON,

@@ -9,7 +9,7 @@ use crate::values::native::NativeLazy;
 use futures_util::future::FutureExt;
 use runnel_store::{
     Answer, Body, ClientContent, Condition, Content, Context as Call, EntityTag, Error, Kind,
-    Outcome, Reference, Store, Value, Verb,
+    Outcome, Reference, Store, Value, Verb, guessed_media_type,
 };
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -100,6 +100,19 @@ fn write_call(isolate: &Isolate, arguments: Arguments, value: c_int, granted: c_
     Call { from_client, ..inner_call(isolate) }
 }
 
+/// The content of a write, which is the fifth argument. A stream that a handler passes on is taken for its client's: it
+/// must not run as a page of the site. No table sees more of a client than that media type.
+fn sent_content(isolate: &Isolate, arguments: Arguments) -> Content {
+    let content = arguments.content(isolate, 5);
+    match content.body {
+        Body::Stream(..) => {
+            let by_name = guessed_media_type(&arguments.text(2));
+            content.of_client(&isolate.call(), by_name)
+        }
+        _ => content,
+    }
+}
+
 /// Content of a client in which the program has set the fields of these names.
 pub(super) fn with_granted(names: Vec<Value>) -> ClientContent {
     let names = names.into_iter().filter_map(|name| match name {
@@ -147,7 +160,7 @@ fn get_answer(isolate: &Isolate, arguments: Arguments) -> Reply {
 
 fn put(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
-    let content = arguments.content(isolate, 5);
+    let content = sent_content(isolate, arguments);
     let answer = store.put(&reference(arguments), content, &write_call(isolate, arguments, 5, 6));
     written(answer, |outcome| Given::Boolean(outcome.is_created()))
 }
@@ -168,7 +181,7 @@ fn written(answer: Answer<Outcome>, otherwise: fn(&Outcome) -> Given) -> Reply {
 
 fn post(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
-    let content = arguments.content(isolate, 5);
+    let content = sent_content(isolate, arguments);
     let answer = store.post(&reference(arguments), content, &write_call(isolate, arguments, 5, 6));
     given(answer.map(|posted| posted.content))
 }
@@ -320,7 +333,7 @@ fn held<T: 'static>(answer: Answer<T>) -> Reply {
 /// `(store, path, query, scheme, value, condition, tag)`: whether it was written.
 fn put_if(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
-    let content = arguments.content(isolate, 5);
+    let content = sent_content(isolate, arguments);
     let call = write_call(isolate, arguments, 5, 8);
     let context = Call { only_if: Some(condition(arguments, 6, 7)), ..call };
     held(store.put(&reference(arguments), content, &context))

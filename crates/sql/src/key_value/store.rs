@@ -84,6 +84,7 @@ impl<B: KeyValueBackend> StoreInner<B> {
         content: Content,
         context: Context,
     ) -> Result<Outcome> {
+        let content = content.of_client(&context, None);
         let attributes = StoredAttributes::of(content.attributes());
         let received = UploadedContent::receive(&self.backend, &self.sweeper, content, &context);
         let UploadedContent { content, unfinished } = received.await?;

@@ -64,6 +64,7 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   at most 64 KiB. A read answers them if [`Context::attributes`] asks: another system call,
 ///   which plain readers do not pay. They get the media type that was put where the name tells none.
 ///   Another program that changes the file takes the attributes away.
+/// - Content of a client with the media type or the name of a page or a script keeps the type [`DOWNLOAD`] instead.
 /// - [`Store::annotate`] replaces them in place and leaves the entity tag. [`Store::relocate`] is a
 ///   rename within a file system.
 /// - A path that ends in a slash means a directory: a file is missing there.
@@ -191,12 +192,14 @@ impl Store for Disk {
             }
             return self.later(Verb::Put, reference, write::make_directory).map(Outcome::put);
         }
+        let content = content.of_client(context, attributes::guess(reference.path()));
         let put = write::put(self.root.clone(), reference.clone(), content, only_if);
         Answer::later(put).map(Outcome::put).on(Verb::Put, reference)
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let only_if = context.only_if.clone();
+        let content = content.of_client(context, attributes::guess(reference.path()));
         let post = write::append(self.root.clone(), reference.clone(), content, only_if);
         Answer::later(post).on(Verb::Post, reference)
     }

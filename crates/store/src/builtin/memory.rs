@@ -239,12 +239,14 @@ impl Store for Memory {
         }
         let put: fn(&mut dyn MemoryTable, &str, Content) -> Result<Outcome> =
             |table, key, content| table.put(key, content);
+        let content = content.of_client(context, None);
         self.change(Verb::Put, reference, self.keepable(content), context, put)
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let post: fn(&mut dyn MemoryTable, &str, Content) -> Result<Outcome> =
             |table, key, content| table.post(key, content);
+        let content = content.of_client(context, None);
         self.change(Verb::Post, reference, self.settled(content), context, post)
     }
 

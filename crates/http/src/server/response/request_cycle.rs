@@ -468,7 +468,7 @@ impl RequestCycle {
         let mut headers = self.spare_headers();
         let bare = matches!(status.as_u16(), 204 | 205 | 304);
         if let (Some(kind), false) = (kind, bare) {
-            headers.insert(header::CONTENT_TYPE, kind);
+            media_type::set_content_type(&mut headers, kind);
         }
         set_nosniff(&mut headers, body.state());
         if let Some(tag) = facts.validators.tag.as_ref().and_then(conditions::tag_header) {

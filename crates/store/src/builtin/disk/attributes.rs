@@ -11,7 +11,7 @@
 
 use super::place::DiskFault;
 use super::temporary::{Temporary, attributes_name, temporary_name};
-use crate::{Attributes, Kind, Metadata, Value, json};
+use crate::{Attributes, DOWNLOAD, Kind, Metadata, Value, json, runs_in_browsers};
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 use std::borrow::Cow;
@@ -131,6 +131,26 @@ pub(super) fn read(file: &File, path: &Path, facts: &fs::Metadata) -> Option<Fil
         Err(Errno::OPNOTSUPP) => read_beside(path, facts),
         Err(_) => None,
     }
+}
+
+/// Whether an open file with the name of a page or a script is a client's.
+pub(super) fn is_download(file: &File, path: &Path) -> Result<bool, DiskFault> {
+    if !guess_of_path(path).is_some_and(runs_in_browsers) {
+        return Ok(false);
+    }
+    let stored = read(file, path, &file.metadata()?).and_then(|stored| stored.media_type);
+    Ok(stored.as_deref() == Some(DOWNLOAD))
+}
+
+/// Marks an open file that has its name as a client's: bytes at its end would else take the mark away.
+pub(super) fn mark_download(file: &File, path: &Path) -> Result<(), DiskFault> {
+    let directory = path.parent().unwrap_or(path);
+    let download = FileAttributes { media_type: Some(DOWNLOAD.into()), metadata: None };
+    if let Some(mut beside) = store(&download, file, directory)? {
+        beside.mark(file)?;
+        beside.put_in(directory)?;
+    }
+    Ok(())
 }
 
 /// The attributes of the file at a path, as [`read`].

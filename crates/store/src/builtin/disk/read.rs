@@ -9,7 +9,7 @@ use super::quick::{self, Seen};
 use super::temporary;
 use crate::{
     Body, ByteStream, COLLECT_LIMIT, Content, EntityTag, Entry, FilePart, Kind, Reference,
-    Seekable, Verb, encode_segment,
+    Seekable, Verb, encode_segment, runs_in_browsers,
 };
 use bytes::Bytes;
 use futures_util::stream;
@@ -64,7 +64,8 @@ impl ReadWish {
     }
 
     /// Reads the attributes of the file at a path, where they are wanted. The media type is, too,
-    /// where the name does not tell it: plain files have names that do, and cost no call.
+    /// where the name does not tell it, or tells one that a browser runs: a client's file has another one. Plain
+    /// files cost no call.
     fn attributes_of(
         &self,
         path: &Path,
@@ -74,8 +75,8 @@ impl ReadWish {
             return read();
         }
         match attributes::guess_of_path(path) {
-            Some(_) => None,
-            None => read().map(FileAttributes::without_metadata),
+            Some(kind) if !runs_in_browsers(kind) => None,
+            _ => read().map(FileAttributes::without_metadata),
         }
     }
 }

@@ -15,7 +15,9 @@ use super::changing::Changing;
 use super::place::{DiskFault, PathTarget, ResolvedPath, Root};
 use super::read;
 use super::temporary::{self, Temporary, temporary_name};
-use crate::{Body, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Outcome, Reference, Verb};
+use crate::{
+    Body, COLLECT_LIMIT, Condition, Content, DOWNLOAD, Error, Form, Kind, Outcome, Reference, Verb,
+};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 use std::ffi::OsStr;
@@ -297,6 +299,7 @@ pub(super) async fn append(
     content: Content,
     only_if: Option<Condition>,
 ) -> Result<Outcome, Error> {
+    let is_download = content.media_type.as_deref() == Some(DOWNLOAD);
     let bytes = content.read(COLLECT_LIMIT).await?;
     let on = reference.clone();
     let given_up = GivenUp::default();
@@ -326,7 +329,11 @@ pub(super) async fn append(
                 return Err(DiskFault::Refused(Kind::Cancelled, "the post was given up"));
             }
             let _alone = Appending::begin(&place.path);
+            let is_download = is_download || attributes::is_download(&file, &place.path)?;
             file.write_all(&bytes)?;
+            if is_download {
+                attributes::mark_download(&file, &place.path)?;
+            }
         }
         drop(changing);
         file.sync_data()?;
