@@ -50,6 +50,12 @@ pub const CODES: &[Code] = &[
         "class Task { var <string> title. }\n#Task{ title: 'sow' }",
     ),
     code(
+        "no-unit",
+        "A number without a unit where a duration is expected. Only 0 needs none.",
+        "limit := #RateLimit{ requests: 5, per: 60 }.",
+        "limit := #RateLimit{ requests: 5, per: 60 seconds }.",
+    ),
+    code(
         "not-boolean",
         "A condition is neither true nor false, and no number.",
         "name := 'Ann'.\nname ifTrue: { 'a name' }",

@@ -188,6 +188,7 @@ impl<'a> Checker<'a> {
             if let (Some(id), ExpressionKind::Symbol(name)) = (id, &pair.key.kind) {
                 let declared = self.world.lineage(id).find_map(|one| one.variables.get(&**name));
                 self.given_value(&pair.value, &kind, declared.copied().flatten());
+                self.option_unit(id, name, &pair.value);
             }
         }
         let is_element = class.text.starts_with(|first: char| first.is_ascii_lowercase());

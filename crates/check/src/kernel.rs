@@ -13,6 +13,8 @@ pub(crate) struct KernelClass {
     pub(crate) meta: FxHashSet<String>,
     /// All instance variables, inherited ones too.
     pub(crate) variables: Vec<String>,
+    /// Options that take a duration.
+    pub(crate) durations: FxHashSet<String>,
     /// It reads the pairs of its literals itself.
     pub(crate) takes_any: bool,
 }
@@ -52,6 +54,7 @@ impl Kernel {
                 ("own", Some((_, class))) => class.own.extend(words(rest)),
                 ("meta", Some((_, class))) => class.meta.extend(words(rest)),
                 ("variables", Some((_, class))) => class.variables.extend(words(rest)),
+                ("durations", Some((_, class))) => class.durations.extend(words(rest)),
                 ("literal", Some((_, class))) => class.takes_any = true,
                 ("alias", _) => kernel.aliases.extend(pair(rest)),
                 ("name", _) => kernel.names.extend(pair(rest).map(|(name, value)| {

@@ -7,3 +7,4 @@ mod effects;
 mod messages;
 mod names;
 mod properties;
+mod units;

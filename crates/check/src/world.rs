@@ -428,6 +428,11 @@ impl<'a> World<'a> {
         Some(takes)
     }
 
+    /// Whether an option of the kernel's class is a duration.
+    pub(crate) fn takes_duration(&self, id: ClassId, name: &str) -> bool {
+        self.lineage(id).any(|class| class.kernel.is_some_and(|one| one.durations.contains(name)))
+    }
+
     /// The properties that a literal of a class may have.
     pub(crate) fn properties(&self, id: ClassId) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();

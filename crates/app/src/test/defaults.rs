@@ -110,6 +110,9 @@ fn value(cell: &str) -> Option<Value> {
     let unit = unit.split(',').next().unwrap_or_default();
     let factor = UNITS.iter().find(|(known, _)| *known == unit).map(|(_, factor)| factor);
     let number = number * factor.or(unit.is_empty().then_some(&1.0))?;
+    if ["ms", "s", "min"].contains(&unit) {
+        return Some(Value::Text(format!("{number} s")));
+    }
     Some(if number.fract() == 0.0 { Value::Int(number as i64) } else { Value::Float(number) })
 }
 
@@ -142,6 +145,7 @@ fn fault(row: &OptionRow, read: Read) -> Option<String> {
     let other = match value {
         Value::Int(number) => Value::Int(number + 1),
         Value::Float(number) => Value::Float(number + 1.0),
+        Value::Text(text) if text.ends_with(" s") => Value::Text(format!("1{text}")),
         Value::Bool(flag) => Value::Bool(!flag),
         _ => return None,
     };

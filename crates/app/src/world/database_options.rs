@@ -116,7 +116,7 @@ mod tests {
             (sqlite(&eight).unwrap().max_connections, postgres(&eight).unwrap().max_connections),
             (8, 8)
         );
-        let wait = record("poolTimeout", Value::Float(0.25));
+        let wait = record("poolTimeout", "0.25 s".into());
         assert_eq!(postgres(&wait).unwrap().pool_timeout, Duration::from_millis(250));
         assert_eq!(sqlite(&Value::Nil).unwrap(), SqliteOptions::default());
     }
@@ -125,7 +125,7 @@ mod tests {
     fn what_is_wrong_is_said() {
         let message = |name, value| sqlite(&record(name, value)).unwrap_err().message;
         assert!(message("maxConnections", Value::Int(0)).contains("from 1 to 1000"));
-        assert!(message("poolTimeout", Value::Int(-1)).contains("from 0 s"));
+        assert!(message("poolTimeout", "-1 s".into()).contains("from 0 s"));
         assert!(message("slowStatementTime", Value::Int(0)).contains("from 10 ms to 1 h"));
         assert_eq!(message("wait", Value::Int(1)), "`wait` of a database is now `poolTimeout`");
         assert!(message("conections", Value::Int(1)).contains("it has synchronous"));

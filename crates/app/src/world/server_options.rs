@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn options_are_read_by_name() {
-        let (options, ..) = read(&record("requestTimeout", Value::Float(0.5))).unwrap();
+        let (options, ..) = read(&record("requestTimeout", "0.5 s".into())).unwrap();
         assert_eq!(options.limits.request_time, Duration::from_millis(500));
         let (options, ..) = read(&record("port", Value::Int(8082))).unwrap();
         assert_eq!(options.address.port(), 8082);

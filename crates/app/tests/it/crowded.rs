@@ -101,7 +101,7 @@ fn a_client_may_have_a_number_of_its_own() {
 #[test]
 fn without_descriptors_idle_connections_are_given_up_and_others_are_503() {
     for way in [&[][..], &["--workers", "2"]] {
-        let site = start(way, "requestTimeout: 20", 60);
+        let site = start(way, "requestTimeout: 20 seconds", 60);
         let since = Instant::now();
         // None of them is busy: each new one is served.
         let mut idle: Vec<Connection> = Vec::new();
@@ -155,7 +155,7 @@ fn a_file_that_finds_no_descriptor_is_503() {
     // connection or that of a file, as the number of the others is.
     let mut refused = 0;
     for others in 0..2 {
-        let site = start(&[], "requestTimeout: 20", 60);
+        let site = start(&[], "requestTimeout: 20 seconds", 60);
         let large = std::fs::File::create(site.folder.path("large.bin")).unwrap();
         large.set_len(64 << 20).unwrap();
         let mut held: Vec<Connection> = Vec::new();

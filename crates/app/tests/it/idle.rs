@@ -42,7 +42,7 @@ fn measure(kind: &str, target: &str, fields: &str, status: &str, bytes_each: u64
          \x20   /hi { get { 'hi' } }\n\
          \x20   /echo { get { #WebSocket{ received: { :text :socket | socket send: text } } } }\n\
          }\n\
-         server ← #HTTPServer{ port: port, scheme: #Site{}, maxConnections: 20000, idleTimeout: 3600 }.\n\
+         server ← #HTTPServer{ port: port, scheme: #Site{}, maxConnections: 20000, idleTimeout: 3600 seconds }.\n\
          server start.\n",
         &[],
     );

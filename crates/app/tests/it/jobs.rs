@@ -204,7 +204,7 @@ fn the_log_has_the_place_and_not_the_value() {
 #[test]
 fn a_job_that_is_too_long_for_a_transaction_is_told_what_helps() {
     let folder = Folder::new();
-    let program = "database ← ref:sqlite:long.db database: #{ transactionTimeout: 0.2 }.
+    let program = "database ← ref:sqlite:long.db database: #{ transactionTimeout: 0.2 seconds }.
         scheme:jobs ← #Jobs{ database: database }.
         jobs:slow worker: { :number | runLoop runFor: 0.5 } with: #{ attempts: 1 }.
         jobs:slow post: 1.

@@ -120,7 +120,7 @@ fn a_converter_holds_up_nobody() {
     let server = Server::start(
         "#-<void>serve:<int>port\n\
          scheme App { /hi { get { 'hello' } } /rows { post { newValue count } } }\n\
-         server ← #HTTPServer{ port: port, scheme: #JSONConverter{} → #App{}, requestTimeout: 120 }.\n\
+         server ← #HTTPServer{ port: port, scheme: #JSONConverter{} → #App{}, requestTimeout: 120 seconds }.\n\
          server start.\n",
         &[],
     );

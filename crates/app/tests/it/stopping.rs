@@ -80,7 +80,7 @@ fn a_stop_under_load_loses_no_request() {
 #[test]
 fn new_connections_are_refused_while_a_request_is_under_way() {
     for way in WAYS {
-        let Site { process, port, _folder } = start(way, ", drainTime: 5");
+        let Site { process, port, _folder } = start(way, ", drainTime: 5 seconds");
         let (mut busy, mut idle) =
             (Connection::open(port).unwrap(), Connection::open(port).unwrap());
         assert_eq!(idle.send("GET", "/hi", b"").unwrap().text(), "hi");
@@ -106,7 +106,7 @@ fn new_connections_are_refused_while_a_request_is_under_way() {
 #[test]
 fn a_server_with_nothing_to_do_ends_at_once() {
     for way in WAYS {
-        let Site { process, port, _folder } = start(way, ", drainTime: 5");
+        let Site { process, port, _folder } = start(way, ", drainTime: 5 seconds");
         drop(Connection::open(port).unwrap());
         let since = Instant::now();
         process.signal("TERM");
@@ -118,7 +118,7 @@ fn a_server_with_nothing_to_do_ends_at_once() {
 #[test]
 fn idle_connections_are_closed_after_the_drain_time() {
     for way in WAYS {
-        let Site { process, port, _folder } = start(way, ", drainTime: 0.2");
+        let Site { process, port, _folder } = start(way, ", drainTime: 0.2 seconds");
         let mut idle = Connection::open(port).unwrap();
         assert_eq!(idle.send("GET", "/hi", b"").unwrap().text(), "hi");
         let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -40,7 +40,7 @@ scheme Uploads {
    /forgiving { put streamed { { (body:stream atMost: 3) text } onError: { :error | error kind } } }
    /get { get { 'here' } }
 }
-server ← #HTTPServer{ port: port, scheme: #Uploads{}, maxBodySize: 40000000000, bodyTimeout: 2 }.
+server ← #HTTPServer{ port: port, scheme: #Uploads{}, maxBodySize: 40000000000, bodyTimeout: 2 seconds }.
 server start.
 ";
 

@@ -28,7 +28,13 @@ fn group(class: &str) -> Option<usize> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn argument_rules(&mut self, sent: &Sent<'a, '_>, definition: &'a Message) {
-        for (argument, parameter) in sent.arguments.iter().zip(&definition.parameters) {
+        let names = sent.selector.split(':');
+        for ((argument, parameter), name) in
+            sent.arguments.iter().zip(&definition.parameters).zip(names)
+        {
+            if self.argument_unit(name, argument.expression, &parameter.kind) {
+                continue;
+            }
             if argument.answer.is_some() {
                 self.block_arity(sent, argument.expression, &parameter.kind);
             }

@@ -306,7 +306,7 @@ fn fibers_share_it_only_while_they_are_awaited() {
     let text = lab.value(
         "ref:memory: transaction: { \
            [ { memory:a ← 1 }, { memory:b ← 2 } ] concurrently. \
-           { memory:c ← 3 } timeout: 1000. \
+           { memory:c ← 3 } timeout: 1 second. \
            other ← { memory:d ← 4 } fork. other value. \
            memory:e ← 5. 'done' }",
     );
@@ -322,7 +322,7 @@ fn fibers_share_it_only_while_they_are_awaited() {
 fn a_cancelled_fiber_gives_it_up() {
     let (lab, log) = lab();
     let outcome = lab.run(
-        "{ { ref:memory: transaction: { memory:a ← 1. memory:never } } timeout: 30 } \
+        "{ { ref:memory: transaction: { memory:a ← 1. memory:never } } timeout: 30 milliseconds } \
          onError: { :e | e kind }",
     );
     assert_eq!(outcome.unwrap(), "timeout");

@@ -1,6 +1,8 @@
 //! Rows of options, and reading a record by them.
 
-use crate::settings::value::{Bounds, SettingKind, SettingValue, Wanted, shown_bounds};
+use crate::settings::value::{
+    Bounds, SettingKind, SettingValue, Wanted, missing_unit, shown_bounds,
+};
 use crate::{Error, Kind, Result, Value};
 use runnel_text::distance::nearest;
 
@@ -92,6 +94,13 @@ impl<T> Setting<T> {
         self
     }
 
+    fn kind(&self, options: &mut T) -> SettingKind {
+        match self.target {
+            Target::Field(field) => field(options).kind(),
+            Target::Custom(kind, _) | Target::Apart(kind) => kind,
+        }
+    }
+
     fn set(&self, options: &mut T, value: &Value) -> std::result::Result<(), Wanted> {
         match self.target {
             Target::Field(field) => field(options).assign(value, self.bounds),
@@ -148,6 +157,9 @@ impl<T: Default> SettingTable<T> {
         value: &Value,
     ) -> Option<Result<()>> {
         let setting = self.0.iter().find(|setting| setting.name == name)?;
+        if let Some(message) = missing_unit(setting.kind(options), name, value) {
+            return Some(Err(Error::new(Kind::Invalid, message)));
+        }
         Some(setting.set(options, value).map_err(|wanted| {
             let given = match setting.is_secret {
                 true => String::new(),
@@ -269,7 +281,7 @@ mod tests {
     #[test]
     fn options_are_read_by_their_type() {
         assert_eq!(read("temperature", Value::Int(200)).unwrap().temperature, 200);
-        assert_eq!(read("bakingTime", Value::Float(1.5)).unwrap().time.as_millis(), 1500);
+        assert_eq!(read("bakingTime", "1.5 s".into()).unwrap().time.as_millis(), 1500);
         assert!(!read("fan", Value::Bool(false)).unwrap().fan);
         assert_eq!(read("program", "bread".into()).unwrap().program.as_deref(), Some("bread"));
         assert_eq!(read("program", Value::Nil).unwrap(), Oven::default());
@@ -290,6 +302,11 @@ mod tests {
                 Value::Int(0),
                 "`bakingTime` of an oven must be a duration from 1 s to 2 h, not 0",
             ),
+            (
+                "bakingTime",
+                Value::Int(60),
+                "bakingTime: 60 has no unit: write 60 seconds or 60 milliseconds",
+            ),
             ("fan", "no".into(), "`fan` of an oven must be true or false, not 'no'"),
             ("pin", "1234".into(), "`pin` of an oven must be true or false"),
             ("mode", "x".into(), "`mode` of an oven must be 'f' or 'n', not 'x'"),
@@ -304,6 +321,26 @@ mod tests {
         ] {
             assert_eq!(wrong(name, value), message);
         }
+    }
+
+    #[test]
+    fn no_duration_of_a_combinator_is_a_plain_number() {
+        let mut durations = 0;
+        for definition in crate::combinators() {
+            for info in definition.infos() {
+                if info.kind != SettingKind::Duration {
+                    continue;
+                }
+                durations += 1;
+                let check = |value| definition.check(info.name, &value);
+                let name = info.name;
+                assert!(check(Value::Int(60)).is_err(), "{name}: 60 is taken");
+                assert!(check(Value::Float(0.5)).is_err(), "{name}: 0.5 is taken");
+                let refused = check("60 s".into()).err();
+                assert!(refused.is_none_or(|said| said.contains("from ")), "{name}: 60 s");
+            }
+        }
+        assert!(durations > 5, "only {durations} durations");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub enum SettingKind {
     Count,
     /// Any number.
     Number,
-    /// A duration, passed on in seconds.
+    /// A duration, passed on as a text of seconds, `1.5 s`: a number has no unit.
     Duration,
     /// A text.
     Text,
@@ -160,7 +160,7 @@ impl SettingValue for Duration {
 
     fn assign(&mut self, value: &Value, bounds: Bounds) -> Result<(), Wanted> {
         let (least, most) = bounds.unwrap_or((0.0, MAX_SECONDS));
-        let Some(seconds) = value.as_f64() else {
+        let Some(seconds) = seconds(value) else {
             return Err("a duration such as `5 seconds`".into());
         };
         if !(least..=most).contains(&seconds) {
@@ -173,6 +173,24 @@ impl SettingValue for Duration {
     fn shown(&self) -> String {
         shown(self.as_secs_f64())
     }
+}
+
+/// The seconds of a text with a unit. Of numbers only 0 means the same in every unit.
+fn seconds(value: &Value) -> Option<f64> {
+    match value {
+        Value::Text(text) => text.strip_suffix(" s")?.parse().ok(),
+        value => value.as_f64().filter(|number| *number == 0.0),
+    }
+}
+
+/// The error for a number where a duration is expected, or nothing where it is none.
+pub(crate) fn missing_unit(kind: SettingKind, name: &str, value: &Value) -> Option<String> {
+    let number = value.as_f64().filter(|number| *number != 0.0)?;
+    let ending = if number == 1.0 { "" } else { "s" };
+    (kind == SettingKind::Duration).then(|| {
+        let units = format!("write {number} second{ending} or {number} millisecond{ending}");
+        format!("{name}: {number} has no unit: {units}")
+    })
 }
 
 /// A duration as the manual writes it: `100 ms`, `5 s`, `2 min`, `1 h`, `365 d`.

@@ -15,41 +15,46 @@ use tokio::sync::watch;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Shipping {
     /// How often changes are shipped, such as 500ms; 1s without it.
-    #[arg(long, value_name = "DURATION", value_parser = parser("interval", seconds), requires = "follow")]
+    #[arg(long, value_name = "DURATION", value_parser = parser("interval", seconds_value, seconds), requires = "follow")]
     interval: Option<f64>,
     /// How long states can be restored, such as 7d; 24h without it.
-    #[arg(long, value_name = "DURATION", value_parser = parser("keep", seconds), requires = "follow")]
+    #[arg(long, value_name = "DURATION", value_parser = parser("keep", seconds_value, seconds), requires = "follow")]
     keep: Option<f64>,
     /// How often the whole database is copied where it has changed; 1h without it.
-    #[arg(long, value_name = "DURATION", value_parser = parser("snapshotInterval", seconds), requires = "follow")]
+    #[arg(long, value_name = "DURATION", value_parser = parser("snapshotInterval", seconds_value, seconds), requires = "follow")]
     snapshot_interval: Option<f64>,
     /// The longest write-ahead log while the store does not answer, such as 512M; 1G without it.
-    #[arg(long, value_name = "SIZE", value_parser = parser("maxLog", bytes), requires = "follow")]
+    #[arg(long, value_name = "SIZE", value_parser = parser("maxLog", Value::Float, bytes), requires = "follow")]
     max_log: Option<f64>,
 }
 
 impl Shipping {
     fn options(&self) -> Result<ShippingOptions> {
         let named = [
-            ("interval", self.interval),
-            ("keep", self.keep),
-            ("snapshotInterval", self.snapshot_interval),
-            ("maxLog", self.max_log),
+            ("interval", self.interval.map(seconds_value)),
+            ("keep", self.keep.map(seconds_value)),
+            ("snapshotInterval", self.snapshot_interval.map(seconds_value)),
+            ("maxLog", self.max_log.map(Value::Float)),
         ];
-        let given =
-            named.into_iter().filter_map(|(name, value)| Some((name, Value::Float(value?))));
+        let given = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
         SHIPPING.read("a continuous backup", &Value::record(given))
     }
+}
+
+/// A duration as options take it.
+fn seconds_value(seconds: f64) -> Value {
+    Value::Text(format!("{seconds} s"))
 }
 
 /// Reads an option, whose limits [`SHIPPING`] has.
 fn parser(
     name: &'static str,
+    value: fn(f64) -> Value,
     read: fn(&str) -> std::result::Result<f64, String>,
 ) -> impl Fn(&str) -> std::result::Result<f64, String> + Clone {
     move |text| {
         let number = read(text)?;
-        match SHIPPING.check(name, &Value::Float(number)) {
+        match SHIPPING.check(name, &value(number)) {
             Ok(()) => Ok(number),
             Err(wanted) => Err(format!("it must be {wanted}")),
         }
@@ -130,7 +135,7 @@ mod tests {
 
     #[test]
     fn durations_have_units_and_limits() {
-        let duration = parser("keep", seconds);
+        let duration = parser("keep", seconds_value, seconds);
         for (text, expected) in [("10ms", 0.01), ("1s", 1.0), ("2m", 120.0), ("24h", 86_400.0)] {
             assert_eq!(duration(text), Ok(expected), "{text}");
         }
@@ -143,7 +148,7 @@ mod tests {
 
     #[test]
     fn sizes_have_units_and_limits() {
-        let size = parser("maxLog", bytes);
+        let size = parser("maxLog", Value::Float, bytes);
         assert_eq!(size("16M"), Ok(16.0 * 1024.0 * 1024.0));
         assert_eq!(size("16777216"), size("16MiB"));
         assert!(size("1024G").is_ok());

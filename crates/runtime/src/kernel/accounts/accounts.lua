@@ -33,11 +33,11 @@ Accounts._plainName = true -- a program may have a class of this name
 --- The name of the session cookie, without `__Host-`.
 --- > #Accounts{} cookie ⇒ 'session'
 
---- Accounts -<Duration|Number> idleTimeout
+--- Accounts -<Duration> idleTimeout
 --- A session ends after this time without a request; a number counts seconds.
 --- > #Accounts{} idleTimeout ⇒ 7 days
 
---- Accounts -<Duration|Number> lifetime
+--- Accounts -<Duration> lifetime
 --- A session ends after this time, used or not; a number counts seconds.
 --- > #Accounts{} lifetime ⇒ 30 days
 
@@ -99,8 +99,8 @@ end
 --- Sets the path to which guards redirect browsers that must log in.
 --- > #Accounts{ loginPage: '/login' }
 
---- Accounts -<nothing> setIdleTimeout:<Duration|Number>time
---- Accounts -<nothing> setLifetime:<Duration|Number>time
+--- Accounts -<nothing> setIdleTimeout:<Duration>time
+--- Accounts -<nothing> setLifetime:<Duration>time
 --- Sets how long a session lasts: without a request, and at all.
 --- > #Accounts{ idleTimeout: 1 hour, lifetime: 12 hours }
 

@@ -30,7 +30,7 @@ local OPTIONS = {
     for i = 1, #value do K.expectText(value[i], "each scope of an API key") end
     return value
   end,
-  ttl = function(value) return K.secondsOf(value, "ttl") end,
+  ttl = function(value) return K.secondsOf(value, "ttl:") end,
 }
 
 -- `accounts createKey: #{ name: 'ci', scopes: [ 'read' ], ttl: 90 days } for: user`

@@ -20,7 +20,7 @@ local HASHES = { SHA1 = true, SHA256 = true, SHA512 = true }
 --- Sets the number of digits of a code, from 6 to 8; 6 by default.
 --- > #TOTP{ digits: 9 } ⇒ error: `digits` of a TOTP must be from 6 to 8
 
---- TOTP -<nothing> setPeriod:<Duration|Number>time
+--- TOTP -<nothing> setPeriod:<Duration>time
 --- Sets how long a code is shown, from 15 seconds to 5 minutes; 30 seconds by default.
 --- > #TOTP{ period: 1 minute }
 

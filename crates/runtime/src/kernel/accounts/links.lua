@@ -77,7 +77,7 @@ K.methods(Accounts, {
   --- has changed.
   --- > { :accounts :user | accounts tokenFor: user purpose: 'invite' }
   ["tokenFor:purpose:"] = token,
-  --- -<String> tokenFor:<any>user purpose:<String>purpose ttl:<Duration|Number>time
+  --- -<String> tokenFor:<any>user purpose:<String>purpose ttl:<Duration>time
   --- The same as `tokenFor:purpose:` with another lifetime; a number counts seconds.
   --- > { :accounts :user | accounts tokenFor: user purpose: 'invite' ttl: 3 days }
   ["tokenFor:purpose:ttl:"] = token,

@@ -17,7 +17,7 @@ local takeTtl = K.durationUpTo(LONGEST, "400 days")
 --- Sets what the texts are for: texts of another purpose are not opened. At most 64 bytes.
 --- > #Seal{ keys: [ SecureRandom token ], purpose: 'cart' }
 
---- Seal -<nothing> setTtl:<Duration|Number>time
+--- Seal -<nothing> setTtl:<Duration>time
 --- Sets how long a text is valid: 1 day by default, at most 400 days.
 --- > #Seal{ keys: [ SecureRandom token ], ttl: 1 hour }
 
@@ -78,7 +78,7 @@ K.methods(Seal, {
   --- An encrypted URL-safe text of a value that JSON has, for `open:`. The client can neither read nor change it.
   --- > seal := #Seal{ keys: [ SecureRandom token ] }. seal open: (seal seal: [ 7, 9 ]) ⇒ [ 7, 9 ]
   ["seal:"] = function(self, value) return close(self, false, value) end,
-  --- Seal -<String> seal:<any>value ttl:<Duration|Number>time
+  --- Seal -<String> seal:<any>value ttl:<Duration>time
   --- As `seal:`, with another lifetime; a number counts seconds.
   --- > seal := #Seal{ keys: [ SecureRandom token ] }. seal open: (seal seal: 7 ttl: 1 hour) ⇒ 7
   ["seal:ttl:"] = function(self, value, ttl) return close(self, false, value, ttl) end,
@@ -90,7 +90,7 @@ K.methods(Seal, {
   --- A signed URL-safe text of a value that JSON has, for `verify:`. The client can read it, but not change it.
   --- > seal := #Seal{ keys: [ SecureRandom token ] }. seal verify: (seal sign: 'dark') ⇒ 'dark'
   ["sign:"] = function(self, value) return close(self, true, value) end,
-  --- Seal -<String> sign:<any>value ttl:<Duration|Number>time
+  --- Seal -<String> sign:<any>value ttl:<Duration>time
   --- As `sign:`, with another lifetime; a number counts seconds.
   --- > seal := #Seal{ keys: [ SecureRandom token ] }. seal verify: (seal sign: 'dark' ttl: 1 hour) ⇒ 'dark'
   ["sign:ttl:"] = function(self, value, ttl) return close(self, true, value, ttl) end,

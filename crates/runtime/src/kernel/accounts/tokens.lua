@@ -113,15 +113,15 @@ local function kept(value) return value end
 --- Sets `typ`: added to signed tokens, and required of verified ones. By default `JWT` is added and none required.
 --- > #JWT{ key: SecureRandom token, algorithm: 'HS256', type: 'at+jwt' }
 
---- JWT -<nothing> setTtl:<Duration|Number>time
+--- JWT -<nothing> setTtl:<Duration>time
 --- Sets the lifetime of signed tokens; 1 hour by default.
 --- > #JWT{ key: SecureRandom token, algorithm: 'HS256', ttl: 5 minutes }
 
---- JWT -<nothing> setKeysTtl:<Duration|Number>time
+--- JWT -<nothing> setKeysTtl:<Duration>time
 --- Sets how long a fetched key set is used; 10 minutes by default.
 --- > { #JWT{ keys: env:KEYS, keysTtl: 1 hour, issuer: 'a', audience: 'b', algorithms: [ 'ES256' ] } }
 
---- JWT -<nothing> setLeeway:<Duration|Number>time
+--- JWT -<nothing> setLeeway:<Duration>time
 --- Sets by how much clocks may differ: 30 seconds by default, at most 5 minutes.
 --- > #JWT{ leeway: 6 minutes } ⇒ error: `leeway` of a JWT must be at most 5 minutes
 

@@ -35,7 +35,7 @@ Feed._plainName = true -- a program may have a class of this name
 --- The tables of the feed, by name or as tables of classes.
 --- > { :feed | feed tables count }
 
---- ChangeFeed -<Duration|Number> keep
+--- ChangeFeed -<Duration> keep
 --- How long a change is kept, 7 days by default; a number counts seconds.
 --- > { :feed | feed keep }
 
@@ -336,7 +336,7 @@ K.methods(Feed, {
     self.i_tables, self._names, self._classes = tables, names, classes
     self._tables = K.json(K.array(names, #names))
   end,
-  --- -<nothing> setKeep:<Duration|Number>time
+  --- -<nothing> setKeep:<Duration>time
   --- Sets how long a change is kept, at least 1 second.
   --- > #ChangeFeed{ keep: 0 } ⇒ error: `keep` of a ChangeFeed must be at least 1 second
   ["setKeep:"] = function(self, value)

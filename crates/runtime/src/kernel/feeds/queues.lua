@@ -229,7 +229,7 @@ K.methods(K.classes.Reference, {
   --- error.
   --- > ref:redis:mails takeFirst
   ["takeFirst"] = taking(false),
-  --- -<any> takeFirst:<Duration|Number>wait
+  --- -<any> takeFirst:<Duration>wait
   --- As `takeFirst`, and waits for an element up to this time; a number counts seconds.
   --- > ref:redis:mails takeFirst: 30 seconds
   ["takeFirst:"] = taking(false),
@@ -237,7 +237,7 @@ K.methods(K.classes.Reference, {
   --- Removes the last element of a queue of Redis and answers it; nil for an empty queue.
   --- > ref:redis:mails takeLast
   ["takeLast"] = taking(true),
-  --- -<any> takeLast:<Duration|Number>wait
+  --- -<any> takeLast:<Duration>wait
   --- As `takeLast`, and waits for an element up to this time; a number counts seconds.
   --- > ref:redis:mails takeLast: 30 seconds
   ["takeLast:"] = taking(true),

@@ -163,12 +163,11 @@ K.methods(Block, {
   --- > { 3 + 4 } fork value ⇒ 7
   ["fork"] = function(block) return K.fork(block) end,
   ["async"] = function(block) return K.fork(block) end,
-  --- -<any> timeout:<Duration|Number>time
-  --- The value of the block. When it takes longer than the time, a Duration or a number of milliseconds, it is
-  --- cancelled and an error of the kind `timeout` is raised.
+  --- -<any> timeout:<Duration>time
+  --- The value of the block. When it takes longer than the time, it is cancelled and raises an error of the kind `timeout`.
   --- > { runLoop runFor: 60 } timeout: 5 milliseconds ⇒ error: the deadline passed while waiting
   ["timeout:"] = within,
-  --- -<any> timeout:<Duration|Number>time onError:<Block(error)|Object?>handler
+  --- -<any> timeout:<Duration>time onError:<Block(error)|Object?>handler
   --- Like `timeout:`, but the handler, which gets the error, answers for a block that takes too long or raises an
   --- error.
   --- > { runLoop runFor: 60 } timeout: 5 milliseconds onError: 'late' ⇒ 'late'
@@ -226,12 +225,12 @@ function K.detach(block) K.native.fork(function() return alone(block) end, nil, 
 
 -- After a time, once; every time, until it is cancelled: an error of one time is not the end.
 function K.after(time, block)
-  K.secondsOf(time, "after:do:")
+  K.secondsOf(time, "after:")
   return K.fork(function() K.wait(time) return alone(block) end)
 end
 
 function K.every(time, block)
-  K.secondsOf(time, "every:do:")
+  K.secondsOf(time, "every:")
   return K.fork(function()
     while true do
       K.wait(time)
@@ -249,7 +248,7 @@ K.nilKeys._job = true
 local jobs = {}
 
 function K.onceEvery(time, block)
-  K.secondsOf(time, "onceEvery:do:")
+  K.secondsOf(time, "onceEvery:")
   local place = K.framesOf(K.trace())[1]
   local name = place or "-"
   jobs[name] = (jobs[name] or 0) + 1

@@ -94,7 +94,7 @@ K.methods(Jobs, {
     own.placeOf(self)
     self:_showPage()
   end,
-  --- -<nothing> setLease:<Duration|Number>time
+  --- -<nothing> setLease:<Duration>time
   --- Sets the lease of running jobs, from 1 second to 1 hour; a number counts seconds.
   --- > #Jobs{ lease: 2 hours } ⇒ error: `lease` of Jobs must lie from 1 second to 1 hour
   ["setLease:"] = function(self, value)
@@ -176,7 +176,7 @@ K.methods(Queue, {
   --- transaction the post is part of it.
   --- > { :mail | mail post: #{ to: 'ann@example.org' } }
   ["post:"] = function(self, value) return post(self, value) end,
-  --- -<Number> post:<any>value after:<Duration|Number>delay
+  --- -<Number> post:<any>value after:<Duration>delay
   --- Posts a job that runs after a delay, and answers its id; a number counts seconds. A negative delay is an error.
   --- > { :mail | mail post: 7 after: 5 minutes }
   ["post:after:"] = function(self, value, after) return post(self, value, after) end,
@@ -189,7 +189,7 @@ K.methods(Queue, {
   --- bytes.
   --- > { :mail | mail post: #{ to: 'ann@example.org' } unique: 'welcome-7' }
   ["post:unique:"] = function(self, value, key) return post(self, value, nil, nil, key) end,
-  --- -<Number?> post:<any>value after:<Duration|Number>delay unique:<String>key
+  --- -<Number?> post:<any>value after:<Duration>delay unique:<String>key
   --- Posts a job after a delay, as `post:after:`, unless one with the same key waits or runs: then the answer is nil.
   --- > { :mail | mail post: 7 after: 1 hour unique: 'reminder-8' }
   ["post:after:unique:"] = function(self, value, after, key) return post(self, value, after, nil, key) end,

@@ -310,7 +310,7 @@ local settings = {
     end
     return name
   end,
-  timeout = function(value) return K.secondsOf(value, "`timeout` of fetch:") end,
+  timeout = function(value) return K.secondsOf(value, "timeout:") end,
   maxBodySize = function(value)
     local most = K.expectInteger(value, "`maxBodySize` of fetch:")
     if most < 0 then throw("invalid", "`maxBodySize` of fetch: must not be negative") end

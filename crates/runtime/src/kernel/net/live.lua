@@ -60,8 +60,8 @@ local Event = K.newClass("Event", Object)
 --- What the event says: text as it is, other values as JSON. Without it, clients only store the id.
 --- > (#Event{ data: #{ id: 7 } } data) at: #id ⇒ 7
 
---- Event -<Duration|Number?> retry
---- Event -<nothing> setRetry:<Duration|Number>value
+--- Event -<Duration?> retry
+--- Event -<nothing> setRetry:<Duration>value
 --- The time after which clients reconnect; a number counts seconds.
 --- > #Event{ retry: 5 seconds } retry ⇒ 5 seconds
 for _, name in ipairs { "name", "id", "data", "retry" } do K.ivar(Event, name) end
@@ -91,7 +91,7 @@ local function eventText(value)
   if name ~= nil then lines[#lines + 1] = "event: " .. oneLine(name, "name") end
   if id ~= nil then lines[#lines + 1] = "id: " .. oneLine(id, "id") end
   if retry ~= nil then
-    lines[#lines + 1] = string.format("retry: %d", K.secondsOf(retry, "retry") * 1000)
+    lines[#lines + 1] = string.format("retry: %d", K.secondsOf(retry, "retry:") * 1000)
   end
   if data ~= nil then
     local text = string.gsub(string.gsub(textOf(data), "\r\n", "\n"), "\r", "\n")

@@ -54,43 +54,43 @@ local options = K.serverOptions
 --- Whether HTTP/2 is enabled; nil for true.
 --- > #HTTPServer{ http2: false } http2 ⇒ false
 
---- HTTPServer -<Duration|Number?> requestTimeout
---- HTTPServer -<nothing> setRequestTimeout:<Duration|Number>value
+--- HTTPServer -<Duration?> requestTimeout
+--- HTTPServer -<nothing> setRequestTimeout:<Duration>value
 --- The timeout from the end of a request to its response; nil for 30 s. Beyond, the response is 504.
 --- > #HTTPServer{ requestTimeout: 1 minute } requestTimeout ⇒ 1 minute
 
---- HTTPServer -<Duration|Number?> headerTimeout
---- HTTPServer -<nothing> setHeaderTimeout:<Duration|Number>value
+--- HTTPServer -<Duration?> headerTimeout
+--- HTTPServer -<nothing> setHeaderTimeout:<Duration>value
 --- The timeout for the headers of a request; nil for 10 s. Beyond, the response is 408.
 --- > #HTTPServer{ headerTimeout: 5 seconds } headerTimeout ⇒ 5 seconds
 
---- HTTPServer -<Duration|Number?> bodyTimeout
---- HTTPServer -<nothing> setBodyTimeout:<Duration|Number>value
+--- HTTPServer -<Duration?> bodyTimeout
+--- HTTPServer -<nothing> setBodyTimeout:<Duration>value
 --- The timeout between two pieces of a request body; nil for 30 s. Beyond, the response is 408.
 --- > #HTTPServer{ bodyTimeout: 5 seconds } bodyTimeout ⇒ 5 seconds
 
---- HTTPServer -<Duration|Number?> idleTimeout
---- HTTPServer -<nothing> setIdleTimeout:<Duration|Number>value
+--- HTTPServer -<Duration?> idleTimeout
+--- HTTPServer -<nothing> setIdleTimeout:<Duration>value
 --- The idle timeout of a connection; nil for 75 s.
 --- > #HTTPServer{ idleTimeout: 30 seconds } idleTimeout ⇒ 30 seconds
 
---- HTTPServer -<Duration|Number?> drainTime
---- HTTPServer -<nothing> setDrainTime:<Duration|Number>value
+--- HTTPServer -<Duration?> drainTime
+--- HTTPServer -<nothing> setDrainTime:<Duration>value
 --- The idle timeout of a connection while the server stops, up to 5 s; nil for 1 s.
 --- > #HTTPServer{ drainTime: 2 seconds } drainTime ⇒ 2 seconds
 
---- HTTPServer -<Duration|Number?> stopTimeout
---- HTTPServer -<nothing> setStopTimeout:<Duration|Number>value
+--- HTTPServer -<Duration?> stopTimeout
+--- HTTPServer -<nothing> setStopTimeout:<Duration>value
 --- The time for requests in progress when the server stops, up to 20 s; nil for 10 s.
 --- > #HTTPServer{ stopTimeout: 5 seconds } stopTimeout ⇒ 5 seconds
 
---- HTTPServer -<Duration|Number?> writeTimeout
---- HTTPServer -<nothing> setWriteTimeout:<Duration|Number>value
+--- HTTPServer -<Duration?> writeTimeout
+--- HTTPServer -<nothing> setWriteTimeout:<Duration>value
 --- The timeout while a client reads nothing of a response; nil for 60 s.
 --- > #HTTPServer{ writeTimeout: 30 seconds } writeTimeout ⇒ 30 seconds
 
---- HTTPServer -<Duration|Number?> busyPoll
---- HTTPServer -<nothing> setBusyPoll:<Duration|Number>value
+--- HTTPServer -<Duration?> busyPoll
+--- HTTPServer -<nothing> setBusyPoll:<Duration>value
 --- How long the server polls for a request before it sleeps, up to 0.1 s; nil for 0 s.
 --- > #HTTPServer{ busyPoll: 0.001 } busyPoll ⇒ 0.001
 
@@ -327,8 +327,7 @@ local function optionsOf(self, names)
     local value = self[K.ivarKey(name)]
     -- The store of certificates is passed on as a store.
     if value ~= nil and name ~= "certificates" then
-      -- A time is a duration, or a number of seconds.
-      if type(value) == "table" and value._isDuration then value = value._seconds end
+      if type(value) == "table" and value._isDuration then value = K.secondsText(value._seconds) end
       n = n + 1
       keys[n], map[name] = name, value
     end

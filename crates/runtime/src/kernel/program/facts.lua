@@ -23,6 +23,8 @@ local function classLines(name, class, out)
   out[#out + 1] = selectors("own", class._own)
   out[#out + 1] = selectors("meta", class._metaOwn)
   out[#out + 1] = "variables " .. table.concat(class._ivars, " ")
+  local durations = rawget(class._methods, "_durations")
+  if durations then out[#out + 1] = "durations " .. table.concat(durations, " ") end
   if class._metaOwn._literal then out[#out + 1] = "literal" end
 end
 

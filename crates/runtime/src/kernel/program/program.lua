@@ -165,7 +165,7 @@ function entries.stopJobs()
   local patience
   for i = 1, #servers do
     local time = servers[i].i_stopTimeout
-    if time ~= nil then patience = math.max(patience or 0, K.secondsOf(time, "stopTimeout")) end
+    if time ~= nil then patience = math.max(patience or 0, K.secondsOf(time, "stopTimeout:")) end
   end
   K.stopStreams(patience)
   K.stopJobs(patience)
@@ -282,16 +282,16 @@ K.methods(Context, {
     local scheme, path = string.match(text, "^([%a_][%w_]*):(.*)$")
     return K.reference(scheme or "var", scheme and path or text)
   end,
-  --- -<Fiber> after:<Duration|Number>time do:<Block()>action
-  --- Runs the block once in a fiber, after a Duration or a number of milliseconds. It can be written without `context`.
+  --- -<Fiber> after:<Duration>time do:<Block()>action
+  --- Runs the block once in a fiber, after a time. It can be written without `context`.
   --- > job := context after: 1 milliseconds do: { 7 }. job value ⇒ 7
   ["after:do:"] = function(_, time, block) return K.after(time, block) end,
-  --- -<Fiber> every:<Duration|Number>time do:<Block()>action
-  --- Runs the block in a fiber after each Duration or number of milliseconds, until `cancel`. An error of one time is
-  --- written to standard error and is not the end.
+  --- -<Fiber> every:<Duration>time do:<Block()>action
+  --- Runs the block in a fiber after each time, until `cancel`. An error of one time is written to
+  --- standard error and is not the end.
   --- > ticker := context every: 1 hour do: { 7 }. ticker cancel isDone
   ["every:do:"] = function(_, time, block) return K.every(time, block) end,
-  --- -<Job> onceEvery:<Duration|Number>time do:<Block()>action
+  --- -<Job> onceEvery:<Duration>time do:<Block()>action
   --- Like `every:do:`, but in one worker only; another one takes over when that worker has ended.
   --- > job := context onceEvery: 1 hour do: { 7 }. job cancel class ⇒ Job
   ["onceEvery:do:"] = function(_, time, block) return K.onceEvery(time, block) end,
@@ -339,7 +339,7 @@ K.methods(RunLoop, {
   ["runInteractiveLoop"] = function() native.interact() end,
   --- -<nothing> run:<Duration|Number>time
   --- -<nothing> runFor:<Duration|Number>time
-  --- Waits for a Duration or a number of seconds; other fibers run meanwhile. Timers and `timeout:` count milliseconds.
+  --- Waits for a Duration, or for a number of seconds as in Objective-Smalltalk; other fibers run meanwhile.
   --- > runLoop runFor: 1 milliseconds. 'later' ⇒ 'later'
   ["run:"] = function(_, seconds) K.pause(seconds) end,
   ["runFor:"] = function(_, seconds) K.pause(seconds) end,

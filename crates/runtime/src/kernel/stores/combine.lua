@@ -266,9 +266,7 @@ local take = {}
 K.optionKinds = take
 
 function take.seconds(value, name, self)
-  local seconds
-  if type(value) == "table" and value._isDuration then seconds = value._seconds end
-  if type(value) == "number" then seconds = value / 1000 end
+  local seconds = K.durationOf(value, name .. ":")
   if not seconds then wrong(self, name, "a duration such as `5 seconds`", value) end
   if not (seconds >= 0 and seconds <= 315360000) then
     throw("invalid", string.format("`%s` of %s must lie from 0 to ten years", name, K.nameOf(self)))
@@ -338,11 +336,11 @@ take.store = "store"
 
 -- The value of an option of a native combinator as plain data; its definition checks the rest.
 local NOTHING = K.dictionary({}, {}, 0)
-local function plainValue(kind, value)
+local function plainValue(kind, value, name)
   local luaType = type(value)
   if kind == "seconds" then
-    if luaType == "table" and value._isDuration then return value._seconds end
-    return luaType == "number" and value / 1000 or NOTHING
+    local seconds = K.durationOf(value, name .. ":")
+    return seconds and K.secondsText(seconds) or NOTHING
   end
   if luaType == "number" or luaType == "string" or luaType == "boolean" then return value end
   if luaType == "table" and value._isText then return K.str(value) end
@@ -355,7 +353,7 @@ end
 local function settingReader(class, kind)
   if kind == "store" or kind == "class" then return take[kind] end
   return function(value, name, self)
-    local plain = plainValue(kind, value)
+    local plain = plainValue(kind, value, name)
     local wanted = native.checkSetting(class, name, plain)
     if wanted then wrong(self, name, wanted, value) end
     return plain
@@ -374,11 +372,13 @@ function K.nativeCombinator(definition, made)
   class._plainName = true
   for _, alias in ipairs(definition.aliases or {}) do K.alias(alias, class) end
   K.method(class, "_combines", definition)
-  local options = {}
+  local options, durations = {}, {}
   for name, kind in pairs(definition.options or {}) do
+    if kind == "seconds" or kind == take.seconds then durations[#durations + 1] = name end
     options[name] = type(kind) == "string" and settingReader(definition.name, kind) or kind
   end
   K.method(class, "_options", options)
+  K.method(class, "_durations", durations)
   for name, kind in pairs(options) do
     K.ivar(class, name)
     local key = K.ivarKey(name)

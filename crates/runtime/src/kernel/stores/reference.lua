@@ -258,18 +258,18 @@ K.methods(Reference, {
     for i = 1, #names do list[i] = K.decodeSegment(K.str(names[i])) end
     return K.array(list, #names)
   end,
-  --- -<String> presigned:<Duration|Number>validity
+  --- -<String> presigned:<Duration>validity
   --- A URL with which anyone may read the content without credentials until the time is over: from 1 second to 7 days.
-  --- A number is in milliseconds. Only stores of S3 have such URLs; it is an error of the others.
+  --- Only stores of S3 have such URLs; it is an error of the others.
   --- > address := { ref:s3:shared/report.pdf presigned: 5 minutes }
   ["presigned:"] = function(self, validity)
     return K.storePresign(storeOf(self), self._path, self._scheme, "get", K.secondsOf(validity, "presigned:"))
   end,
-  --- -<String> presigned:<Duration|Number>validity for:<String>verb
+  --- -<String> presigned:<Duration>validity for:<String>verb
   --- A URL as `presigned:` answers it, for the verb 'get', 'put' or 'delete'; another verb is an error.
   --- > upload := { ref:s3:shared/new.txt presigned: 5 minutes for: 'put' }
   ["presigned:for:"] = function(self, validity, verb)
-    local seconds = K.secondsOf(validity, "presigned:for:")
+    local seconds = K.secondsOf(validity, "for:")
     return K.storePresign(storeOf(self), self._path, self._scheme, K.expectText(verb, "for:"), seconds)
   end,
   --- -<Boolean> hasChildren
@@ -612,14 +612,14 @@ function K.post(target, value)
   return target:writeObject_(value)
 end
 
--- The same options with durations as numbers of seconds.
+-- The same options with durations as Rust reads them.
 function K.inSeconds(options)
   if type(options) ~= "table" or not options._isDictionary then return options end
   local keys, map, n = {}, {}, 0
   options:keysAndValuesDo_(function(key, value)
     n = n + 1
     keys[n] = K.str(key)
-    if type(value) == "table" and value._isDuration then value = value._seconds end
+    if type(value) == "table" and value._isDuration then value = K.secondsText(value._seconds) end
     map[keys[n]] = value
   end)
   return K.dictionary(keys, map, n)

@@ -42,8 +42,8 @@ local HTTPStore = K.newClass("HTTPStore", K.classes.MappingStore)
 --- The password for basic authentication (RFC 7617). No error and no log contains it.
 --- > { #HTTPStore{ base: 'https://example.org', user: 'ada', password: env:PASSWORD } password }
 
---- HTTPStore -<Duration|Number?> timeout
---- The timeout for the response head, and between two pieces of the body; 30 s by default. A number is in milliseconds.
+--- HTTPStore -<Duration?> timeout
+--- The timeout for the response head, and between two pieces of the body; 30 s by default.
 --- > #HTTPStore{ base: 'https://example.org', timeout: 5 seconds } timeout ⇒ 5 seconds
 
 --- HTTPStore -<String?> socket
@@ -54,8 +54,8 @@ local HTTPStore = K.newClass("HTTPStore", K.classes.MappingStore)
 --- The most connections of a worker to the host; 1,024 by default.
 --- > #HTTPStore{ base: 'https://example.org', maxConnections: 8 } maxConnections ⇒ 8
 
---- HTTPStore -<Duration|Number?> poolTimeout
---- How long a request waits for a connection; 5 s by default. A number is in milliseconds.
+--- HTTPStore -<Duration?> poolTimeout
+--- How long a request waits for a connection; 5 s by default.
 --- > #HTTPStore{ base: 'https://example.org', poolTimeout: 1 second } poolTimeout ⇒ 1 second
 
 --- HTTPStore -<Number?> maxRedirects
@@ -193,7 +193,7 @@ local Proxy = K.newClass("Proxy", K.classes.MappingStore)
 --- The path of active health checks: an upstream that does not answer it with 2xx or 3xx gets no requests.
 --- > { #Proxy{ to: [ 'http://127.0.0.1:9000' ], healthCheck: '/healthz' } healthCheck }
 
---- Proxy -<Duration|Number?> interval
+--- Proxy -<Duration?> interval
 --- The interval of the health checks, from 0.1 s to 1 h; 10 s by default.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], interval: 5 seconds } interval ⇒ 5 seconds
 
@@ -201,7 +201,7 @@ local Proxy = K.newClass("Proxy", K.classes.MappingStore)
 --- How many failures within `failTimeout` let an upstream rest; 3 by default, at most 1,000.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], maxFails: 5 } maxFails ⇒ 5
 
---- Proxy -<Duration|Number?> failTimeout
+--- Proxy -<Duration?> failTimeout
 --- How long an upstream rests, from 0.1 s to 1 h; 10 s by default.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], failTimeout: 30 seconds } failTimeout ⇒ 30 seconds
 
@@ -217,15 +217,15 @@ local Proxy = K.newClass("Proxy", K.classes.MappingStore)
 --- Whether a client stays with its upstream, by a cookie; false by default. A secret as text keeps that over a restart.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], sticky: true } sticky ⇒ true
 
---- Proxy -<Duration|Number?> connectTimeout
+--- Proxy -<Duration?> connectTimeout
 --- The connect timeout, with the lookup of the name and TLS; 5 s by default, at most 10 min.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], connectTimeout: 2 seconds } connectTimeout ⇒ 2 seconds
 
---- Proxy -<Duration|Number?> timeout
+--- Proxy -<Duration?> timeout
 --- The time from the request to the head of its response; 30 s by default, at most 1 day.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], timeout: 10 seconds } timeout ⇒ 10 seconds
 
---- Proxy -<Duration|Number?> idleTimeout
+--- Proxy -<Duration?> idleTimeout
 --- The time between two pieces of a response, and without traffic on an upgraded connection; 60 s by default.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], idleTimeout: 2 minutes } idleTimeout ⇒ 2 minutes
 
@@ -233,7 +233,7 @@ local Proxy = K.newClass("Proxy", K.classes.MappingStore)
 --- The most connections of each upstream in use; 1,024 by default, at most 65,536. At most 1,024 requests wait.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], maxConnections: 64 } maxConnections ⇒ 64
 
---- Proxy -<Duration|Number?> poolTimeout
+--- Proxy -<Duration?> poolTimeout
 --- The longest wait for a connection; 5 s by default, at most 10 min.
 --- > #Proxy{ to: [ 'http://127.0.0.1:9000' ], poolTimeout: 1 second } poolTimeout ⇒ 1 second
 

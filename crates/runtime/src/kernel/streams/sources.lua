@@ -76,9 +76,8 @@ K.methods(Source, {
 --- A source that writes 1, 2, 3, …, one number after each interval, until its `count`.
 local Timer = plain(K.newClass("Timer", Source))
 --- -<any> interval
---- -<nothing> setInterval:<Duration|Number>interval
---- The time before each number, a Duration or a Number of milliseconds. Without it running the timer is a `nilValue`
---- error.
+--- -<nothing> setInterval:<Duration>interval
+--- The time before each number. Without it running the timer is a `nilValue` error.
 --- > #Timer{ interval: 5 milliseconds, count: 2 } run ⇒ [1, 2]
 K.ivar(Timer, "interval")
 --- -<any> count
@@ -92,6 +91,7 @@ K.methods(Timer, {
     if self.i_interval == nil then
       throw("nilValue", "a Timer has no interval", { i_hint = "give it one: `#Timer{ interval: 1 second }`" })
     end
+    K.secondsOf(self.i_interval, "interval:")
     local tick, most = 0, self.i_count and K.expectInteger(self.i_count, "count")
     while not most or tick < most do
       K.wait(self.i_interval)
@@ -101,8 +101,8 @@ K.methods(Timer, {
   end,
 })
 K.classMethods(Timer, {
-  --- +<self> interval:<Duration|Number>interval
-  --- Answers a new timer without end for an interval, a Duration or a Number of milliseconds.
+  --- +<self> interval:<Duration>interval
+  --- Answers a new timer without end for an interval.
   --- > (Timer interval: 1 second) interval ⇒ 1 second
   ["interval:"] = function(class, interval)
     local timer = class:new()
@@ -232,8 +232,8 @@ K.methods(Delay, {
   end,
 })
 K.classMethods(Delay, {
-  --- +<self> delay:<Duration|Number>time
-  --- Answers a new stream with a delay, a Duration or a Number of milliseconds.
+  --- +<self> delay:<Duration>time
+  --- Answers a new stream with a delay.
   --- > (DelayStream delay: 1 millisecond) process: 'a' ⇒ ['a']
   ["delay:"] = function(class, time) return class:new():delay_(time) end,
 })
@@ -242,20 +242,20 @@ K.classMethods(Delay, {
 --- > (DelayStream delay: 1 second) delay ⇒ 1 second
 K.ivar(Delay, "delay")
 local function setDelay(self, time)
-  K.secondsOf(time, "delay")
+  K.secondsOf(time, "delay:")
   self.i_delay = time
   return self
 end
 K.methods(Delay, {
-  --- -<self> setDelay:<Duration|Number>time
-  --- -<self> delay:<Duration|Number>time
-  --- Sets the delay, a Duration or a Number of milliseconds, and answers the stream. Another value is a `typeError`.
-  --- > (DelayStream new delay: 5) delay ⇒ 5
+  --- -<self> setDelay:<Duration>time
+  --- -<self> delay:<Duration>time
+  --- Sets the delay, and answers the stream. A number has no unit and is refused.
+  --- > (DelayStream new delay: 5 seconds) delay ⇒ 5 seconds
   ["setDelay:"] = setDelay, ["delay:"] = setDelay,
   --- -<self> setSeconds:<Number>seconds
   --- Sets the delay as a Number of seconds, and answers the stream.
-  --- > #Delay{ seconds: 0.001 } delay ⇒ 1
-  ["setSeconds:"] = function(self, seconds) return setDelay(self, K.expectNumber(seconds, "seconds") * 1000) end,
+  --- > #Delay{ seconds: 0.001 } delay ⇒ 1 millisecond
+  ["setSeconds:"] = function(self, seconds) return setDelay(self, K.duration(K.expectNumber(seconds, "seconds"))) end,
 })
 K.alias("Delay", Delay)
 

@@ -14,13 +14,29 @@ local function duration(seconds)
 end
 K.duration = duration
 
--- The seconds of an argument: a Duration, or a number of milliseconds as in `timeout: 800`.
-function K.secondsOf(value, selector)
-  if type(value) == "table" and value._isDuration then return value._seconds end
-  if type(value) == "number" then return value / 1000 end
-  throw("typeError", selector .. " expects a Duration or a number of milliseconds, got "
-    .. K.nameOf(value))
+-- A number as a duration: only 0 is the same in all units.
+local function unitless(number, name)
+  if number == 0 then return 0 end
+  local shown, ending = K.str(number), number == 1 and "" or "s"
+  throw("invalid", string.format("%s %s has no unit: write %s second%s or %s millisecond%s",
+    name, shown, shown, ending, shown, ending))
 end
+
+-- The seconds of an option or an argument, or nil for what is no duration; `name` is what a program writes: `per:`.
+function K.durationOf(value, name)
+  if type(value) == "table" and value._isDuration then return value._seconds end
+  if type(value) == "number" then return unitless(value, name) end
+end
+
+-- The seconds of an argument, which must be a duration.
+function K.secondsOf(value, name)
+  local seconds = K.durationOf(value, name)
+  if seconds then return seconds end
+  throw("typeError", name .. " expects a Duration, got " .. K.nameOf(value))
+end
+
+-- A duration for options that Rust reads, which takes no number without a unit.
+function K.secondsText(seconds) return string.format("%.17g s", seconds) end
 
 local function expectDuration(self, other, name)
   if type(other) == "table" and other._isDuration then return other._seconds end
