@@ -1,7 +1,7 @@
 //! Numbers without a unit where a duration is expected.
 //!
 //! 60 would be a minute to one reader and an instant to another, so that a limit in the wrong unit limits nothing and
-//! nobody sees it. Only 0 is the same in every unit.
+//! it goes unseen. Only 0 is the same in every unit.
 
 use crate::checker::Checker;
 use crate::types::{Case, ClassId};

@@ -1,5 +1,5 @@
 //! Text that becomes code at its receiver: SQL, a command, markup. Only the compiler knows that a text was
-//! written in the program, so it says so in an argument after those of the message: `K.written` for a
+//! written in the program, so it marks that in an argument after those of the message: `K.written` for a
 //! literal, the pieces and values of `"… {x} …"`. A receiver that makes code of the text refuses it without;
 //! every other receiver gets the joined text and ignores the rest. No program can name either.
 

@@ -39,7 +39,7 @@ impl Balancer {
         Balancer { upstreams, balance, next: Cell::new(0), random }
     }
 
-    /// A request got no answer. Returns whether its upstream rests from now on. The last one that is up
+    /// A request got no answer. Returns whether its upstream rests from now on. The last upstream up
     /// never rests: no answer at all would be worse than some.
     pub(super) fn failed(&self, index: usize, now: Instant) -> bool {
         let mut others = self.upstreams.iter().enumerate().filter(|(at, _)| *at != index);
@@ -47,7 +47,7 @@ impl Balancer {
         self.upstreams[index].health.failed(now, may_rest)
     }
 
-    /// The upstream of a request that was not tried: the preferred one if it is up, one that rests if
+    /// The upstream of a request that was not tried: the preferred one if it is up, a resting one if
     /// none is. `None` when all fail their checks or were tried.
     pub(super) fn choose(
         &self,
@@ -65,7 +65,7 @@ impl Balancer {
         let fresh = all.filter(|index| !tried.has(*index));
         let may_be_asked = |index: &usize| self.upstreams[*index].health.may_be_asked();
         let up = self.best(fresh.clone().filter(|index| is_up(*index)));
-        // Nobody is left: who only rests may be up again.
+        // No upstream is left: a resting one may be up again.
         up.or_else(|| match self.upstreams.iter().any(|upstream| upstream.health.is_up(now)) {
             true => None,
             false => self.best(fresh.filter(may_be_asked)),
@@ -158,7 +158,7 @@ mod tests {
                 balancer.failed(index, Instant::now());
             }
             assert_eq!([0; 4].map(|_| chosen(&balancer)), [1; 4]);
-            // Those that rest are asked when nobody else is left.
+            // Resting upstreams are asked when no other is left.
             balancer.upstreams[1].health.checked(false);
             let chosen = chosen(&balancer);
             assert!(chosen != 1, "{chosen}");

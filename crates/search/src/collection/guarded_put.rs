@@ -11,7 +11,7 @@ use runnel_store::{Count, Counters};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Puts a document: a new one after the others, a new version of a known one before them. Returns
-/// false for one that was set aside.
+/// false for a document set aside.
 pub(crate) fn put(index: &mut SearchIndex, document: &Document) -> bool {
     let mut enter = |document: &Document| {
         let enter = || match index.contains(document.id().clone()) {
@@ -27,7 +27,7 @@ pub(crate) fn put(index: &mut SearchIndex, document: &Document) -> bool {
     }
 }
 
-/// Puts the record of a log, which was accepted once: also one that is no document any more.
+/// Puts the record of a log, which was accepted once: also a record that no longer is a document.
 pub(crate) fn put_record(index: &mut SearchIndex, id: &Id, record: &[u8]) -> bool {
     let parse = || json_record::document(id.clone(), record);
     match catch_unwind(AssertUnwindSafe(parse)) {

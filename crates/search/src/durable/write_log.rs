@@ -316,7 +316,7 @@ impl LogAppender {
     fn run(&mut self) {
         let turns = catch_unwind(AssertUnwindSafe(|| self.take_turns()));
         if turns.is_err() {
-            // Writers wait for this thread: they are told, rather than waiting for ever.
+            // Writers wait for this thread: an error ends their wait, which would last for ever.
             let fault = DiskError::new(Kind::Failed, "writing the log of an index failed").of_log();
             tracing::error!("{}", fault.message());
             self.shared.progress.fail(fault);

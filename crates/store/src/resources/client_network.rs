@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 /// An IPv4 address, or the /64 network of an IPv6 address, which is the usual size of a customer's
-/// network: whoever has one has all of its addresses.
+/// network: its holder has all of its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientNetwork(Option<u128>);
 

@@ -1,4 +1,4 @@
-//! A pool of threads that clients share fairly: one that sends much waits for itself alone.
+//! A pool of threads that clients share fairly: a client that sends much delays itself alone.
 //!
 //! Clients take turns, each with the oldest of its work. When the queue is full, the client with the
 //! most waiting work loses its newest: a client alone may have the whole queue, and makes room for
@@ -19,7 +19,7 @@ pub(crate) struct FairPool {
 }
 
 struct PoolState {
-    /// Threads that nobody uses.
+    /// Idle threads.
     free: usize,
     /// Clients with waiting work, in the order of their turns.
     turns: VecDeque<ClientNetwork>,
@@ -153,7 +153,7 @@ impl Drop for ThreadTurn {
         }
         drop(guard);
         if let Some(sender) = next {
-            // Of one that was cancelled the turn comes back, and goes on as it is dropped.
+            // The turn of a cancelled job comes back, and passes to the next as it is dropped.
             drop(sender.send(ThreadTurn(self.0)));
         }
     }

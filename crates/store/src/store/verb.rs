@@ -97,12 +97,12 @@ impl Verbs {
         Verbs(self.0 | Verbs::VISITOR)
     }
 
-    /// Whether the store may ask who asks. A layer that answers for it later, or somebody else, has to ask it first.
+    /// Whether the store may ask who asks. A layer that answers for it has to ask it first.
     pub const fn asks_visitor(self) -> bool {
         self.0 & Verbs::VISITOR != 0
     }
 
-    /// The set of a store that answers nobody who was not let in: a guard, or a scheme with a guard before each `get`.
+    /// The set of a store with a guard before each read: a guard, or a scheme with a guard before each `get`.
     pub const fn with_guard(self) -> Self {
         Verbs(self.with_visitor().0 | Verbs::GUARD)
     }

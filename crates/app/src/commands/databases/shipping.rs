@@ -15,13 +15,16 @@ use tokio::sync::watch;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Shipping {
     /// How often changes are shipped, such as 500ms; 1s without it.
-    #[arg(long, value_name = "DURATION", value_parser = parser("interval", seconds_value, seconds), requires = "follow")]
+    #[arg(long, value_name = "DURATION", requires = "follow")]
+    #[arg(value_parser = parser("interval", seconds_value, seconds))]
     interval: Option<f64>,
     /// How long states can be restored, such as 7d; 24h without it.
-    #[arg(long, value_name = "DURATION", value_parser = parser("keep", seconds_value, seconds), requires = "follow")]
+    #[arg(long, value_name = "DURATION", requires = "follow")]
+    #[arg(value_parser = parser("keep", seconds_value, seconds))]
     keep: Option<f64>,
     /// How often the whole database is copied where it has changed; 1h without it.
-    #[arg(long, value_name = "DURATION", value_parser = parser("snapshotInterval", seconds_value, seconds), requires = "follow")]
+    #[arg(long, value_name = "DURATION", requires = "follow")]
+    #[arg(value_parser = parser("snapshotInterval", seconds_value, seconds))]
     snapshot_interval: Option<f64>,
     /// The longest write-ahead log while the store does not answer, such as 512M; 1G without it.
     #[arg(long, value_name = "SIZE", value_parser = parser("maxLog", Value::Float, bytes), requires = "follow")]

@@ -264,7 +264,7 @@ impl Exchange for HttpExchange {
         self.client_certificate.as_deref().cloned()
     }
 
-    /// The response itself goes to nobody else.
+    /// The response goes to this visitor alone.
     fn asks_visitor(&self) {}
 
     fn nonce(&self) -> Option<String> {

@@ -1,7 +1,7 @@
 -- Limits of guesses: how often clients may be wrong about a secret of accounts.
 --
 -- A limit of each account alone would lock its user out. So three are counted: of an account and a client, which is the
--- one that a program sets, and MORE times as many of a client about all accounts, and of an account by all clients.
+-- the one of the program, and MORE times as many of a client about all accounts, and of an account by all clients.
 -- Clients that logged in to an account before are not part of the last one.
 local K = ...
 local type, native = type, K.native

@@ -7,7 +7,7 @@ local K = ...
 local try, native = K.try, K.native
 local running = coroutine.running
 
--- Seconds for which an answer counts, and between two questions about what nobody uses.
+-- Seconds for which an answer counts, and between two questions about an unused one.
 local FRESH, TICK = 1, 0.45
 
 -- Fibers that count the guards they pass; those with a limit end at that guard.

@@ -237,8 +237,8 @@ local messages = {
   ["keyValueStore:"] = keyValueStore,
   --- Reference -<any> run:<String>statement
   --- NativeStore -<any> run:<String>statement
-  --- Runs an SQL statement that is written there; each `{x}` in it is a bound parameter. One that reads answers its
-  --- rows, which are lazy; one that writes the number of rows that it changed. Computed SQL needs `computed:`.
+  --- Runs an SQL statement that is written there; each `{x}` in it is a bound parameter. A read answers its
+  --- rows, which are lazy; a write the number of rows that it changed. Computed SQL needs `computed:`.
   --- > ref:sqlite::memory: run: 'select 3 + 4 as sum' ⇒ [ #{ sum: 7 } ]
   --- > n := 4. ref:sqlite::memory: run: "select 3 + {n} as sum" ⇒ [ #{ sum: 7 } ]
   ["run:"] = run,

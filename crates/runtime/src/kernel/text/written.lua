@@ -1,5 +1,5 @@
 -- Text that becomes code: SQL, commands of the shell, markup. A value that is joined to code is code as well,
--- whoever sent it, so what makes code of a text takes only text that the program has written. The compiler
+-- its sender, so what makes code of a text takes only text that the program has written. The compiler
 -- vouches for it with one more argument (crates/compile/src/expressions/written.rs): `K.written` for a literal,
 -- the pieces of `"… {x} …"` otherwise. `computed:` is the one way around.
 local K = ...

@@ -64,7 +64,7 @@ impl ReadWish {
     }
 
     /// Reads the attributes of the file at a path, where they are wanted. The media type is, too,
-    /// where the name does not tell it, or tells one that a browser runs: a client's file has another one. Plain
+    /// where the name does not tell it, or tells a type that a browser runs: a client's file has another one. Plain
     /// files cost no call.
     fn attributes_of(
         &self,

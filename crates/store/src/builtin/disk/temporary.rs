@@ -80,7 +80,7 @@ fn is_locked(path: &Path) -> bool {
 }
 
 /// Removes what killed processes have left behind in a directory, before the first put of this process there: a
-/// directory that nobody lists would keep it for ever.
+/// directory that is never listed would keep it for ever.
 pub(super) fn sweep_once(directory: &Path) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     {

@@ -53,7 +53,7 @@ impl RequestPart {
 pub enum Audience {
     /// Everybody whose requests have the same values in these parts; with no parts, everybody.
     Same(Rc<BTreeSet<RequestPart>>),
-    /// Only the visitor of this request: a session, key, account or guard was asked, or the answer says so itself
+    /// Only the visitor of this request: a session, key, account or guard was asked, or the answer itself is not for others
     /// (`private`, `no-store`, `Vary: *`, `Set-Cookie`, a status other than 200).
     Visitor,
 }
@@ -63,7 +63,7 @@ pub struct RecordingExchange {
     inner: Rc<dyn Exchange>,
     /// Whether the target is the reference that the layer was asked with.
     is_whole: bool,
-    /// Whether the answer belongs to nobody: it is asked for in the background.
+    /// Whether the answer is not sent: it is asked for in the background.
     is_detached: bool,
     parts: RefCell<BTreeSet<RequestPart>>,
     is_of_visitor: Cell<bool>,

@@ -105,7 +105,7 @@ impl Audiences {
         self.headers.borrow_mut().remove(entry);
     }
 
-    /// Whether a name has the same content for everybody, as far as is known.
+    /// Whether no answer for this name has depended on its visitor.
     pub(super) fn is_for_all(&self, name: &str) -> bool {
         !self.known.borrow().contains_key(name)
     }

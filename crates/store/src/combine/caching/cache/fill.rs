@@ -246,7 +246,7 @@ impl CacheState {
         Answer::ok(())
     }
 
-    /// The entry of a name for whoever asks. A program without a request has entries of its own where the source may
+    /// The entry of a name for the caller. A program without a request has entries of its own where the source may
     /// ask a visitor: what it reads or writes has passed no guard.
     pub(super) fn entry<'a>(
         &self,
