@@ -90,7 +90,7 @@ fn computed_text_is_refused_wherever_it_comes_from() {
             let message = message.replace("TEXT", text);
             let outcome = program(&format!("{BEFORE}t ← {literal}.\nstdout print: ({message})."));
             assert_eq!(outcome.out, "", "{message}");
-            assert!(outcome.err.contains("takes text written here"), "{message}: {}", outcome.err);
+            assert!(outcome.err.contains(" written here; its "), "{message}: {}", outcome.err);
             assert!(outcome.err.contains("computed: text"), "{message}: {}", outcome.err);
         }
     }

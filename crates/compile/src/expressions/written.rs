@@ -74,7 +74,7 @@ impl Generator<'_> {
         let ExpressionKind::Interpolated(_) = &bare(first).kind else { return None };
         let mut pieces = Vec::new();
         pieces_of(first, &mut pieces);
-        let (filled, rest, codes) = self.filled(&pieces, rest);
+        let (filled, rest, mut codes) = self.filled(&pieces, rest);
         let rest: String = rest.iter().map(|code| format!(",{code}")).collect();
         let count = arguments.len() - 1;
         let mark = parts.first().map_or(String::new(), |(word, _)| self.mark(word.span));
@@ -84,7 +84,8 @@ impl Generator<'_> {
             receiver.text,
             quoted(&name)
         );
-        Some(Code::call(text).with_arguments(&codes).deeper_than(&[receiver.clone()]))
+        codes.push(receiver.clone());
+        Some(Code::call(text).with_arguments(&codes))
     }
 
     /// `#Raw[ … ]`: what is written is markup, what stands in `{…}` is escaped.
