@@ -243,9 +243,19 @@ fn the_media_type_of_a_put_is_served() {
         assert_eq!((got.text(), got.header("content-type")), ("png", Some("image/png")));
         let tag = format!("If-None-Match: {}\r\n", got.header("etag").unwrap());
         assert_eq!(send(&server, "GET", "/avatar", &tag, "").await.status, 304);
-        // The name counts where it tells one.
-        assert_eq!(send(&server, "PUT", "/page.html", fields, "html").await.status, 201);
+        // A client's page is a download, by its name or by its type, and stays one.
+        let html = "Content-Type: text/html\r\n";
+        for (path, fields) in [("/page.html", fields), ("/page", html)] {
+            assert_eq!(send(&server, "PUT", path, fields, "html").await.status, 201);
+            let got = get(&server, path).await;
+            assert_eq!(got.header("content-type"), Some("application/octet-stream"), "{path}");
+            assert_eq!(got.header("content-disposition"), Some("attachment"), "{path}");
+        }
+        send(&server, "POST", "/page.html", fields, "more").await;
         let got = get(&server, "/page.html").await;
-        assert_eq!(got.header("content-type"), Some("text/html"));
+        assert_eq!(
+            (got.text(), got.header("content-disposition")),
+            ("htmlmore", Some("attachment"))
+        );
     });
 }

@@ -55,8 +55,9 @@ impl Content {
     /// of its name.
     #[must_use]
     pub fn of_client(self, context: &Context, by_name: Option<&str>) -> Self {
-        let media_type = self.media_type.as_deref().or(by_name);
-        match context.from_client.is_some() && media_type.is_some_and(runs_in_browsers) {
+        let mut types = self.media_type.as_deref().into_iter().chain(by_name);
+        // Also by the name alone: what takes the media type away later leaves the name.
+        match context.from_client.is_some() && types.any(runs_in_browsers) {
             true => Content { media_type: Some(Cow::Borrowed(DOWNLOAD)), ..self },
             false => self,
         }
