@@ -178,7 +178,7 @@ mod tests {
         for _ in 0..pool_threads() {
             let held = held.clone();
             let work = move || Ok(held.lock().unwrap().recv().is_ok());
-            tokio::spawn(pool.attempt(ClientNetwork::UNKNOWN, work));
+            tokio::spawn(async move { pool.attempt(ClientNetwork::UNKNOWN, work).await.is_ok() });
         }
         tokio::task::yield_now().await;
         release
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(refused.kind, Kind::Unavailable);
         let message = "too many pieces of work of this client are waiting; try again later";
         assert_eq!(refused.message, message);
-        let other = tokio::spawn(POOL.attempt(client(2), || Ok(7)));
+        let other = tokio::spawn(async { POOL.attempt(client(2), || Ok(7)).await.ok() });
         tokio::task::yield_now().await;
         // The newest of the client with the most.
         let displaced = of_one.pop().unwrap();
@@ -222,7 +222,7 @@ mod tests {
         drop(of_one);
         assert!(POOL.enter(client(3)).err().is_some());
         drop(release);
-        assert_eq!(other.await.unwrap().unwrap(), 7);
+        assert_eq!(other.await.unwrap(), Some(7));
         assert!(POOL.attempt(client(1), || Ok(true)).await.unwrap());
     }
 

@@ -332,7 +332,7 @@ mod tests {
                     continue;
                 }
                 durations += 1;
-                let check = |value| definition.check(info.name, &value);
+                let check = |value| definition.settings.check(info.name, &value);
                 let name = info.name;
                 assert!(check(Value::Int(60)).is_err(), "{name}: 60 is taken");
                 assert!(check(Value::Float(0.5)).is_err(), "{name}: 0.5 is taken");

@@ -279,7 +279,7 @@ mod tests {
 
     /// Without an event loop a password is verified at once.
     fn lets_in(known: &Rc<KnownCredentials>, offered: OfferedCredentials) -> bool {
-        known.know(offered).now_or_never().unwrap().unwrap()
+        known.know(offered, ClientNetwork::UNKNOWN).now_or_never().unwrap().unwrap()
     }
 
     #[test]
@@ -309,22 +309,34 @@ mod tests {
         assert!(!lets_in(&one, basic("ann", "wrong")));
         assert!(!lets_in(&one, basic("eve", "secret")));
         assert_eq!(one.remembered.borrow().len(), 1);
-        assert!(matches!(one.know(basic("ann", "secret")), Answer::Ready(Ok(true))));
-        assert!(matches!(one.know(basic("ann", "wrong")), Answer::Later(_)));
+        assert!(matches!(
+            one.know(basic("ann", "secret"), ClientNetwork::UNKNOWN),
+            Answer::Ready(Ok(true))
+        ));
+        assert!(matches!(
+            one.know(basic("ann", "wrong"), ClientNetwork::UNKNOWN),
+            Answer::Later(_)
+        ));
         let forgetful = known(&[("ann", "secret")], &[], 0);
         assert!(lets_in(&forgetful, basic("ann", "secret")));
-        assert!(matches!(forgetful.know(basic("ann", "secret")), Answer::Later(_)));
+        assert!(matches!(
+            forgetful.know(basic("ann", "secret"), ClientNetwork::UNKNOWN),
+            Answer::Later(_)
+        ));
     }
 
     #[test]
     fn requests_with_the_same_password_wait_for_one_verification() {
         let known = known(&[("ann", "secret")], &[], 60);
-        let (one, two) = (known.know(basic("ann", "secret")), known.know(basic("ann", "secret")));
-        let other = known.know(basic("ann", "wrong"));
+        let (one, two) = (
+            known.know(basic("ann", "secret"), ClientNetwork::UNKNOWN),
+            known.know(basic("ann", "secret"), ClientNetwork::UNKNOWN),
+        );
+        let other = known.know(basic("ann", "wrong"), ClientNetwork::UNKNOWN);
         assert_eq!(known.verifications.borrow().len(), 2);
         drop(other);
         assert!(one.now_or_never().unwrap().unwrap() && two.now_or_never().unwrap().unwrap());
-        drop(known.know(basic("ann", "another")));
+        drop(known.know(basic("ann", "another"), ClientNetwork::UNKNOWN));
         // What nobody waits for is gone.
         assert!(known.verifications.borrow().len() <= 1);
     }
