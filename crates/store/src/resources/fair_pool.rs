@@ -178,7 +178,7 @@ mod tests {
         for _ in 0..pool_threads() {
             let held = held.clone();
             let work = move || Ok(held.lock().unwrap().recv().is_ok());
-            tokio::spawn(async move { pool.attempt(ClientNetwork::UNKNOWN, work).await.is_ok() });
+            tokio::spawn(async move { pool.attempt(ClientNetwork::UNKNOWN, work).await.ok() });
         }
         tokio::task::yield_now().await;
         release

@@ -302,6 +302,24 @@ mod tests {
         assert!(!lets_in(&known, OfferedCredentials::read(None)));
     }
 
+    fn ask(known: &Rc<KnownCredentials>, user: &str, password: &str) -> Answer<bool> {
+        known.know(basic(user, password), ClientNetwork::UNKNOWN)
+    }
+
+    #[test]
+    fn wrong_passwords_of_a_client_are_limited() {
+        let known = known(&[("dan", "secret")], &[], 0);
+        let client = |number: u8| ClientNetwork::of(Some([127, 0, 0, number].into()));
+        let asked = |number, password: &str| {
+            known.know(basic("dan", password), client(number)).now_or_never().unwrap()
+        };
+        for _ in 0..super::super::guesses::GUESSES {
+            assert!(!asked(1, "wrong").unwrap());
+        }
+        assert_eq!(asked(1, "secret").unwrap_err().kind, Kind::TooMany);
+        assert!(asked(2, "secret").unwrap());
+    }
+
     #[test]
     fn a_right_password_is_remembered_and_a_wrong_one_is_not() {
         let one = known(&[("ann", "secret")], &[], 60);
@@ -309,34 +327,22 @@ mod tests {
         assert!(!lets_in(&one, basic("ann", "wrong")));
         assert!(!lets_in(&one, basic("eve", "secret")));
         assert_eq!(one.remembered.borrow().len(), 1);
-        assert!(matches!(
-            one.know(basic("ann", "secret"), ClientNetwork::UNKNOWN),
-            Answer::Ready(Ok(true))
-        ));
-        assert!(matches!(
-            one.know(basic("ann", "wrong"), ClientNetwork::UNKNOWN),
-            Answer::Later(_)
-        ));
+        assert!(matches!(ask(&one, "ann", "secret"), Answer::Ready(Ok(true))));
+        assert!(matches!(ask(&one, "ann", "wrong"), Answer::Later(_)));
         let forgetful = known(&[("ann", "secret")], &[], 0);
         assert!(lets_in(&forgetful, basic("ann", "secret")));
-        assert!(matches!(
-            forgetful.know(basic("ann", "secret"), ClientNetwork::UNKNOWN),
-            Answer::Later(_)
-        ));
+        assert!(matches!(ask(&forgetful, "ann", "secret"), Answer::Later(_)));
     }
 
     #[test]
     fn requests_with_the_same_password_wait_for_one_verification() {
         let known = known(&[("ann", "secret")], &[], 60);
-        let (one, two) = (
-            known.know(basic("ann", "secret"), ClientNetwork::UNKNOWN),
-            known.know(basic("ann", "secret"), ClientNetwork::UNKNOWN),
-        );
-        let other = known.know(basic("ann", "wrong"), ClientNetwork::UNKNOWN);
+        let (one, two) = (ask(&known, "ann", "secret"), ask(&known, "ann", "secret"));
+        let other = ask(&known, "ann", "wrong");
         assert_eq!(known.verifications.borrow().len(), 2);
         drop(other);
         assert!(one.now_or_never().unwrap().unwrap() && two.now_or_never().unwrap().unwrap());
-        drop(known.know(basic("ann", "another"), ClientNetwork::UNKNOWN));
+        drop(ask(&known, "ann", "another"));
         // What nobody waits for is gone.
         assert!(known.verifications.borrow().len() <= 1);
     }
