@@ -163,31 +163,21 @@ impl Drop for ThreadTurn {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-    use std::sync::mpsc::{Receiver as Held, Sender as Release, channel as blocked};
     use tokio::sync::oneshot::error::TryRecvError;
 
     fn client(number: u8) -> ClientNetwork {
         ClientNetwork::of(Some([127, 0, 0, number].into()))
     }
 
-    /// Takes all threads until the sender is dropped.
-    async fn occupy(pool: &'static FairPool) -> Release<()> {
-        let (release, held): (_, Held<()>) = blocked();
-        let held = Arc::new(Mutex::new(held));
-        for _ in 0..pool_threads() {
-            let held = held.clone();
-            let work = move || Ok(held.lock().unwrap().recv().is_ok());
-            tokio::spawn(async move { pool.attempt(ClientNetwork::UNKNOWN, work).await.ok() });
-        }
-        tokio::task::yield_now().await;
-        release
+    /// Takes all threads until it is dropped.
+    fn occupy(pool: &'static FairPool) -> Vec<ThreadTurn> {
+        (0..pool_threads()).map(|_| pool.enter(ClientNetwork::UNKNOWN).ok().unwrap()).collect()
     }
 
     #[tokio::test]
     async fn clients_take_turns() {
         static POOL: FairPool = FairPool::new("pieces of work", 8);
-        let release = occupy(&POOL).await;
+        let release = occupy(&POOL);
         let mut waiting: Vec<_> = [1, 1, 1, 2, 2, 3]
             .map(|number| (number, POOL.enter(client(number)).err().unwrap()))
             .into();
@@ -207,14 +197,13 @@ mod tests {
     #[tokio::test]
     async fn a_full_queue_makes_room_for_another_client() {
         static POOL: FairPool = FairPool::new("pieces of work", 3);
-        let release = occupy(&POOL).await;
+        let release = occupy(&POOL);
         let mut of_one: Vec<_> = (0..3).map(|_| POOL.enter(client(1)).err().unwrap()).collect();
         let refused = POOL.attempt(client(1), || Ok(())).await.unwrap_err();
         assert_eq!(refused.kind, Kind::Unavailable);
         let message = "too many pieces of work of this client are waiting; try again later";
         assert_eq!(refused.message, message);
-        let other = tokio::spawn(async { POOL.attempt(client(2), || Ok(7)).await.ok() });
-        tokio::task::yield_now().await;
+        let other = POOL.enter(client(2)).err().unwrap();
         // The newest of the client with the most.
         let displaced = of_one.pop().unwrap();
         assert!(displaced.await.is_err());
@@ -222,7 +211,7 @@ mod tests {
         drop(of_one);
         assert!(POOL.enter(client(3)).err().is_some());
         drop(release);
-        assert_eq!(other.await.unwrap(), Some(7));
+        drop(other.await.unwrap());
         assert!(POOL.attempt(client(1), || Ok(true)).await.unwrap());
     }
 
