@@ -53,7 +53,7 @@ impl RequestPart {
 pub enum Audience {
     /// Everybody whose requests have the same values in these parts; with no parts, everybody.
     Same(Rc<BTreeSet<RequestPart>>),
-    /// Only the visitor of this request: a session, key, account or guard was asked, or the answer itself is not for others
+    /// Only the visitor of this request: a session, key, account or guard was asked, or the answer is not for others
     /// (`private`, `no-store`, `Vary: *`, `Set-Cookie`, a status other than 200).
     Visitor,
 }
