@@ -169,7 +169,7 @@ fn a_deadline_ends_large_native_work() {
     let program = |timeout: &str| {
         format!(
             "#-<void>serve:<int>port\n{site}\n\
-             server ← #HTTPServer{{ port: port, scheme: site, requestTimeout: {timeout} }}.\n\
+             server ← #HTTPServer{{ port: port, scheme: site, requestTimeout: {timeout} seconds }}.\n\
              server start.\n"
         )
     };

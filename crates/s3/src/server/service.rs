@@ -22,7 +22,7 @@ use crate::signature::verify::{Authenticated, SignedHead, verify};
 use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
 use http::{HeaderMap, Method, StatusCode};
 use runnel_http::{Handler, HandlerAnswer, HandlerRequest, HandlerResponse, is_cross_origin_write};
-use runnel_store::{Error, Kind, Result, Store, Verb, Verbs, Watchers};
+use runnel_store::{Error, Kind, Result, Store, Verb, Watchers};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;

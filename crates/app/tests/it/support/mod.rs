@@ -333,7 +333,7 @@ impl Server {
     pub(crate) fn of_scheme(scheme: &str, timeout: f64) -> Server {
         let program = format!(
             "#-<void>serve:<int>port\n{scheme}\n\
-             server ← #HTTPServer{{ port: port, scheme: #Site{{}}, requestTimeout: {timeout} }}.\n\
+             server ← #HTTPServer{{ port: port, scheme: #Site{{}}, requestTimeout: {timeout} seconds }}.\n\
              server start.\n"
         );
         Server::start(&program, &[])
