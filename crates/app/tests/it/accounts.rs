@@ -335,7 +335,7 @@ fn no_secret_is_told() {
 
 #[test]
 fn many_log_ins_hold_up_nobody_else() {
-    let site = Site::start(&[], "");
+    let site = Site::start(&[], ", attempts: 100");
     site.sign_up("ann");
     let port = site.port;
     let body = format!("email=ann%40example.org&password={PASSWORD}");

@@ -22,7 +22,7 @@ scheme Site {
    /open { get public { 'open' } }
    /login { post public { this:accounts logIn: newValue parseJSON. 'in' } }
    /logout { post public { this:accounts logOut. 'out' } }
-   /demote { post public { (this:users at: 1) merge: #{ role: 'reader' }. 'demoted' } }
+   /demote { post public { this:users at: 1 merge: #{ role: 'reader' }. 'demoted' } }
    /me { get any { user email } }
    /mine { get public { (this:accounts user) isNil ifTrue: { 'nobody' } ifFalse: { (this:accounts user) email } } }
    /edit { get for: { user role = 'editor' } { 'editor' } }

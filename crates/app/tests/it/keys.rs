@@ -22,7 +22,7 @@ class Line {
 class Visit { var <int> id. var <Customer cascade required> customer. }
 scheme Statements {
    var database.
-   /run { post { { this:database run: (newValue at: 'sql') } onError: { :error | error message } } }
+   /run { post { { this:database computed: (newValue at: 'sql') } onError: { :error | error message } } }
 }
 #JSONConverter{ } → #Route{ stores: #{
    customers: (database table: Customer),

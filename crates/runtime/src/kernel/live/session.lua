@@ -14,8 +14,8 @@ local RING, PATIENCE = 64, 30
 -- Views that wait for their clients, of one isolate.
 local MOST_WAITING = 1000
 
--- Milliseconds that the block of an event may run.
-local LONGEST = 30000
+-- The longest time that the block of an event may run.
+local LONGEST = K.duration(30)
 
 local waiting, waitingCount = {}, 0
 

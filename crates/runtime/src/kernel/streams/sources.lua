@@ -45,7 +45,7 @@ K.methods(Source, {
   --- > (FixedValueSource values: [1, 2]) run: 1 second ⇒ [1, 2]
   ["run:"] = function(self, time)
     self._stopped, self._writing = false, false
-    if type(time) == "number" then time = time * 1000 end
+    if type(time) == "number" then time = K.duration(time) end
     local ok, failure = K.try(classes.Block._methods.timeout_, function() self:produce() end, time)
     if not ok and failure.i_kind ~= "timeout" then error(failure, 0) end
     self:close()
