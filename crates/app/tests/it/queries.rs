@@ -404,7 +404,7 @@ fn slow_statements_are_logged_once_without_their_values() {
 /// Serves a view that counts for some time: its rows are read when the handler has ended.
 const SLOW: &str = "\
 #-serve:<ref>database
-opened ← database database: #{ slowStatementTime: 0.01 }.
+opened ← database database: #{ slowStatementTime: 10 milliseconds }.
 opened run: 'drop view if exists slow'.
 opened run: 'create view slow as with recursive c(n) as (select 1 union all select n + 1 from c where n < 1000000) \
    select count(*) as n from c'.

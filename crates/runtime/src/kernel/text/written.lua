@@ -58,6 +58,8 @@ end
 function K.sqlOf(text, code, selector)
   local filled = K.writtenText(text, code, selector, "SQL", "bound")
   if type(filled) == "string" then return filled end
+  -- `"…"` without a value is a text as `'…'` is: its parameters may stand in `with:`.
+  if filled.n == 1 then return filled[1] end
   local parts, values, quote = {}, {}, nil
   for i = 1, filled.n do
     if i % 2 == 1 then
