@@ -4,8 +4,8 @@ use crate::helper::{Fake, run, site, soon};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa};
 use rcgen::{DnType, KeyPair};
 use runnel_http::{
-    Certificate, CertificateInfo, CertificateStore, ClientAuthority, HttpServer, HttpsRedirect,
-    Limits, Served, ServerOptions, certificates_changed, serve,
+    AccessPolicy, Certificate, CertificateInfo, CertificateStore, ClientAuthority, HttpServer,
+    HttpsRedirect, Limits, Served, ServerOptions, certificates_changed, serve,
 };
 use runnel_store::{Answer, Content, Context, Kind, Memory, Reference, Store};
 use rustls::pki_types::pem::PemObject;
@@ -329,8 +329,10 @@ fn the_plain_port_redirects_hosts_with_a_certificate_alone() {
         };
         for (port, shown) in [(443, ""), (8443, ":8443")] {
             let address = ([127, 0, 0, 1], 0).into();
-            let options =
-                ServerOptions { address, limits: Limits::default(), ..Default::default() };
+            // As the command serves it: the redirect compares the host with the certificates itself.
+            let access = AccessPolicy { allowed_hosts: vec!["*".into()], ..Default::default() };
+            let limits = Limits { access, ..Limits::default() };
+            let options = ServerOptions { address, limits, ..Default::default() };
             let plain = serve(Served::Handler(Rc::new(redirect(port))), options).await.unwrap();
             let answer = async |host: &str| {
                 let mut stream = TcpStream::connect(plain.address()).await.unwrap();

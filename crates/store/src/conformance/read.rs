@@ -188,7 +188,7 @@ async fn media_types(subject: &Subject) {
     if !subject.abilities.media_types {
         return;
     }
-    for media_type in ["text/html", "application/x-runnel"] {
+    for media_type in ["text/markdown", "application/x-runnel"] {
         let content = Content::text("<p>").with_media_type(media_type);
         subject.put("media", content).await;
         let found = subject.content("media").await.and_then(|content| content.media_type);
