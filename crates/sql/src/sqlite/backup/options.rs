@@ -71,13 +71,15 @@ mod tests {
 
     #[test]
     fn options_have_limits() {
-        let read = |name: &str, value: f64| {
-            let record = Value::record([(name, Value::Float(value))]);
-            SHIPPING.read("a continuous backup", &record)
+        let read_value = |name: &str, value| {
+            SHIPPING.read("a continuous backup", &Value::record([(name, value)]))
         };
+        let read = |name: &str, value: f64| read_value(name, Value::Float(value));
+        let lasting = |name: &str, value: f64| read_value(name, format!("{value} s").into());
         for name in ["interval", "keep", "snapshotInterval"] {
-            assert!(read(name, 0.01).is_ok() && read(name, DURATIONS.1).is_ok());
-            assert!(read(name, 0.009).is_err() && read(name, DURATIONS.1 + 1.0).is_err());
+            assert!(lasting(name, 0.01).is_ok() && lasting(name, DURATIONS.1).is_ok());
+            assert!(lasting(name, 0.009).is_err() && lasting(name, DURATIONS.1 + 1.0).is_err());
+            assert!(read(name, 60.0).is_err());
         }
         assert_eq!(read("maxLog", LOGS.0).unwrap().max_log, 16 << 20);
         assert_eq!(read("maxLog", LOGS.1).unwrap().max_log, 1 << 40);
