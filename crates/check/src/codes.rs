@@ -56,6 +56,12 @@ pub const CODES: &[Code] = &[
         "limit := #RateLimit{ requests: 5, per: 60 seconds }.",
     ),
     code(
+        "kept-answer",
+        "A layer that keeps answers stands in front of a scheme whose every `get` has a guard.",
+        "scheme Site { guard { header:x-key = 'k3y' } /me { get { 'mine' } } }\nsite := #Cache{ } → #Site{ }.",
+        "scheme Site { guard { header:x-key = 'k3y' } /me { get { 'mine' } } }\nsite := #Site{ }.",
+    ),
+    code(
         "not-boolean",
         "A condition is neither true nor false, and no number.",
         "name := 'Ann'.\nname ifTrue: { 'a name' }",

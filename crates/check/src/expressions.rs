@@ -70,6 +70,7 @@ impl<'a> Checker<'a> {
             ExpressionKind::Connect { left, right, .. } => {
                 self.expression(left);
                 self.expression(right);
+                self.kept_answers(left, right);
                 self.of("Connection")
             }
         }

@@ -12,6 +12,7 @@
 mod checker;
 pub mod codes;
 mod expressions;
+mod guards;
 mod kernel;
 mod rules;
 mod scopes;

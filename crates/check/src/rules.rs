@@ -4,6 +4,7 @@ pub(crate) mod answers;
 mod arguments;
 mod doubled;
 mod effects;
+mod kept;
 mod messages;
 mod names;
 mod properties;

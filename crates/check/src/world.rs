@@ -1,5 +1,6 @@
 //! The classes of the kernel and of the program, and what they understand.
 
+use crate::guards::GuardFacts;
 use crate::kernel::{Kernel, KernelClass, canonical};
 use crate::types::{Case, ClassId, Type};
 use runnel_catalogue::{Catalogue, Kind, KindOption, Message};
@@ -55,6 +56,8 @@ pub(crate) struct ClassFacts<'a> {
     pub(crate) of_program: bool,
     /// It understands what cannot be known here.
     open: bool,
+    /// Who may read its paths.
+    pub(crate) guards: GuardFacts,
 }
 
 impl ClassFacts<'_> {
@@ -182,6 +185,7 @@ impl<'a> World<'a> {
                 id
             }
         };
+        self.classes[id].guards = GuardFacts::of(class);
         for member in &class.members {
             match &member.kind {
                 MemberKind::Variables(declaration) => {
