@@ -55,6 +55,20 @@ pub trait Store {
         Error::not_allowed(Verb::Merge, reference).into()
     }
 
+    /// Asks who may do a verb once more, without doing it, before an answer to it is repeated: the guards of the
+    /// store, of which the answer has passed `guards`. Errors are those of the guards.
+    fn readmit(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        guards: u32,
+        context: &Context,
+    ) -> Answer<()> {
+        let _ = (verb, reference, content, guards, context);
+        Answer::ok(())
+    }
+
     /// Removes. Answers whether there was something; removing a missing reference is no error.
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let _ = context;

@@ -91,6 +91,7 @@ mod support;
 mod tasks;
 mod tokens;
 mod uploads;
+mod visitors;
 mod web_client;
 mod websocket_load;
 mod windows;

@@ -6,7 +6,7 @@ use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::program::loads::beside;
 use crate::values::errors::{trace_frames, trace_text};
-use runnel_store::{Error, Kind, Value};
+use runnel_store::{Error, Kind, Value, VisitorQuestion};
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -117,7 +117,10 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         return Reply::Now(field.map_or(Given::Nil, Given::Value));
     }
     if arguments.bytes(1) == b"asks-visitor" {
-        exchange.asks_visitor();
+        exchange.asks_visitor(match name.as_str() {
+            "guard" => VisitorQuestion::Guard,
+            proof => VisitorQuestion::User(proof),
+        });
         return Reply::Now(Given::Nil);
     }
     let found = match arguments.text(1).as_str() {

@@ -300,6 +300,38 @@ impl Store for ScriptStore {
         self.run_with(Verb::Merge, reference, content, call, outcome)
     }
 
+    /// Runs the handler up to the last guard that its answer has passed.
+    fn readmit(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        guards: u32,
+        call: &Call,
+    ) -> Answer<()> {
+        let content = match typed(content) {
+            Ok(content) => content,
+            Err(error) => return error.on(verb, reference).into(),
+        };
+        let isolate = self.isolate();
+        let push = |stack: Stack| {
+            stack.push_kept(isolate.slots().kernel);
+            stack.field(-1, "readmit");
+            stack.remove(-2);
+            self.object.push(stack);
+            stack.push_bytes(verb.name().as_bytes());
+            stack.push_bytes(reference.path().as_bytes());
+            match reference.query() {
+                Some(query) => stack.push_bytes(query.as_bytes()),
+                None => stack.push_nil(),
+            }
+            push_content_of(isolate, stack, Some(content), origin(call));
+            stack.push_number(f64::from(guards));
+            6
+        };
+        Fiber::new(isolate, call.clone(), push, |_, _, _| ()).run_now()
+    }
+
     fn delete(&self, reference: &Reference, call: &Call) -> Answer<Outcome> {
         if let Err(error) = call.unconditional(Verb::Delete, reference) {
             return error.into();

@@ -401,7 +401,7 @@ impl Exchange for Asked {
     fn peer(&self) -> String {
         String::new()
     }
-    fn asks_visitor(&self) {}
+    fn asks_visitor(&self, _: runnel_store::VisitorQuestion<'_>) {}
     fn query(&self, _: &str) -> Option<String> {
         None
     }

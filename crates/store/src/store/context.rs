@@ -112,6 +112,17 @@ pub enum LiveTransport {
     Own,
 }
 
+/// A question about the visitor of a request. An answer that is kept is repeated only after the same questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VisitorQuestion<'a> {
+    /// A guard of a handler.
+    Guard,
+    /// The user of a session or a key, with what the request proves; empty for an anonymous visitor.
+    User(&'a str),
+    /// Anything else that only this visitor has, such as a certificate.
+    Other,
+}
+
 /// A request being answered, as a program may see it: the schemes `query:`, `header:`, `cookie:`,
 /// `form:`, `body:` and `response:`.
 pub trait Exchange {
@@ -137,7 +148,7 @@ pub trait Exchange {
     }
     /// Notes that the answer depends on who asks: a session, key, account or guard was asked. No default, so that no
     /// exchange around another one loses it ([`crate::RecordingExchange`]).
-    fn asks_visitor(&self);
+    fn asks_visitor(&self, question: VisitorQuestion<'_>);
     /// The nonce that inline scripts and styles of the answer carry, where its policy has one.
     fn nonce(&self) -> Option<String> {
         None

@@ -2,7 +2,7 @@
 
 /// Implements the named methods of [`crate::Store`] or [`crate::Tables`] for a store without them.
 /// Verbs are refused with [`crate::Kind::NotAllowed`]; all other methods return nothing. `links`
-/// stands for a store that is [`crate::Confinement::Inherent`], `escapes` for a store that cannot be
+/// stands for a store that is [`crate::Confinement::Inherent`] and has no guards, `escapes` for a store that cannot be
 /// confined, `tables` for one without tables and queues, `own_queues` for one with queues alone. Every
 /// implementation of the trait names the methods it omits, so none is forgotten silently
 /// (`clippy::missing_trait_methods`).
@@ -154,7 +154,20 @@ macro_rules! without {
             $crate::Conditions::None
         }
     };
+    (@guards) => {
+        fn readmit(
+            &self,
+            _: $crate::Verb,
+            _: &$crate::Reference,
+            _: $crate::Content,
+            _: u32,
+            _: &$crate::Context,
+        ) -> $crate::Answer<()> {
+            $crate::Answer::ok(())
+        }
+    };
     (@links) => {
+        $crate::without!(@guards);
         fn confined(&self, _: &$crate::Reference, _: bool) -> $crate::Confinement {
             $crate::Confinement::Inherent
         }

@@ -14,7 +14,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{
     Allowance, ByteStream, Calling, ChosenFormat, Error, Exchange, FieldProblem, Kind,
-    LiveTransport, PartEvents, Result, Text, Value, json,
+    LiveTransport, PartEvents, Result, Text, Value, VisitorQuestion, json,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -265,7 +265,7 @@ impl Exchange for HttpExchange {
     }
 
     /// The response goes to this visitor alone.
-    fn asks_visitor(&self) {}
+    fn asks_visitor(&self, _: VisitorQuestion<'_>) {}
 
     fn nonce(&self) -> Option<String> {
         self.overrides.nonce().map(str::to_string)

@@ -45,19 +45,34 @@ end
 -- The accounts that a fiber asked last: its forms and its guards belong to them.
 own.asking = setmetatable({}, { __mode = "k" })
 
--- The user and the scopes; nil scopes are all.
-local function visitor(self)
-  native.exchange("asks-visitor", "")
-  own.asking[coroutine.running() or 1] = self
-  local key, _, cookie = own.current(self)
-  if key then
-    local user = own.user(self, key)
-    if user ~= nil then admitForm(cookie) end
-    return user
+-- The user and the scopes, and what proves him with the cookie of a session; nil scopes are all.
+local function proven(self)
+  local key, proof, cookie = own.current(self)
+  local scopes
+  if not key then
+    key, scopes = own.apiKey(self)
+    proof = "key"
   end
-  local holder, scopes = own.apiKey(self)
-  if holder == nil then return nil end
-  return own.user(self, holder), scopes
+  local user = nil
+  if key ~= nil then user = own.user(self, key) end
+  if user == nil then return nil, nil, "" end
+  return user, scopes, key .. " " .. proof, cookie
+end
+
+local function visitor(self)
+  own.asking[coroutine.running() or 1] = self
+  local user, scopes, proof, cookie = proven(self)
+  native.exchange("asks-visitor", proof)
+  if cookie then admitForm(cookie) end
+  return user, scopes
+end
+
+-- What the request proves is told to what keeps its answer, as if each of the accounts had been asked.
+function K.live.tellUsers()
+  for accounts in pairs(own.all) do
+    local _, _, proof = proven(accounts)
+    native.exchange("asks-visitor", proof)
+  end
 end
 
 -- What the request being answered proves: its sessions and API keys, of all accounts, as a text; nil in a program
@@ -66,9 +81,8 @@ function K.live.provenIdentity()
   if own.count == 0 then return nil end
   local parts = {}
   for accounts, number in pairs(own.all) do
-    local key, proof = own.current(accounts)
-    if not key then key, proof = own.apiKey(accounts), "key" end
-    if key and own.user(accounts, key) ~= nil then parts[#parts + 1] = number .. " " .. key .. " " .. proof end
+    local user, _, proof = proven(accounts)
+    if user ~= nil then parts[#parts + 1] = number .. " " .. proof end
   end
   table.sort(parts)
   return table.concat(parts, ",")

@@ -39,6 +39,8 @@ end
 
 -- What a request proves (accounts/visitor.lua); nil in a program without accounts.
 function K.live.provenIdentity() return nil end
+-- Tells it to what keeps the answer of a request.
+function K.live.tellUsers() end
 
 local Authority = {}
 Authority.__index = Authority
@@ -78,6 +80,20 @@ function Authority:holds()
   if not self:isProven() then return false end
   self.asked, self.revision = now, revision
   return true
+end
+
+-- Whether a request may get the answer that is kept of an equal one: asks the guards that were passed then.
+function K.readmit(object, verb, path, query, value, guards)
+  local reference = K.requestReference(path, query)
+  if guards > 0 then
+    local function ask() return K.tryPath(object, verb, path, value, reference, false) end
+    local ok, raised = counted(guards, ask)
+    if not rawequal(raised, PASSED) then
+      if not ok then error(raised, 0) end
+      K.throw("denied", "the guards of this handler are others than those of its answer")
+    end
+  end
+  counted(-1, K.live.tellUsers)
 end
 
 -- Waits for `TICK` seconds, or until `wake` is called.

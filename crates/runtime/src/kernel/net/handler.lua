@@ -269,7 +269,7 @@ local passGuard = K.passGuard
 -- With the name of what was found: a user without the right to it.
 function K.guarded(value, name)
   -- What a guard let in, no layer gives to others.
-  native.exchange("asks-visitor", "")
+  native.exchange("asks-visitor", "guard")
   if value == nil then throw("unauthorized", "log in first", { _side = "request", _logInPage = K.pageToLogIn() }) end
   if value == false then
     throw("denied", name and "you may not do this to the " .. name or "you may not do this", { _side = "request" })

@@ -89,9 +89,7 @@ end
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
 -- `live`: the client asks for the session of a live page (live/session.lua); false for another WebSocket.
 function K.serve(object, verb, path, query, value, live)
-  local written = path
-  if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
-  local reference = K.pathReference(query and written .. "?" .. query or written)
+  local reference, written = K.requestReference(path, query)
   if isObserved then tellPattern(object, verb, path) end
   if verb == "post" and isEvent(object, path, query, reference, value) then return nil end
   if type(value) == "table" and not K.isClass(value) then K.admitSent(value) end

@@ -17,6 +17,13 @@ function K.pathReference(path, scheme)
   return setmetatable({ _path = path, _scheme = scheme }, methods)
 end
 
+-- The reference of a request; its path may have a question mark of its own.
+function K.requestReference(path, query)
+  local written = path
+  if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
+  return K.pathReference(query and written .. "?" .. query or written), written
+end
+
 -- `ref:scheme:path`
 function K.reference(scheme, path)
   return setmetatable({ _scheme = scheme, _path = path }, methods)

@@ -10,7 +10,8 @@ use crate::combine::layer::{Below, Layer, relocate_below};
 use crate::combine::paths::encoded_slashes::{encoded_slash, has_encoded_slash, lenient_path};
 use crate::{
     Answer, Body, ClientNetwork, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference,
-    Result, Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Verbs, Wanted,
+    Result, Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Verbs,
+    VisitorQuestion, Wanted,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -227,7 +228,7 @@ impl AccessChecks {
 
     fn judge(self: &Rc<Self>, reference: &Reference, context: &Context) -> Answer<()> {
         let Some(exchange) = &context.exchange else { return self.ask(reference, context, false) };
-        exchange.asks_visitor();
+        exchange.asks_visitor(VisitorQuestion::Other);
         let gate = gate_of(self.gate, reference.path());
         if exchange.has_passed(gate) {
             return Answer::ok(());

@@ -29,6 +29,19 @@ impl<L: Layer> Store for L {
         self.layer_merge(reference, content, context)
     }
 
+    fn readmit(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        guards: u32,
+        context: &Context,
+    ) -> Answer<()> {
+        self.around(verb, reference, context, move |inner, on, context| {
+            inner.readmit(verb, on, content, guards, context)
+        })
+    }
+
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.layer_delete(reference, context)
     }

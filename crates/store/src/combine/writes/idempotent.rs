@@ -5,8 +5,9 @@ mod kept;
 use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, COLLECT_LIMIT, Content, Context, Error, Form, Kind, Outcome, Reference, Result,
-    Setting, SettingKind, SettingTable, Store, Tables, Transaction, Value, Verb, fill_random,
+    Answer, COLLECT_LIMIT, Content, Context, Error, Form, Kind, Outcome, RecordingExchange,
+    Reference, Result, Setting, SettingKind, SettingTable, Store, Tables, Transaction, Value, Verb,
+    fill_random,
 };
 use kept::{KeptAnswer, digest, forward, is_again};
 use std::cell::Cell;
@@ -59,8 +60,9 @@ fn make(parts: &CombinatorParts) -> Result<CombinedStore> {
 ///
 /// The key belongs to the credentials of the request: its `Authorization`, its cookies and its `X-API-Key`. A kept
 /// answer also names the other headers that its handler has read: a request with other values of them is another one,
-/// for they may be what a guard knows a client by. What the source does outside of the database happens once for each
-/// attempt.
+/// for they may be what a guard knows a client by. Before an answer is repeated the guards of its handler are asked
+/// again, and its session has to be open ([`Store::readmit`]). What the source does outside of the database happens
+/// once for each attempt.
 pub struct Idempotent {
     inner: Rc<Inner>,
 }
@@ -192,7 +194,12 @@ impl Inner {
         let joined = Some(transaction.clone());
         let deadline = request.context.deadline;
         let own = Context { transaction: joined.clone(), deadline, ..Context::default() };
-        let found = self.find(request, &own).await;
+        let mut found = self.find(request, &own).await;
+        if let Ok(Some(kept)) = &found
+            && let Err(error) = self.readmit(request, kept, transaction).await
+        {
+            found = Err(error);
+        }
         if !matches!(found, Ok(None)) {
             let _ = transaction.roll_back().await;
             let found = found.map_err(|error| (error.clone(), is_again(&error)))?;
@@ -206,10 +213,7 @@ impl Inner {
         let verb = request.verb;
         let done = forward(&*self.source, verb, &request.reference, content, &context).await;
         let kept = match done {
-            Ok(outcome) => {
-                let read = recording.map(|recording| recording.headers_read());
-                self.keep(request, outcome, read.unwrap_or_default(), &own).await
-            }
+            Ok(outcome) => self.keep(request, outcome, recording.as_deref(), &own).await,
             Err(error) => Err((error.clone(), is_again(&error))),
         };
         match kept {
@@ -221,6 +225,24 @@ impl Inner {
                 let _ = transaction.roll_back().await;
                 Err(failed)
             }
+        }
+    }
+
+    /// Asks once more who may get a kept answer: its session may have ended, or its user have lost a right.
+    async fn readmit(
+        &self,
+        request: &KeyedRequest,
+        kept: &KeptAnswer,
+        transaction: &Rc<dyn Transaction>,
+    ) -> Result<()> {
+        let (recorded, recording) = request.context.recorded(&request.reference);
+        let context = Context { transaction: Some(transaction.clone()), ..recorded };
+        let (verb, on) = (request.verb, &request.reference);
+        let content = request.content.share().unwrap_or_default();
+        self.source.readmit(verb, on, content, kept.guards(), &context).await?;
+        match kept.is_of_users(&recording.map(|it| it.users()).unwrap_or_default()) {
+            true => Ok(()),
+            false => Err(Error::new(Kind::Unauthorized, "the session of this request has ended")),
         }
     }
 
@@ -244,11 +266,11 @@ impl Inner {
         &self,
         request: &KeyedRequest,
         outcome: Outcome,
-        read: Vec<String>,
+        recording: Option<&RecordingExchange>,
         own: &Context,
     ) -> std::result::Result<KeptAnswer, (Error, bool)> {
         let plain = |error: Error| (error, false);
-        let kept = KeptAnswer::of(outcome, read, &request.context).await.map_err(plain)?;
+        let kept = KeptAnswer::of(outcome, recording, &request.context).await.map_err(plain)?;
         let answer = kept.write().map_err(plain)?;
         let now = seconds();
         let old = format!("delete from {TABLE} where kept <= $1");

@@ -7,7 +7,7 @@
 
 use crate::{
     Allowance, ByteStream, Calling, ChosenFormat, Context, Exchange, LiveTransport, PartEvents,
-    Result, Text, Value,
+    Result, Text, Value, VisitorQuestion,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -67,6 +67,8 @@ pub struct RecordingExchange {
     is_detached: bool,
     parts: RefCell<BTreeSet<RequestPart>>,
     is_of_visitor: Cell<bool>,
+    guards: Cell<u32>,
+    users: RefCell<BTreeSet<String>>,
     headers: RefCell<Vec<(String, String)>>,
 }
 
@@ -80,6 +82,8 @@ impl RecordingExchange {
             is_detached: false,
             parts: RefCell::default(),
             is_of_visitor: Cell::new(false),
+            guards: Cell::new(0),
+            users: RefCell::default(),
             headers: RefCell::default(),
         }
     }
@@ -106,6 +110,16 @@ impl RecordingExchange {
             _ => None,
         });
         names.collect()
+    }
+
+    /// How many guards of handlers were asked.
+    pub fn guards(&self) -> u32 {
+        self.guards.get()
+    }
+
+    /// What the request has proved to the accounts that were asked.
+    pub fn users(&self) -> BTreeSet<String> {
+        self.users.borrow().clone()
     }
 
     /// The headers that were set of the answer. Who keeps the answer sets them again.
@@ -202,19 +216,24 @@ impl Exchange for RecordingExchange {
         self.inner.is_secure()
     }
     fn client_certificate(&self) -> Option<Value> {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.client_certificate()
     }
-    fn asks_visitor(&self) {
+    fn asks_visitor(&self, question: VisitorQuestion<'_>) {
         self.is_of_visitor.set(true);
-        self.inner.asks_visitor();
+        match question {
+            VisitorQuestion::Guard => self.guards.set(self.guards.get() + 1),
+            VisitorQuestion::User(proof) => _ = self.users.borrow_mut().insert(proof.to_string()),
+            VisitorQuestion::Other => {}
+        }
+        self.inner.asks_visitor(question);
     }
     fn nonce(&self) -> Option<String> {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.nonce()
     }
     fn set_nonce(&self, nonce: &str) {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.set_nonce(nonce);
     }
     fn has_passed(&self, gate: u64) -> bool {
@@ -232,7 +251,7 @@ impl Exchange for RecordingExchange {
         self.inner.header(name)
     }
     fn headers(&self) -> Vec<(String, String)> {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.headers()
     }
     fn cookie(&self, name: &str) -> Option<String> {
@@ -240,23 +259,23 @@ impl Exchange for RecordingExchange {
         self.inner.cookie(name)
     }
     fn form(&self, name: &str) -> Result<Option<Value>> {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.form(name)
     }
     fn parts(&self, body: ByteStream) -> Result<PartEvents> {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.parts(body)
     }
     fn body(&self) -> Option<Text> {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.body()
     }
     fn id(&self) -> Option<String> {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.id()
     }
     fn live(&self) -> Option<LiveTransport> {
-        self.inner.live().inspect(|_| self.asks_visitor())
+        self.inner.live().inspect(|_| self.asks_visitor(VisitorQuestion::Other))
     }
     fn allowance(&self) -> Option<&Allowance> {
         self.inner.allowance()
@@ -270,7 +289,7 @@ impl Exchange for RecordingExchange {
         self.inner.calling(method, target)
     }
     fn choose_format(&self, format: ChosenFormat) {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         if !self.is_detached {
             self.inner.choose_format(format);
         }
@@ -286,7 +305,7 @@ impl Exchange for RecordingExchange {
     }
     fn set_status(&self, status: u16) {
         if status != 200 {
-            self.asks_visitor();
+            self.asks_visitor(VisitorQuestion::Other);
         }
         if !self.is_detached {
             self.inner.set_status(status);
@@ -318,7 +337,7 @@ impl Exchange for RecordingExchange {
     }
     /// What looks behind the trait may read anything.
     fn as_any(&self) -> Option<&dyn std::any::Any> {
-        self.asks_visitor();
+        self.asks_visitor(VisitorQuestion::Other);
         self.inner.as_any()
     }
 }

@@ -1,12 +1,13 @@
 //! An answer as it is kept: what the source answered, and what its program set of the response.
 
 use crate::{
-    Answer, Body, Content, Context, Effect, EntityTag, Error, Form, Kind, Outcome, Reference,
-    Result, Store, Value, Verb, json,
+    Answer, Body, Content, Context, Effect, EntityTag, Error, Form, Kind, Outcome,
+    RecordingExchange, Reference, Result, Store, Value, Verb, json,
 };
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 
 /// The longest answer that is kept, in bytes.
 const ANSWER: usize = 1 << 20;
@@ -35,10 +36,10 @@ fn digest_of_headers<'a>(names: impl Iterator<Item = &'a str>, context: &Context
 }
 
 impl KeptAnswer {
-    /// The answer to a request of which these headers were read.
+    /// The answer to a request, with what was read and asked of it.
     pub(super) async fn of(
         outcome: Outcome,
-        read: Vec<String>,
+        recording: Option<&RecordingExchange>,
         context: &Context,
     ) -> Result<KeptAnswer> {
         let mut kept = Value::record([("created", Value::Bool(outcome.is_created()))]);
@@ -74,6 +75,12 @@ impl KeptAnswer {
         let set = set.unwrap_or_default().into_iter().filter(|(name, _)| name != SECRET);
         let set = set.map(|(name, value)| Value::List(vec![name.into(), value.into()]));
         kept.set("set", Value::List(set.collect()));
+        let read = recording.map(RecordingExchange::headers_read).unwrap_or_default();
+        let users = recording.map(RecordingExchange::users).unwrap_or_default();
+        let users = users.iter().map(|proof| digest([proof.as_bytes()].into_iter()).into());
+        kept.set("users", Value::List(users.collect()));
+        let guards = recording.map_or(0, RecordingExchange::guards);
+        kept.set("guards", Value::Int(guards.into()));
         let values = digest_of_headers(read.iter().map(String::as_str), context);
         kept.set("read", Value::List(read.into_iter().map(Value::from).collect()));
         kept.set("values", values.into());
@@ -85,6 +92,20 @@ impl KeptAnswer {
         let read = self.0.get("read").and_then(Value::as_list).unwrap_or_default();
         let values = digest_of_headers(read.iter().filter_map(Value::as_str), context);
         self.0.get("values").and_then(Value::as_str) == Some(&values)
+    }
+
+    /// How many guards of handlers it has passed.
+    pub(super) fn guards(&self) -> u32 {
+        let guards = self.0.get("guards").and_then(Value::as_i64).unwrap_or_default();
+        u32::try_from(guards).unwrap_or_default()
+    }
+
+    /// Whether the users that were asked for are among these, which a request proves now.
+    pub(super) fn is_of_users(&self, proofs: &BTreeSet<String>) -> bool {
+        let known: BTreeSet<String> =
+            proofs.iter().map(|proof| digest([proof.as_bytes()].into_iter())).collect();
+        let users = self.0.get("users").and_then(Value::as_list).unwrap_or_default();
+        users.iter().all(|user| user.as_str().is_some_and(|user| known.contains(user)))
     }
 
     pub(super) fn write(&self) -> Result<String> {
