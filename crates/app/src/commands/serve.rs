@@ -107,7 +107,9 @@ impl Serve {
             (_, None, _) if self.what.is_file() => {
                 let tables = "#JSONConverter{ } → ref:sqlite:{path} asScheme";
                 let args = vec![the_database(&self.what)?, self.address.clone()];
-                Ok((program("", &self.http(), tables), args))
+                let server =
+                    format!("HTTPServer{{ port: {}, address: address, listing: true }}", self.port);
+                Ok((program("", &server, tables), args))
             }
             (_, None, _) if !matches!(name, FILES | S3) && !self.what.is_dir() => Err((
                 format!("{} cannot be read: there is no such database", self.what.display()),

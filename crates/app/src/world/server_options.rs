@@ -105,6 +105,11 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
             Ok(())
         },
     ),
+    Setting::new(
+        "listing",
+        "whether clients may list the names in any store",
+        |options: &mut Options| &mut options.limits.access.listing,
+    ),
     Setting::new("http2", "whether clients may use HTTP/2", |o: &mut Options| &mut o.http2),
     timeout("requestTimeout", "from the request to its response", |o: &mut Options| {
         &mut o.limits.request_time

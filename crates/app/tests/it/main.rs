@@ -30,6 +30,7 @@ mod examples;
 mod fairness;
 mod feeds;
 mod fibers;
+mod field_cases;
 mod full_text;
 mod guards;
 mod handlers;

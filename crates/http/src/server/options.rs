@@ -139,6 +139,8 @@ pub struct AccessPolicy {
     /// The trusted proxies: their `X-Forwarded-For` and the like count. When any are named, these
     /// fields of all other clients are removed. Default none.
     pub trusted_proxies: Vec<TrustedProxy>,
+    /// Clients may list any store, and not only handlers and files that say so. Default off.
+    pub listing: bool,
     /// Every connection is of a trusted proxy, and begins with a header of the PROXY protocol;
     /// others are closed. Default off.
     pub proxy_protocol: bool,

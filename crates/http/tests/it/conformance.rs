@@ -10,7 +10,9 @@ use std::rc::Rc;
 #[test]
 fn a_remote_store_is_a_store() {
     run(async {
-        let server = start(Rc::new(Memory::dictionary())).await;
+        let access = AccessPolicy { listing: true, ..AccessPolicy::default() };
+        let limits = Limits { access, ..Limits::default() };
+        let server = start_with(Rc::new(Memory::dictionary()), limits).await;
         let base = Reference::parse(&format!("//{}", server.address())).with_scheme("http");
         let web = Relative::new(client(ClientOptions::default()), base);
         let abilities = Abilities {

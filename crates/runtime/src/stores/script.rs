@@ -364,9 +364,10 @@ impl Store for ScriptStore {
                     None => (name, false),
                 };
                 let Some(verb) = every.iter().find(|verb| verb.name() == name) else { continue };
-                verbs = match is_streamed {
-                    true => verbs.with_streamed(*verb),
-                    false => verbs.with(*verb),
+                verbs = match (is_streamed, verb) {
+                    (true, verb) => verbs.with_streamed(*verb),
+                    (false, Verb::List) => verbs.with_public_list(),
+                    (false, verb) => verbs.with(*verb),
                 };
             }
         }

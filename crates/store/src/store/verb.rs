@@ -45,7 +45,7 @@ impl Verb {
 
 /// A set of verbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verbs(u16);
+pub struct Verbs(u32);
 
 impl Verbs {
     /// No verb.
@@ -112,12 +112,29 @@ impl Verbs {
         self.0 & Verbs::GUARD != 0
     }
 
-    const RELAY: u16 = 1 << 13;
-    const VISITOR: u16 = 1 << 14;
-    const GUARD: u16 = 1 << 15;
+    /// The set of a store that is meant to be listed: by a handler of the program, or an option. A server
+    /// lists other stores only where it is told to, for the names in them may be all that protects their content.
+    pub const fn with_public_list(self) -> Self {
+        Verbs(self.with(Verb::List).0 | Verbs::PUBLIC_LIST)
+    }
+
+    /// The same verbs, but the list is not meant for clients.
+    pub const fn without_public_list(self) -> Self {
+        Verbs(self.0 & !Verbs::PUBLIC_LIST)
+    }
+
+    /// Whether the store is meant to be listed.
+    pub const fn lists_in_public(self) -> bool {
+        self.has(Verb::List) && self.0 & Verbs::PUBLIC_LIST != 0
+    }
+
+    const RELAY: u32 = 1 << 13;
+    const VISITOR: u32 = 1 << 14;
+    const GUARD: u32 = 1 << 15;
+    const PUBLIC_LIST: u32 = 1 << 16;
 
     /// The bits behind those of the verbs, for the three that carry content.
-    const fn stream_bit(verb: Verb) -> u16 {
+    const fn stream_bit(verb: Verb) -> u32 {
         match verb {
             Verb::Put => 1 << 10,
             Verb::Post => 1 << 11,

@@ -13,9 +13,15 @@ use hyper::{Response, StatusCode};
 use runnel_store::{Entry, Error, Kind, Result, Verb};
 
 impl RequestCycle {
+    /// Whether clients may have the names of the children.
+    fn may_list(&self) -> bool {
+        let verbs = self.verbs();
+        verbs.lists_in_public() || self.limits.access.listing && verbs.has(Verb::List)
+    }
+
     /// A GET for the children, by a program.
     pub(super) fn list(self) -> PendingResponse {
-        if !self.verbs().has(Verb::List) {
+        if !self.may_list() {
             let error = Error::not_allowed(Verb::List, &self.reference);
             return self.error_response(error).into();
         }
@@ -47,6 +53,9 @@ impl RequestCycle {
         if !matches!(self.exchange.overrides.status(), Ok(None)) {
             let body = ResponseBody::empty(&self.state);
             return self.respond(StatusCode::OK, None, ResponseFacts::default(), body).into();
+        }
+        if !self.may_list() {
+            return self.missing().into();
         }
         let context = self.context();
         let answer = guard(|| self.root.list(&self.reference, &context));

@@ -556,7 +556,7 @@ impl Layer for StaticFiles {
 
     fn layer_verbs(&self, _: &Reference) -> Verbs {
         let verbs = Verbs::NONE.with(Verb::Get).with(Verb::Watch);
-        if self.site.options.listing { verbs.with(Verb::List) } else { verbs }
+        if self.site.options.listing { verbs.with_public_list() } else { verbs }
     }
 
     fn layer_conditions(&self, _: &Reference) -> Conditions {

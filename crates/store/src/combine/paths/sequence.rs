@@ -166,6 +166,9 @@ impl Layer for Sequence {
         let asks = others.iter().any(|store| store.verbs(reference).asks_visitor());
         let own = first.verbs(reference);
         let own = if asks { own.with_visitor() } else { own };
+        let mut lists = self.stores.iter().map(|store| store.verbs(reference));
+        let is_public = lists.all(|verbs| !verbs.has(Verb::List) || verbs.lists_in_public());
+        let own = if is_public && own.has(Verb::List) { own } else { own.without_public_list() };
         reading.into_iter().fold(own, |verbs, verb| {
             match others.iter().any(|store| store.verbs(reference).has(verb)) {
                 true => verbs.with(verb),
