@@ -74,7 +74,8 @@ local function verify(self, code, secret, after)
 end
 
 -- Codes have six digits: they can be guessed.
-local ATTEMPTS, ATTEMPT_WINDOW = 10, 180
+local ATTEMPTS = 10
+local ATTEMPT_WINDOW = 180
 local function verifyGuess(self, code, secret, after)
   local which = "code " .. K.accountsOwn.digest(K.expectText(secret, "verify:secret:"))
   return K.guess(ATTEMPTS, ATTEMPT_WINDOW, which, false, function() return verify(self, code, secret, after) end)
