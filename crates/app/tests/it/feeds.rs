@@ -144,6 +144,54 @@ fn a_block_that_fails_runs_again_and_skips_nothing() {
     assert!(done.err.contains("the follower some failed and runs again in 1 s"), "{}", done.err);
 }
 
+/// A change that fails at each attempt, between two good ones.
+fn set_aside(database: &str) {
+    let folder = Folder::new();
+    let program = feed(database, "")
+        + "database run: 'create table marks (path text)'.
+           feed follow: 'some' do: { :change |
+              change path = 'orders/2' ifTrue: { Error signal: 'two' }.
+              database run: 'insert into marks values (?)' with: [ change path ] } with: #{ attempts: 2 }.
+           orders insertAll: ((1 to: 3) asArray collect: { :i | #Order{ title: 'x' } }).
+           marks ← { database run: 'select path from marks order by path' }.
+           { marks value count < 2 } whileTrue: { runLoop runFor: 0.05 }.
+           stdout println: (marks value collect: { :row | row at: 'path' }).
+           kept ← database run: 'select key, attempts, error from runnel_change_failures'.
+           stdout println: kept.
+           shell exit";
+    folder.write("aside.st", program);
+    let done = run(runnel().arg("aside.st").current_dir(folder.path("")));
+    assert!(done.out.starts_with("[orders/1,orders/3]\n"), "{}{}", done.out, done.err);
+    assert!(done.out.contains("two") && done.out.contains('2'), "{}", done.out);
+    let said = "the follower some failed and sets aside changed orders/2: two";
+    assert_eq!(done.err.matches(said).count(), 1, "{}", done.err);
+}
+
+#[test]
+fn a_change_that_always_fails_is_set_aside() {
+    set_aside("sqlite:aside.db");
+    let Some(server) = Server::for_test(Service::Postgres) else { return };
+    set_aside(&server.url());
+}
+
+#[test]
+fn attempts_are_counted_across_processes() {
+    let folder = Folder::new();
+    let program = feed("sqlite:counted.db", "")
+        + "feed follow: 'some' do: { :change | Error signal: 'no' } with: #{ attempts: 3 }.
+           orders insert: #Order{ title: 'x' }.
+           failures ← { database run: 'select attempts from runnel_change_failures order by position limit 1' }.
+           count ← { failures value isEmpty ifTrue: 0 ifFalse: { failures value first at: 'attempts' } }.
+           first ← count value.
+           { count value = first } whileTrue: { runLoop runFor: 0.02 }.
+           stdout println: count value.
+           shell exit";
+    folder.write("counted.st", program);
+    let counts: Vec<String> =
+        (0..3).map(|_| run(runnel().arg("counted.st").current_dir(folder.path(""))).out).collect();
+    assert_eq!(counts, ["1\n", "2\n", "3\n"]);
+}
+
 fn truncate(database: &str, emptying: &str, expected: &str) {
     let folder = Folder::new();
     let program = feed(database, "")

@@ -4,7 +4,7 @@
 use crate::support;
 
 use crate::support::http::Connection;
-use crate::support::{Process, Server, eventually, examples, free_port, runnel};
+use crate::support::{Folder, Process, Server, eventually, examples, free_port, run, runnel};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -291,4 +291,33 @@ fn an_upgrade_takes_the_index_over() {
     assert!(other.status != 0 && other.err.contains("is in use"), "{other:?}");
     process.signal("TERM");
     assert_eq!(process.outcome().status, 0);
+}
+
+/// A row without the number that the index wants, between two good ones: at the first start, at the next one, and
+/// while it follows.
+#[test]
+fn a_record_that_an_index_refuses_stops_no_following() {
+    let folder = Folder::new();
+    let program = r#"
+class Book { var <string key> id. var <string> title. }
+table ← ref:sqlite:shop.db table: Book.
+table count = 0 ifTrue: {
+   table insertAll: [ #Book{ id: '1', title: 'emma' }, #Book{ id: 'two', title: 'emma' }, #Book{ id: '3', title: 'emma' } ]
+}.
+books ← #SearchIndex{ name: 'books', path: 'index', title: #Category{ } }.
+books follow: ref:sqlite:shop.db/books.
+stdout println: (books search: 'emma') total.
+table insert: #Book{ id: "four{table count}", title: 'emma' }.
+next ← table count + 10.
+table insert: #Book{ id: "{next}", title: 'shirley' }.
+ids ← { (books search: 'shirley') ids }.
+1 to: 600 do: { :n | (ids value includes: next) ifFalse: { runLoop runFor: 0.05 } }.
+stdout println: (ids value includes: next).
+"#;
+    folder.write("follow.st", program);
+    for found in [2, 2] {
+        let done = run(runnel().arg("follow.st").current_dir(folder.path("")));
+        assert_eq!(done.out, format!("{found}\ntrue\n"), "{}", done.err);
+        assert_eq!(done.err.matches("sets aside").count(), 1, "{}", done.err);
+    }
 }

@@ -40,6 +40,7 @@ impl BackendCounters {
         match self.kind {
             "http" => Family::Servers,
             "search" => Family::Indexes,
+            "follower" => Family::Followers,
             _ => Family::Databases,
         }
     }
@@ -50,6 +51,7 @@ impl BackendCounters {
             Family::Databases => format!("kind=\"{}\",place=\"{place}\"", self.kind),
             Family::Servers => format!("host=\"{place}\""),
             Family::Indexes => format!("index=\"{place}\""),
+            Family::Followers => format!("follower=\"{place}\""),
         }
     }
 
@@ -82,6 +84,7 @@ enum Family {
     Databases,
     Servers,
     Indexes,
+    Followers,
 }
 
 /// The backends with pools of connections.
@@ -123,6 +126,12 @@ const INDEXES: [(&str, &str, Number); 1] =
         it.count(Count::SetAside)
     })];
 
+/// Counters of what follows logs and changes.
+const FOLLOWERS: [(&str, &str, Number); 1] =
+    [("runnel_follower_set_aside_total", "Records that it could not take.", |it| {
+        it.count(Count::SetAside)
+    })];
+
 /// Counters of databases and servers: connections, and requests that wait for one.
 const COUNTERS: [(&str, &str, Number); 3] = [
     ("runnel_pool_opened_total", "Connections that were made.", |it| it.count(Count::Opened)),
@@ -148,6 +157,7 @@ pub(crate) fn write(page: &mut MetricsText, backends: &[BackendCounters]) {
     DATABASES.into_iter().for_each(|one| each("counter", one, &[Family::Databases]));
     SERVERS.into_iter().for_each(|one| each("counter", one, &[Family::Servers]));
     INDEXES.into_iter().for_each(|one| each("counter", one, &[Family::Indexes]));
+    FOLLOWERS.into_iter().for_each(|one| each("counter", one, &[Family::Followers]));
     COUNTERS.into_iter().for_each(|one| each("counter", one, POOLED));
     GAUGES.into_iter().for_each(|one| each("gauge", one, POOLED));
     let name = "runnel_pool_wait_seconds";

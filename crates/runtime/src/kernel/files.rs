@@ -56,6 +56,7 @@ pub(super) const FILES: &[&str] = &[
     "formats/xml.lua",
     "fibers/exception.lua",
     "fibers/fiber.lua",
+    "fibers/set_aside.lua",
     "text/mutable_text.lua",
     "definitions/types.lua",
     "definitions/text_value.lua",

@@ -42,8 +42,5 @@ pub(crate) fn put_record(index: &mut SearchIndex, id: &Id, record: &[u8]) -> boo
 /// Counts documents that were set aside. Returns whether they are the first ones of the index in
 /// this process, which are worth a line of the log.
 pub(crate) fn count_set_aside(index: &str, documents: u64) -> bool {
-    let counters = Counters::of("search", index);
-    let is_first = counters.count(Count::SetAside) == 0;
-    counters.add(Count::SetAside, documents);
-    is_first
+    Counters::of("search", index).count_first(Count::SetAside, documents)
 }

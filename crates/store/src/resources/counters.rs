@@ -54,7 +54,7 @@ pub enum Count {
     Refused,
     /// Calls that timed out in the queue.
     Late,
-    /// Documents that could not be indexed.
+    /// Records that could not be taken, such as documents of an index.
     SetAside,
 }
 
@@ -156,6 +156,11 @@ impl Counters {
     /// Adds to a counter.
     pub fn add(&self, count: Count, more: u64) {
         self.counts[count as usize].fetch_add(more, Relaxed);
+    }
+
+    /// The same. Returns whether nothing was counted before, which is worth a line of the log.
+    pub fn count_first(&self, count: Count, more: u64) -> bool {
+        self.counts[count as usize].fetch_add(more, Relaxed) == 0
     }
 
     /// How many were counted.

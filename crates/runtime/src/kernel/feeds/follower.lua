@@ -1,18 +1,23 @@
 -- Followers: fibers that run a block for each change of a feed, once over all processes. The cursor of a
--- follower is a row of the database, and moves in the transaction in which the block runs.
+-- follower is a row of the database, and moves in the transaction in which the block runs. A change that fails at each
+-- attempt is set aside, a row of `runnel_change_failures`, so that it does not hold up those behind it for ever.
 local K = ...
-local native, own, try = K.native, K.feedOwn, K.try
+local native, own, try, take = K.native, K.feedOwn, K.try, K.optionKinds
 
 -- The longest name of a follower, and how many a program has.
 local LONGEST_NAME, MOST_FOLLOWERS = 100, 1000
 -- The seconds that a transaction of several changes should take.
 local BATCH_TIME = 0.05
+-- Attempts before a change is set aside, unless an option says otherwise, and the most; changes set aside that are kept.
+local ATTEMPTS = 20
+local MOST_ATTEMPTS = 1000000
+local MOST_SET_ASIDE = 1000
 -- The longest pause before a block that failed runs again, in seconds.
 local LONGEST_PAUSE = 30
 
 --- A fiber that runs a block for each change of a feed, exactly once over all processes: the answer of `follow:do:`.
 local Follower = K.newClass("FeedFollower", K.classes.Object)
-for _, key in ipairs { "_block", "_alone" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_block", "_alone", "_tried", "_setsAside", "_hasFailures" } do K.nilKeys[key] = true end
 
 local followers = 0
 
@@ -23,25 +28,67 @@ local function move(follower, epoch, from, newEpoch, to)
   return own.run(follower._feed, "move", follower.i_name, epoch, from, newEpoch, to) == 1
 end
 
+local function isSame(row, other) return other and row.position == other.position and row.name == other.name end
+
+-- Runs the block for a change, unless its attempts are used up.
+local function performOne(follower, epoch, row)
+  follower._tried = { epoch = epoch, row = row }
+  if isSame(row, follower._setsAside) then
+    own.run(follower._feed, "set_aside", follower.i_name, epoch, row.position, row.name)
+    own.run(follower._feed, "sweep", follower.i_name, MOST_SET_ASIDE)
+    return
+  end
+  local ok, raised = try(follower._block, own.changeOf(follower._feed, epoch, row))
+  -- A `^` in the block is its end.
+  if not ok and not K.isReturn(raised) then error(raised, 0) end
+end
+
 -- Runs the block for changes and moves the cursor, in one transaction.
 local function perform(follower, epoch, position, list, newEpoch, behind)
   local feed = follower._feed
+  follower._tried = nil
   K.transaction(feed.i_database, function(tx)
     local began, to = native.now(), behind
     -- Takes the row of the cursor, so that no other process runs the block for the same changes.
     if not move(follower, epoch, position, epoch, position) then return tx:rollback() end
     for i = 1, #list do
-      local ok, raised = try(follower._block, own.changeOf(feed, newEpoch, list[i]))
-      -- A `^` in the block is its end.
-      if not ok and not K.isReturn(raised) then error(raised, 0) end
+      performOne(follower, newEpoch, list[i])
       if i < #list and (follower._alone or native.now() - began > BATCH_TIME) then
         to = list[i].position
         break
       end
     end
+    -- A commit that fails is of no single change.
+    if not follower._alone and #list > 1 then follower._tried = nil end
+    if follower._hasFailures then own.run(feed, "passed", follower.i_name) end
     if not move(follower, epoch, position, newEpoch, to) then return tx:rollback() end
   end)
-  follower._alone = nil
+  follower._alone, follower._hasFailures, follower._setsAside = nil, nil, nil
+end
+
+-- Counts an attempt of a change in the database, so that other processes go on counting, and says what is next. Where
+-- the database takes no count, its fault is no fault of the change.
+local function failed(follower, fault, pause)
+  local feed, tried, isLast = follower._feed, follower._tried, false
+  local after = string.format("and runs again in %d s", pause)
+  follower._tried, follower._alone, follower._hasFailures = nil, true, true
+  if tried then
+    local epoch, row = tried.epoch, tried.row
+    local ok, rows = try(function()
+      local text = K.str(fault.i_kind) .. ": " .. K.str(fault.i_message)
+      own.run(feed, "fail", follower.i_name, epoch, row.position, row.name, row.key, text)
+      return own.run(feed, "attempts", follower.i_name, epoch, row.position, row.name)
+    end)
+    if not ok and not K.catchable(rows) then error(rows, 0) end
+    isLast = ok and rows[1] ~= nil and rows[1]:at_("attempts") >= follower._attempts
+    if isLast then
+      follower._setsAside = row
+      native.countSetAside("follower", follower.i_name)
+      after = "and sets aside " .. own.changeOf(feed, epoch, row):description()
+    end
+  end
+  K.reportError(string.format("error: the follower %s failed %s: ", follower.i_name, after), fault)
+  return isLast
 end
 
 -- One round: waits for changes and runs the block for them.
@@ -65,6 +112,7 @@ local function work(follower)
     local last, present = own.state(feed)
     local lost = {}
     for i, name in ipairs(feed._names) do lost[i] = { position = last, name = name, kind = "lost" } end
+    -- All of them at once, also after a failure.
     local alone = follower._alone
     follower._alone = nil
     perform(follower, epoch, position, lost, present, last)
@@ -82,10 +130,12 @@ local function loop(follower)
       pause = 1
     else
       if not K.catchable(fault) then error(fault, 0) end
-      K.reportError(string.format("error: the follower %s failed and runs again in %d s: ", follower.i_name, pause), fault)
-      follower._alone = true
-      native.sleep(pause)
-      pause = math.min(pause * 2, LONGEST_PAUSE)
+      if failed(follower, fault, pause) then
+        pause = 1
+      else
+        native.sleep(pause)
+        pause = math.min(pause * 2, LONGEST_PAUSE)
+      end
     end
   end
 end
@@ -110,27 +160,47 @@ K.methods(Follower, {
   ["stringValue"] = function(self) return self:description() end,
 })
 
+local OPTIONS = {
+  attempts = function(value, name, self)
+    local count = take.count(value, name, self)
+    if count < 1 or count > MOST_ATTEMPTS then
+      K.throw("invalid", string.format("`%s` of a follower must lie from 1 to %d", name, MOST_ATTEMPTS))
+    end
+    return count
+  end,
+}
+
+local function follow(self, name, block, options)
+  name = K.expectText(name, "follow:do:")
+  K.expectBlock(block, "follow:do:")
+  if name == "" or #name > LONGEST_NAME then
+    K.throw("invalid", string.format("the name of a follower has 1 to %d bytes", LONGEST_NAME))
+  end
+  if followers >= MOST_FOLLOWERS then
+    K.throw("tooLarge", "a program has at most " .. MOST_FOLLOWERS .. " followers of change feeds")
+  end
+  local follower = Follower:new()
+  follower._attempts = K.readOptions(options, "a follower", follower, OPTIONS).attempts or ATTEMPTS
+  self:connectComponents()
+  own.state(self)
+  own.run(self, "follow", name)
+  follower.i_name, follower._block, follower._feed = name, block, self
+  -- What an earlier process has counted.
+  follower._hasFailures = true
+  followers = followers + 1
+  K.detach(function() loop(follower) end)
+  return follower
+end
+
 K.methods(K.classes.ChangeFeed, {
   --- -<FeedFollower> follow:<String>name do:<Block(change)>block
   --- Runs the block for each change after the first start of that name, in a transaction that also moves the cursor.
-  --- Processes share the work of a name. A block that fails runs again after 1 to 30 seconds.
+  --- Processes share the work of a name. A block that fails runs again after 1 to 30 seconds, and a change is set aside
+  --- after 20 attempts.
   --- > { :feed | feed follow: 'mails' do: { :change | stdout println: change path } }
-  ["follow:do:"] = function(self, name, block)
-    name = K.expectText(name, "follow:do:")
-    K.expectBlock(block, "follow:do:")
-    if name == "" or #name > LONGEST_NAME then
-      K.throw("invalid", string.format("the name of a follower has 1 to %d bytes", LONGEST_NAME))
-    end
-    if followers >= MOST_FOLLOWERS then
-      K.throw("tooLarge", "a program has at most " .. MOST_FOLLOWERS .. " followers of change feeds")
-    end
-    self:connectComponents()
-    own.state(self)
-    own.run(self, "follow", name)
-    local follower = Follower:new()
-    follower.i_name, follower._block, follower._feed = name, block, self
-    followers = followers + 1
-    K.detach(function() loop(follower) end)
-    return follower
-  end,
+  ["follow:do:"] = function(self, name, block) return follow(self, name, block) end,
+  --- -<FeedFollower> follow:<String>name do:<Block(change)>block with:<Dictionary?>options
+  --- The same as `follow:do:` with the option `attempts` (1 to 1,000,000).
+  --- > { :feed | feed follow: 'mails' do: { :change | nil } with: #{ attempts: 3 } }
+  ["follow:do:with:"] = follow,
 })

@@ -40,10 +40,13 @@ local TABLES = {
     "create table if not exists runnel_change_log (id integer primary key, epoch text not null, last bigint not null)",
     "create table if not exists runnel_change_tables (name text primary key, columns text not null, trimmed bigint not null)",
     "create table if not exists runnel_change_followers (name text primary key, epoch text not null, position bigint not null)",
+    [[create table if not exists runnel_change_failures (follower text not null, epoch text not null, position bigint not null,
+      name text not null, key text, attempts bigint not null, error text not null, isSetAside bigint not null,
+      primary key (follower, epoch, position, name))]],
   },
 }
 TABLES.postgres = {
-  TABLES.sqlite[1], TABLES.sqlite[2], TABLES.sqlite[3], TABLES.sqlite[4],
+  TABLES.sqlite[1], TABLES.sqlite[2], TABLES.sqlite[3], TABLES.sqlite[4], TABLES.sqlite[5],
   "create index if not exists runnel_changes_new on runnel_changes (seq) where position is null",
   -- Each statement of the function sees what was committed before it began, so after the lock.
   format([[create or replace function runnel_number_changes() returns boolean language plpgsql as $runnel$
@@ -87,6 +90,17 @@ local STATEMENTS = {
   follower = "select epoch, position from runnel_change_followers where name = $1",
   move = [[update runnel_change_followers set epoch = $4, position = cast($5 as bigint)
     where name = $1 and epoch = $2 and position = cast($3 as bigint)]],
+  fail = [[insert into runnel_change_failures (follower, epoch, position, name, key, attempts, error, isSetAside)
+    values ($1, $2, cast($3 as bigint), $4, $5, 1, $6, 0) on conflict (follower, epoch, position, name)
+    do update set attempts = runnel_change_failures.attempts + 1, error = excluded.error]],
+  attempts = [[select attempts from runnel_change_failures
+    where follower = $1 and epoch = $2 and position = cast($3 as bigint) and name = $4]],
+  passed = "delete from runnel_change_failures where follower = $1 and isSetAside = 0",
+  set_aside = [[update runnel_change_failures set isSetAside = 1
+    where follower = $1 and epoch = $2 and position = cast($3 as bigint) and name = $4]],
+  sweep = [[delete from runnel_change_failures where follower = $1 and isSetAside = 1 and position < (
+    select min(position) from (select position from runnel_change_failures
+      where follower = $1 order by position desc limit cast($2 as integer)) newest)]],
 }
 
 local DIALECT_STATEMENTS = {

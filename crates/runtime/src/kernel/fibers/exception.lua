@@ -12,6 +12,12 @@ end
 
 K.catchable = catchable
 
+-- Leaving a block by `^` is an end like any other; it is no error, and it carries no class.
+function K.isReturn(raised)
+  return type(raised) == "table" and getmetatable(raised) == nil and not rawget(raised, "_retry")
+    and not rawget(raised, "_gaveUp")
+end
+
 local Block = K.classes.Block
 
 -- Runs a block; hands an error that `takes` accepts to the handler. `error retry` in the handler

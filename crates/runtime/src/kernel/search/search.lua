@@ -272,26 +272,51 @@ local function recordsAt(source)
   return records
 end
 
+-- The name of an index in messages and counts.
+local function nameOf(index)
+  local definition = index._definition
+  for i = 1, definition and definition.n or 0 do
+    if K.str(definition.keys[i]) == "name" then return K.str(definition.values[i]) end
+  end
+  return index:stringValue()
+end
+
+-- Puts what is at a reference; without a value nothing. Answers whether the index has it.
+local function putFrom(index, name, reference)
+  local there = false
+  return K.deliver("search", nameOf(index), name, function()
+    local value = reference:value()
+    if value ~= nil then
+      K.storePutAt(index, name, value)
+      there = true
+    end
+  end) and there
+end
+
+-- Puts the records of a table, by themselves where one of them is not taken.
+local function putRecords(index, records, key, there)
+  local ok, fault = K.try(K.insertAll, index, records)
+  if not ok and not K.isOfRecord(fault) then error(fault, 0) end
+  for i = 1, #records do
+    local record = records[i]
+    local known, id = K.try(K.property, record, key)
+    id = known and id ~= nil and K.str(id) or nil
+    local isTaken = ok or K.deliver("search", nameOf(index), id or "number " .. i, K.insertAll, index, K.array { record })
+    if id and isTaken then there[id] = true end
+  end
+end
+
 -- Makes an index the same as a source. Answers whether there is anything at the source.
 local function reload(index, source)
   local records, there, found = recordsAt(source), {}, true
   if records then
-    local key = keyOf(index)
-    for i = 1, #records do
-      local id = K.property(records[i], key)
-      if id ~= nil then there[K.str(id)] = true end
-    end
-    K.insertAll(index, records)
+    putRecords(index, records, keyOf(index), there)
   else
     local children = source:children()
     found = #children > 0
     for i = 1, #children do
-      local child = children[i]
-      local name, value = string.match(child._path, "([^/]*)/*$"), child:value()
-      if value ~= nil then
-        K.storePutAt(index, name, value)
-        there[name] = true
-      end
+      local name = string.match(children[i]._path, "([^/]*)/*$")
+      there[name] = putFrom(index, name, children[i])
     end
   end
   local names = K.storeList(index, "")
@@ -314,8 +339,12 @@ local function follower(changes, index)
     if base ~= "" and string.sub(path, 1, #base) == base then path = string.sub(path, #base + 1) end
     path = (string.gsub(path, "^/+", ""))
     if change.i_kind == "lost" or path == "" then return reload(index, source) end
-    local value = change:value()
-    if value == nil then K.storeDelete(index, path) else K.storePutAt(index, path, value) end
+    local isTaken = K.deliver("search", nameOf(index), path, function()
+      local value = change:value()
+      if value == nil then K.storeDelete(index, path) else K.storePutAt(index, path, value) end
+    end)
+    -- What is there no longer is found no longer.
+    if not isTaken then K.try(K.storeDelete, index, path) end
   end
 end
 for _, class in ipairs { Index, Search, Answer } do

@@ -152,6 +152,7 @@ K.methods(Changes, {
     if K.isClass(target) then target = K.isSubclass(target, K.classes.Store) and target:store() or target:new() end
     if type(target) == "function" then target = K.classes.MapFilter:filterWithBlock_(target) end
     local follower = type(target) == "table" and not K.isClass(target) and target._follower
+    local repeats = true
     local deliver = follower and follower(target, self)
     if deliver then
       -- An index follows in its own way.
@@ -161,12 +162,18 @@ K.methods(Changes, {
       local store = K.asStore(target)
       deliver = function(change) change:applyTo_(store) end
     elseif K.isKind(target, K.classes.ByteStream) then
-      deliver = function(change) target:println_(change) end
+      deliver, repeats = function(change) target:println_(change) end, false
     else
+      -- The end of another port ends the connection.
+      repeats = K.isKind(target, K.classes.MapFilter)
       deliver = function(change) target:writeObject_(change) end
     end
+    local name, deliverOne = self:description(), deliver
+    if repeats then
+      deliverOne = function(change) K.deliver("follower", name, change:description(), deliver, change) end
+    end
     self._fiber = K.fork(function()
-      return K.alone(function() each(self, deliver) end)
+      return K.alone(function() each(self, deliverOne) end)
     end)
     if type(target) == "table" and target._isSocket then target:_followed(self) end
     return self

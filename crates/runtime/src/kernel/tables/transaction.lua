@@ -1,6 +1,6 @@
 -- Transactions: `db transaction: { … }`. The block runs again where other transactions got in the way.
 local K = ...
-local type, rawget, error, getmetatable, setmetatable = type, rawget, error, getmetatable, setmetatable
+local type, rawget, error, setmetatable = type, rawget, error, setmetatable
 local native, throw, try = K.native, K.throw, K.try
 
 -- How often a transaction is tried; from the third time on, those of this worker take turns.
@@ -36,13 +36,7 @@ K.methods(Transaction, {
   ["rollBack"] = function(self) return self:rollback() end,
 })
 
--- Leaving the block by `^` is an end like any other; it is no error, and it carries no class.
-local function isReturn(raised)
-  return type(raised) == "table" and getmetatable(raised) == nil and not rawget(raised, "_retry")
-    and not rawget(raised, "_gaveUp")
-end
-
-K.isReturn = isReturn
+local isReturn = K.isReturn
 
 -- What is done when the outermost transaction of a fiber has ended, by that transaction and a key.
 local afterwards = {}

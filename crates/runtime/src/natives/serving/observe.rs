@@ -5,8 +5,10 @@ use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::any_store;
 use crate::natives::watch::held;
+use runnel_store::{Count, Counters};
 
-pub(crate) const NATIVES: [(&str, Native); 7] = [
+pub(crate) const NATIVES: [(&str, Native); 8] = [
+    ("countSetAside", count_set_aside),
     ("answeredBy", answered_by),
     ("serverObserved", is_observed),
     ("serverAdminPort", admin_port),
@@ -22,6 +24,13 @@ fn answered_by(isolate: &Isolate, arguments: Arguments) -> Reply {
         exchange.set_route(&arguments.text(1));
     }
     Reply::Now(Given::Nil)
+}
+
+/// `("search" or "follower", name)`: counts a record that could not be taken. Answers whether it is the first one.
+fn count_set_aside(_: &Isolate, arguments: Arguments) -> Reply {
+    let kind = if arguments.text(1) == "search" { "search" } else { "follower" };
+    let is_first = Counters::of(kind, &arguments.text(2)).count_first(Count::SetAside, 1);
+    Reply::Now(Given::Boolean(is_first))
 }
 
 fn is_observed(_: &Isolate, arguments: Arguments) -> Reply {
