@@ -54,11 +54,13 @@ impl Line {
     ) -> Answer<T> {
         let far = self.0.clone();
         far.calls.set(far.calls.get() + 1);
+        let breaks = what.contains("poison");
         far.log.borrow_mut().push(what);
         Answer::later(async move {
             far.under_way.set(far.under_way.get() + 1);
             far.most.set(far.most.get().max(far.under_way.get()));
             tokio::time::sleep(far.takes).await;
+            assert!(!breaks, "the line broke");
             far.under_way.set(far.under_way.get() - 1);
             if far.fails.get() > 0 {
                 far.fails.set(far.fails.get() - 1);
@@ -377,6 +379,24 @@ async fn a_lost_write_is_told_by_the_flush() {
         let error = store.flush().await.unwrap_err();
         assert_eq!(error.to_string(), "put a/b: the line is down");
         assert_eq!(get(&far.memory, "c").await, Some("1".into()));
+        store.flush().await.unwrap();
+    };
+    LocalSet::new().run_until(work).await;
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_write_that_panics_is_lost_alone() {
+    let work = async {
+        let far = Far::good();
+        let store = write_back(&far, after(1));
+        for path in ["a", "poison", "c"] {
+            put(&store, path, "1").await.unwrap();
+        }
+        let error = store.flush().await.unwrap_err();
+        assert_eq!(error.to_string(), "put poison: the source failed by an internal error");
+        for path in ["a", "c"] {
+            assert_eq!(get(&far.memory, path).await, Some("1".into()));
+        }
         store.flush().await.unwrap();
     };
     LocalSet::new().run_until(work).await;

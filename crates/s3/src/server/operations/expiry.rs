@@ -29,6 +29,9 @@ const KEYS: usize = 100_000;
 /// Uploads that a run looks at in one bucket.
 const UPLOADS: usize = 10_000;
 
+/// Keys of a bucket that may fail before a run ends: so many show that the store is away.
+const FAILURES: usize = 100;
+
 /// Keys between two moments in which other tasks of the worker go on.
 const PACE: usize = 64;
 
@@ -85,9 +88,18 @@ impl BucketRun<'_> {
         let has_versions = self.record.versioning != Default::default();
         let prefix = self.rules.common_prefix();
         let mut walk = self.catalog.walk(self.bucket, prefix, after.as_deref(), has_versions, KEYS);
+        let (mut failures, mut first_fault) = (0, Ok(()));
         for count in 0..KEYS {
-            let Some(listed) = walk.next().await? else { return self.abort_uploads().await };
-            self.expire_key(&listed).await?;
+            let Some(listed) = walk.next().await? else { break };
+            if let Err(fault) = self.expire_key(&listed).await {
+                // A key that cannot be removed holds up no other one, now and in each run.
+                first_fault = first_fault.and(Err(fault));
+                failures += 1;
+                if failures >= FAILURES {
+                    positions.borrow_mut().insert(self.bucket.to_string(), listed.key);
+                    return first_fault;
+                }
+            }
             if count % PACE == 0 {
                 tokio::task::yield_now().await;
             }
@@ -95,7 +107,8 @@ impl BucketRun<'_> {
                 positions.borrow_mut().insert(self.bucket.to_string(), listed.key);
             }
         }
-        self.abort_uploads().await
+        self.abort_uploads().await?;
+        first_fault
     }
 
     async fn expire_key(&self, listed: &ListedKey) -> S3Result<()> {
@@ -220,14 +233,21 @@ mod tests {
     use crate::server::catalog::object_lookup::Lookup;
     use bytes::Bytes;
     use futures_util::{FutureExt, StreamExt};
-    use runnel_store::{ChangeKind, Memory, Metadata, Reference, Watchers};
+    use runnel_store::{
+        Answer, Below, ChangeKind, Context, Error, Kind, Layer, Memory, Metadata, Outcome,
+        Reference, Result, Store, Verb, Watchers,
+    };
     use std::sync::Arc;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
     /// A catalog with one bucket whose objects expire after a day, and noncurrent ones after two.
     async fn catalog(versioning: Versioning) -> Catalog {
-        let catalog = Catalog::new(Rc::new(Memory::dictionary()), "me".to_string());
+        catalog_in(Rc::new(Memory::dictionary()), versioning).await
+    }
+
+    async fn catalog_in(store: Rc<dyn Store>, versioning: Versioning) -> Catalog {
+        let catalog = Catalog::new(store, "me".to_string());
         let mut record = BucketRecord::new("me", 0);
         let rules = "<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter><Prefix>logs/\
             </Prefix></Filter><Expiration><Days>1</Days></Expiration><NoncurrentVersionExpiration>\
@@ -263,6 +283,45 @@ mod tests {
         run(&catalog, &positions, SystemTime::now() + DAY * 3).await;
         assert!(!is_object(&catalog, "logs/old").await);
         assert!(is_object(&catalog, "kept").await);
+    }
+
+    /// Deletes nothing at a path with `poison`.
+    struct Poisoned(Rc<dyn Store>);
+
+    impl Layer for Poisoned {
+        fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+            Ok(Below::same(&self.0, reference))
+        }
+
+        fn over(&self, source: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+            Some(Rc::new(Poisoned(source)))
+        }
+
+        fn name(&self) -> String {
+            "poisoned".to_string()
+        }
+
+        fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+            match reference.path().contains("poison") {
+                true => Error::new(Kind::Failed, "it cannot be deleted").into(),
+                false => self.0.delete(reference, context),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_key_that_cannot_be_removed_holds_up_no_other() {
+        let store = Rc::new(Poisoned(Rc::new(Memory::dictionary())));
+        let catalog = catalog_in(store, Versioning::Off).await;
+        for key in ["logs/first", "logs/poison", "logs/second"] {
+            put(&catalog, key, Versioning::Off, &[]).await;
+        }
+        run(&catalog, &Positions::default(), SystemTime::now() + DAY * 3).await;
+        let mut left = Vec::new();
+        for key in ["logs/first", "logs/poison", "logs/second"] {
+            left.push(is_object(&catalog, key).await);
+        }
+        assert_eq!(left, [false, true, false]);
     }
 
     #[tokio::test]

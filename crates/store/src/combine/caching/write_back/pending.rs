@@ -1,10 +1,12 @@
 //! Writes that wait, and the task that does them.
 
 use crate::combine::{Retry, RetryOptions};
-use crate::{ClientContent, Content, Context, Error, Reference, Result, Store, Verb};
+use crate::{ClientContent, Content, Context, Error, Kind, Reference, Result, Store, Verb};
+use futures_util::FutureExt;
 use futures_util::future::select;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
@@ -215,12 +217,17 @@ impl PendingWrites {
             }
             let Some((reference, content, from_client)) = self.take_next() else { continue };
             let context = Context { from_client, ..Context::default() };
-            let (verb, result) = match content {
-                Some(content) => {
-                    (Verb::Put, self.retry.put(&reference, content, &context).await.map(|_| ()))
+            let verb = if content.is_some() { Verb::Put } else { Verb::Delete };
+            let write = async {
+                match content {
+                    Some(content) => self.retry.put(&reference, content, &context).await.map(drop),
+                    None => self.retry.delete(&reference, &context).await.map(drop),
                 }
-                None => (Verb::Delete, self.retry.delete(&reference, &context).await.map(|_| ())),
             };
+            // A panic of the source loses one write, and not those behind it.
+            let result = AssertUnwindSafe(write).catch_unwind().await.unwrap_or_else(|_| {
+                Err(Error::new(Kind::Failed, "the source failed by an internal error"))
+            });
             self.end(result.map_err(|error| error.on(verb, &reference)));
         }
     }
