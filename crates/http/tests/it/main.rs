@@ -42,3 +42,4 @@ mod unix_sockets;
 mod upstream;
 mod verbs;
 mod websocket;
+mod websocket_model;
