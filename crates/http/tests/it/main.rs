@@ -29,6 +29,7 @@ mod proxy;
 mod proxy_balance;
 mod proxy_faults;
 mod proxy_h2;
+mod proxy_model;
 mod proxy_protocol;
 mod proxy_streams;
 mod proxy_upstream;
