@@ -2,6 +2,8 @@
 
 use crate::support::http::{self, Connection, Reply};
 use crate::support::{Folder, Process, eventually, free_port, runnel};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -43,6 +45,7 @@ accounts ← #Accounts{ users: (database table: User), loginPage: '/login' OPTIO
 const PASSWORD: &str = "correct-horse-battery";
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 const PAGE: (&str, &str) = ("Accept", "text/html");
+const EVENT: (&str, &str) = ("Content-Type", "application/vnd.runnel.event+json");
 
 struct Site {
     folder: Folder,
@@ -359,4 +362,47 @@ fn many_log_ins_hold_up_nobody_else() {
     for login in logins {
         assert_eq!(login.join().unwrap(), 303);
     }
+}
+
+/// The first frames of a live page over server-sent events, up to the token of its view.
+fn view_token(site: &Site, session: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(("127.0.0.1", site.port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let request = format!(
+        "GET /live HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nCookie: {session}\r\n\
+         Runnel-Live: [\"hello\",null,0,\"none\"]\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let (mut text, mut piece) = (String::new(), [0; 4096]);
+    loop {
+        if let Some((_, rest)) = text.split_once(r#""view":""#)
+            && let Some((token, _)) = rest.split_once('"')
+        {
+            return (stream, token.to_string());
+        }
+        let count = stream.read(&mut piece).unwrap();
+        assert!(count > 0, "{text}");
+        text += std::str::from_utf8(&piece[..count]).unwrap();
+    }
+}
+
+#[test]
+fn the_token_of_a_view_acts_for_its_session_alone() {
+    let site = Site::start(&[], "");
+    let (ann, bob) = (site.sign_up("ann"), site.sign_up("bob"));
+    let (_stream, token) = view_token(&site, &ann);
+    let send = |token: &str, session: &str| {
+        let headers = [EVENT, ("Runnel-View", token), ("Cookie", session)];
+        http::send(site.port, "POST", "/live", &headers, br#"[1,"0","click",null]"#).unwrap().status
+    };
+    let forged: String =
+        token.chars().map(|letter| if letter == 'a' { 'b' } else { 'a' }).collect();
+    assert_eq!(send(&forged, &ann), 410);
+    for session in [bob.as_str(), "", "__Host-session=1.forged"] {
+        assert_eq!(send(&token, session), 401, "{session}");
+    }
+    assert!(matches!(send(&token, &ann), 200 | 204));
+    // A session that has ended acts for nobody.
+    site.ask("POST", "/logout", &ann, "");
+    assert!(matches!(send(&token, &ann), 401 | 410));
 }

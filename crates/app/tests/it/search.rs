@@ -302,7 +302,7 @@ fn a_record_that_an_index_refuses_stops_no_following() {
 class Book { var <string key> id. var <string> title. }
 table ← ref:sqlite:shop.db table: Book.
 table count = 0 ifTrue: {
-   table insertAll: [ #Book{ id: '1', title: 'emma' }, #Book{ id: 'two', title: 'emma' }, #Book{ id: '3', title: 'emma' } ]
+   table insertAll: ([ '1', 'two', '3' ] collect: { :id | #Book{ id: id, title: 'emma' } })
 }.
 books ← #SearchIndex{ name: 'books', path: 'index', title: #Category{ } }.
 books follow: ref:sqlite:shop.db/books.

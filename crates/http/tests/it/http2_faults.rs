@@ -376,3 +376,72 @@ fn a_server_survives_frames_at_random() {
         .await;
     });
 }
+
+/// Frames that cost the server more than the client, as many as a connection takes.
+fn floods() -> Vec<(&'static str, Vec<u8>)> {
+    let fields = [&[0x82, 0x86, 0x84][..], &field(":authority", "localhost")].concat();
+    let reset = |stream: u32| {
+        [
+            frame(HEADERS, END_HEADERS | END_STREAM, stream, &fields),
+            frame(RESET, 0, stream, &[0, 0, 0, 8]),
+        ]
+        .concat()
+    };
+    let open = frame(HEADERS, END_HEADERS, 1, &fields);
+    vec![
+        ("resets", (0..10_000).flat_map(|number| reset(number * 2 + 1)).collect()),
+        ("settings", frame(SETTINGS, 0, 0, &[]).repeat(50_000)),
+        ("pings", frame(PING, 0, 0, &[0; 8]).repeat(50_000)),
+        ("windows", frame(WINDOW, 0, 0, &[0, 0, 0, 1]).repeat(50_000)),
+        ("data", [open, frame(DATA, 0, 1, &[]).repeat(50_000)].concat()),
+        (
+            "continuations",
+            [
+                frame(HEADERS, 0, 1, &fields),
+                frame(CONTINUATION, 0, 1, &field("a", "b")).repeat(50_000),
+            ]
+            .concat(),
+        ),
+        (
+            "streams",
+            (0..1000).flat_map(|n| frame(HEADERS, END_HEADERS, n * 2 + 1, &fields)).collect(),
+        ),
+    ]
+}
+
+#[test]
+fn floods_of_frames_hold_up_nobody_else() {
+    run(async {
+        let server = start(site(&[("/hi", "Hello World!")]).await).await;
+        for (name, flood) in floods() {
+            let stream = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+            let (mut reader, mut writer) = stream.into_split();
+            // The server may close before all is sent, and its answers are read, so that it can go on.
+            let flooding = tokio::task::spawn_local(async move {
+                let start = [PREFACE, &frame(SETTINGS, 0, 0, &[])].concat();
+                let _ = writer.write_all(&start).await;
+                for piece in flood.chunks(16 * 1024) {
+                    if writer.write_all(piece).await.is_err() {
+                        break;
+                    }
+                }
+                writer
+            });
+            let reading = tokio::task::spawn_local(async move {
+                let mut space = [0; 4096];
+                while reader.read(&mut space).await.is_ok_and(|count| count > 0) {}
+            });
+            for _ in 0..20 {
+                assert_eq!(get(&server, "/hi").await.text(), "Hello World!", "{name}");
+            }
+            drop(soon(name, flooding).await.unwrap());
+            soon(name, reading).await.unwrap();
+        }
+        soon("all connections end", async {
+            while server.connections() > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
+    });
+}

@@ -13,5 +13,6 @@ mod server_listings;
 mod server_objects;
 mod server_stores;
 mod server_uploads;
+mod server_users;
 mod support;
 mod wrong;

@@ -1,8 +1,8 @@
-//! A client that writes bare requests to our own server, which runs without users.
+//! A client that writes bare requests to our own server.
 
 use crate::support::run;
 use runnel_http::{Handler, HttpServer, ServerOptions, serve};
-use runnel_s3::{S3Service, S3ServiceOptions};
+use runnel_s3::{S3Service, S3ServiceOptions, S3User};
 use runnel_store::{Disk, Memory, Store};
 use std::future::Future;
 use std::net::SocketAddr;
@@ -24,12 +24,23 @@ pub(crate) struct Reply {
 }
 
 impl BucketServer {
-    /// Serves a store on a free port.
+    /// Serves a store on a free port, without users.
     pub(crate) async fn start(store: Rc<dyn Store>) -> Self {
-        let service: Rc<dyn Handler> = S3Service::new(store, S3ServiceOptions::default()).unwrap();
+        BucketServer::start_for(Vec::new(), store).await
+    }
+
+    /// Serves a store for users.
+    pub(crate) async fn start_for(users: Vec<S3User>, store: Rc<dyn Store>) -> Self {
+        let options = S3ServiceOptions { users, ..S3ServiceOptions::default() };
+        let service: Rc<dyn Handler> = S3Service::new(store, options).unwrap();
         let address: SocketAddr = ([127, 0, 0, 1], 0).into();
         let options = ServerOptions { address, ..ServerOptions::default() };
         BucketServer { server: serve(service, options).await.unwrap() }
+    }
+
+    /// The address for a client that signs.
+    pub(crate) fn endpoint(&self) -> String {
+        format!("http://{}", self.server.address())
     }
 
     /// Serves a store without S3.
