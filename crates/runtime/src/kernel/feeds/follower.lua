@@ -17,7 +17,7 @@ local LONGEST_PAUSE = 30
 
 --- A fiber that runs a block for each change of a feed, exactly once over all processes: the answer of `follow:do:`.
 local Follower = K.newClass("FeedFollower", K.classes.Object)
-for _, key in ipairs { "_block", "_alone", "_tried", "_setsAside", "_hasFailures" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_block", "_alone", "_tried", "_setsAside", "_failedAt" } do K.nilKeys[key] = true end
 
 local followers = 0
 
@@ -45,10 +45,11 @@ end
 
 -- Runs the block for changes and moves the cursor, in one transaction.
 local function perform(follower, epoch, position, list, newEpoch, behind)
-  local feed = follower._feed
+  local feed, to = follower._feed, behind
   follower._tried = nil
   K.transaction(feed.i_database, function(tx)
-    local began, to = native.now(), behind
+    local began = native.now()
+    to = behind
     -- Takes the row of the cursor, so that no other process runs the block for the same changes.
     if not move(follower, epoch, position, epoch, position) then return tx:rollback() end
     for i = 1, #list do
@@ -60,10 +61,11 @@ local function perform(follower, epoch, position, list, newEpoch, behind)
     end
     -- A commit that fails is of no single change.
     if not follower._alone and #list > 1 then follower._tried = nil end
-    if follower._hasFailures then own.run(feed, "passed", follower.i_name) end
+    if follower._failedAt then own.run(feed, "passed", follower.i_name, to) end
     if not move(follower, epoch, position, newEpoch, to) then return tx:rollback() end
   end)
-  follower._alone, follower._hasFailures, follower._setsAside = nil, nil, nil
+  follower._alone = nil
+  if follower._failedAt and to >= follower._failedAt then follower._failedAt, follower._setsAside = nil, nil end
 end
 
 -- Counts an attempt of a change in the database, so that other processes go on counting, and says what is next. Where
@@ -71,9 +73,10 @@ end
 local function failed(follower, fault, pause)
   local feed, tried, isLast = follower._feed, follower._tried, false
   local after = string.format("and runs again in %d s", pause)
-  follower._tried, follower._alone, follower._hasFailures = nil, true, true
+  follower._tried, follower._alone = nil, true
   if tried then
     local epoch, row = tried.epoch, tried.row
+    follower._failedAt = row.position
     local ok, rows = try(function()
       local text = K.str(fault.i_kind) .. ": " .. K.str(fault.i_message)
       own.run(feed, "fail", follower.i_name, epoch, row.position, row.name, row.key, text)
@@ -186,7 +189,7 @@ local function follow(self, name, block, options)
   own.run(self, "follow", name)
   follower.i_name, follower._block, follower._feed = name, block, self
   -- What an earlier process has counted.
-  follower._hasFailures = true
+  follower._failedAt = 0
   followers = followers + 1
   K.detach(function() loop(follower) end)
   return follower

@@ -95,7 +95,7 @@ local STATEMENTS = {
     do update set attempts = runnel_change_failures.attempts + 1, error = excluded.error]],
   attempts = [[select attempts from runnel_change_failures
     where follower = $1 and epoch = $2 and position = cast($3 as bigint) and name = $4]],
-  passed = "delete from runnel_change_failures where follower = $1 and isSetAside = 0",
+  passed = "delete from runnel_change_failures where follower = $1 and isSetAside = 0 and position <= cast($2 as bigint)",
   set_aside = [[update runnel_change_failures set isSetAside = 1
     where follower = $1 and epoch = $2 and position = cast($3 as bigint) and name = $4]],
   sweep = [[delete from runnel_change_failures where follower = $1 and isSetAside = 1 and position < (
