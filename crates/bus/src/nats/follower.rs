@@ -123,10 +123,12 @@ impl FollowerState {
         };
         let mut messages = Vec::with_capacity(received.len());
         for message in received {
-            let (id, attempt) = match message.info() {
-                Ok(info) => (info.stream_sequence.to_string(), info.delivered.max(1) as u64),
-                Err(error) => return Err(self.server.fault(&*error)),
+            let Ok(info) = message.info() else {
+                // Whoever knows the inbox may send to it: what is not of the stream holds up nothing of it.
+                self.lost.set(self.lost.get() + 1);
+                continue;
             };
+            let (id, attempt) = (info.stream_sequence.to_string(), info.delivered.max(1) as u64);
             let counted = self.given_back.borrow_mut().remove(&id).unwrap_or(0) + 1;
             let value = streams::value(message.payload.clone());
             let attempt = attempt.max(counted);

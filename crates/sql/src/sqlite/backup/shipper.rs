@@ -16,9 +16,11 @@ use crate::sqlite::backup::tail_thread::TailThread;
 use crate::sqlite::backup::wal_tail::{WalChange, now};
 use crate::sqlite::connection::database_file::{DatabaseFile, from_io};
 use bytes::Bytes;
+use futures_util::FutureExt;
 use runnel_store::{BackupLag, Content, Context, Error, Kind, Reference, Result, Store};
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -200,7 +202,12 @@ impl Shipper {
         let mut wait = SHIPPING_RETRY;
         loop {
             let begun = Instant::now();
-            let Err(error) = self.generations(false).await else { return Ok(()) };
+            // What a library cannot take may pass with the next copy of the whole database.
+            let shipping = AssertUnwindSafe(self.generations(false)).catch_unwind();
+            let shipped = shipping.await.unwrap_or_else(|_| {
+                Err(Error::new(Kind::Failed, "shipping failed by an internal error"))
+            });
+            let Err(error) = shipped else { return Ok(()) };
             if self.is_over() || self.is_final(&error) {
                 return Err(error);
             }
@@ -471,5 +478,73 @@ async fn wait_until_told(stop: &mut watch::Receiver<bool>) {
     // A sender that is gone never tells.
     if stop.wait_for(|told| *told).await.is_err() {
         std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use runnel_store::{Answer, Below, Layer, Memory, Outcome, Verb};
+    use tokio::task::{LocalSet, spawn_local};
+
+    /// Panics at its second put.
+    struct Poisoned {
+        source: Rc<dyn Store>,
+        puts: Rc<Cell<u32>>,
+    }
+
+    impl Layer for Poisoned {
+        fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+            Ok(Below::same(&self.source, reference))
+        }
+
+        fn over(&self, source: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+            Some(Rc::new(Poisoned { source, puts: self.puts.clone() }))
+        }
+
+        fn name(&self) -> String {
+            "poisoned".to_string()
+        }
+
+        fn layer_put(
+            &self,
+            on: &Reference,
+            content: Content,
+            context: &Context,
+        ) -> Answer<Outcome> {
+            self.puts.set(self.puts.get() + 1);
+            assert_ne!(self.puts.get(), 2, "a library broke");
+            self.source.put(on, content, context)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_begins_the_backup_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let database = rusqlite::Connection::open(&path).unwrap();
+        database.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE t (x)").unwrap();
+        let puts = Rc::new(Cell::new(0));
+        let source = Rc::new(Memory::dictionary());
+        let store: Rc<dyn Store> = Rc::new(Poisoned { source, puts: puts.clone() });
+        let to = Reference::from_path("backup");
+        let catalog = BackupCatalog::new(store.clone(), &to);
+        let (tell, stop) = watch::channel(false);
+        let (first_use, heard) = oneshot::channel();
+        let (place, options) = (DatabaseFile::resolve(&path).unwrap(), ShippingOptions::default());
+        let shipper = Shipper::new(ShippingOrder { place, store, to, options, stop });
+        let work = async move {
+            let running = spawn_local(shipper.beside_program(first_use).run());
+            heard.await.unwrap().unwrap();
+            database.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+            while puts.get() < 3 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            tell.send_replace(true);
+            running.await.unwrap().unwrap();
+        };
+        LocalSet::new().run_until(work).await;
+        assert_eq!(catalog.generations(&Context::default()).await.unwrap().len(), 2);
     }
 }
