@@ -254,6 +254,12 @@ impl<S: WalkSink> Walk<S> {
                 stack.with_bytes(-1, |text| self.sink.leaf(Leaf::Text(text)))?;
                 stack.pop(1);
             }
+            TableKind::Size => {
+                stack.field(-1, "_bytes");
+                let bytes = stack.number(-1);
+                stack.pop(1);
+                self.sink.leaf(Leaf::Number(bytes))?;
+            }
             TableKind::Big | TableKind::Data => {
                 stack.field(-1, "_bytes");
                 let is_big = known.kind == TableKind::Big;

@@ -232,7 +232,7 @@ fn read_plain(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
             stack.pop(1);
             return content;
         }
-        if kind == TableKind::Big
+        if matches!(kind, TableKind::Big | TableKind::Size)
             && let Ok(value) = read_value(isolate, stack, index)
         {
             return Content::value(value);

@@ -29,6 +29,8 @@ pub(crate) enum TableKind {
     Decimal,
     /// An object that content holds as the text of its field `_text`.
     Text,
+    /// A number of bytes with its unit.
+    Size,
 }
 
 pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
@@ -49,6 +51,7 @@ pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
         8 => TableKind::Date,
         9 => TableKind::Decimal,
         10 => TableKind::Text,
+        11 => TableKind::Size,
         _ => TableKind::Object,
     }
 }

@@ -10,7 +10,7 @@ local mangle, throw, classOf = K.mangle, K.throw, K.classOf
 -- so that asking a value that is not of the kind finds something at once.
 for _, flag in ipairs {
   "_isArray", "_isBig", "_isCollection", "_isData", "_isDate", "_isDay", "_isDecimal", "_isDictionary",
-  "_isDuration", "_isEnumerator", "_isInterval", "_isPattern", "_isPeriod", "_isPoint", "_isSet", "_isStore",
+  "_isDuration", "_isEnumerator", "_isInterval", "_isPattern", "_isPeriod", "_isPoint", "_isSet", "_isSize", "_isStore",
   "_isStream", "_isText", "_isTimeOfDay", "_json",
   "_equalsPlain", "_elements", "_frozen", "_keyText", "_literal",
   "_over", "_plus", "_reverse", "_writeText",
@@ -22,7 +22,7 @@ end
 
 -- The numbers by which native code tells kinds apart (value.rs); 0 for all others.
 K.kinds = { array = 1, dictionary = 2, big = 3, data = 4, null = 5, element = 6, class = 7, date = 8,
-  decimal = 9, text = 10 }
+  decimal = 9, text = 10, size = 11 }
 K.method(Object, "_kind", 0)
 K.classMethod(Object, "_kind", K.kinds.class)
 

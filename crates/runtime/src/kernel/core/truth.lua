@@ -14,6 +14,7 @@ function K.truthSlow(value)
   if type(value) == "table" then
     if value._isBig then return true end
     if value._isDecimal then return value._units ~= 0 end
+    if value._isSize then return value._bytes ~= 0 end
   end
   K.refuse(value, "ifTrue:", "only true, false and numbers can be asked")
 end
@@ -56,6 +57,7 @@ function K.key(value)
   if value._isText then return value:_string() end
   local keyText = value._keyText
   if not keyText then return value end
+  if value._isSize then return value._bytes end
   local text = keyText(value)
   local known = canonical[text]
   if known == nil then

@@ -175,16 +175,22 @@ local function ofForm(form)
   end
 end
 
+-- A large integer, or the bytes of a size.
+local function exactOf(value)
+  if type(value) ~= "table" then return nil end
+  if value._isSize then return value._bytes end
+  return value._isBig and value or nil
+end
+
 local admits = {
   int = function(value)
-    if type(value) == "number" then
-      if value == floor(value) and value - value == 0 then return value end
-      return nil
-    end
-    return type(value) == "table" and value._isBig and value or nil
+    if type(value) ~= "number" then value = exactOf(value) end
+    if type(value) ~= "number" then return value end
+    if value == floor(value) and value - value == 0 then return value end
+    return nil
   end,
   float = function(value)
-    return (type(value) == "number" or type(value) == "table" and value._isBig) and value or nil
+    return type(value) == "number" and value or exactOf(value)
   end,
   bool = function(value)
     if value == true or value == false then return value end

@@ -15,10 +15,7 @@ local function compressed(coding, selector)
 end
 local function decompressed(coding, selector)
   return function(self, most)
-    if most ~= nil then
-      most = K.expectInteger(most, selector)
-      if most < 0 then throw("outOfRange", selector .. " expects a number of bytes, got " .. K.str(most)) end
-    end
+    if most ~= nil then most = K.expectSize(most, selector) end
     return K.data(native.decompress(bytes(self, selector), coding, most or MOST))
   end
 end
@@ -33,9 +30,9 @@ local messages = {
   --- Answers what gzip compressed, at most 64 MiB. Other bytes are an `invalid` error, more a `tooLarge` error.
   --- > 'hello' gzipped gunzipped asString ⇒ 'hello'
   ["gunzipped"] = decompressed("gzip", "gunzipped"),
-  --- Data -<Data> gunzippedAtMost:<Number>bytes
+  --- Data -<Data> gunzippedAtMost:<ByteSize|String>size
   --- Answers what gzip compressed, at most this many bytes; more is a `tooLarge` error.
-  --- > 'hello' gzipped gunzippedAtMost: 3 ⇒ error: the decompressed data is larger than 3 bytes
+  --- > 'hello' gzipped gunzippedAtMost: 3 bytes ⇒ error: the decompressed data is larger than 3 bytes
   ["gunzippedAtMost:"] = decompressed("gzip", "gunzippedAtMost:"),
   --- String -<Data> zstdCompressed
   --- Data -<Data> zstdCompressed
@@ -46,9 +43,9 @@ local messages = {
   --- Answers what Zstandard compressed, at most 64 MiB. Other bytes are an `invalid` error, more a `tooLarge` error.
   --- > 'hello' asData zstdDecompressed ⇒ error: the data is not valid zstd
   ["zstdDecompressed"] = decompressed("zstd", "zstdDecompressed"),
-  --- Data -<Data> zstdDecompressedAtMost:<Number>bytes
+  --- Data -<Data> zstdDecompressedAtMost:<ByteSize|String>size
   --- Answers what Zstandard compressed, at most this many bytes; more is a `tooLarge` error.
-  --- > 'hi' zstdCompressed zstdDecompressedAtMost: 2 | asString ⇒ 'hi'
+  --- > 'hi' zstdCompressed zstdDecompressedAtMost: 2 bytes | asString ⇒ 'hi'
   ["zstdDecompressedAtMost:"] = decompressed("zstd", "zstdDecompressedAtMost:"),
 }
 K.methods(K.classes.Data, messages)

@@ -152,6 +152,7 @@ local function plain(class, convert)
 end
 plain(K.classes.Date, function(self) return self:description() end)
 plain(K.classes.Duration, function(self) return self._seconds end)
+plain(K.classes.ByteSize, function(self) return self._bytes end)
 plain(K.classes.Day, function(self) return self._text end)
 plain(K.classes.TimeOfDay, function(self) return self._text end)
 plain(K.classes.Period, function(self) return self:description() end)

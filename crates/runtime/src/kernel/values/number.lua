@@ -42,6 +42,7 @@ local function expectNumber(value, selector)
   if type(value) == "table" then
     if value._isBig then return K.bigToNumber(value) end
     if value._isDecimal then return value:floatValue() end
+    if value._isSize then return value._bytes end
   end
   throw("typeError", selector .. " expects a Number, got " .. K.nameOf(value))
 end
@@ -64,6 +65,7 @@ end
 function K.bound(value, selector)
   if type(value) == "number" then return value end
   if value == true then return 1 elseif value == false then return 0 end
+  if type(value) == "table" and value._isSize then return value._bytes end
   throw("typeError", string.format("%s needs numbers, not %s", selector, K.nameOf(value)))
 end
 
@@ -129,18 +131,18 @@ local exactDivide = operator("div_", function(a, b)
 end)
 
 K.methods(Number, {
-  --- -<Number|BigInteger|Decimal|Point> + <Number|BigInteger|Decimal|Point|Boolean?>other
-  --- -<Number|BigInteger|Decimal|Point> add:<Number|BigInteger|Decimal|Point|Boolean?>other
+  --- -<Number|BigInteger|Decimal|Point|ByteSize> + <Number|BigInteger|Decimal|Point|Boolean?>other
+  --- -<Number|BigInteger|Decimal|Point|ByteSize> add:<Number|BigInteger|Decimal|Point|Boolean?>other
   --- The sum. An operand that does not count as a number, such as a text, is an error.
   --- > 3 + 4.5 ⇒ 7.5
   ["add:"] = operator("add_", K.add),
-  --- -<Number|BigInteger|Decimal|Point> - <Number|BigInteger|Decimal|Point|Boolean?>other
-  --- -<Number|BigInteger|Decimal|Point> sub:<Number|BigInteger|Decimal|Point|Boolean?>other
+  --- -<Number|BigInteger|Decimal|Point|ByteSize> - <Number|BigInteger|Decimal|Point|Boolean?>other
+  --- -<Number|BigInteger|Decimal|Point|ByteSize> sub:<Number|BigInteger|Decimal|Point|Boolean?>other
   --- The difference.
   --- > 3 - 4 ⇒ -1
   ["sub:"] = operator("sub_", K.sub),
-  --- -<Number|BigInteger|Decimal|Point|Duration|Period> * <Number|BigInteger|Decimal|Point|Duration|Period|Boolean?>other
-  --- -<Number|BigInteger|Decimal|Point|Duration|Period> mul:<Number|BigInteger|Decimal|Point|Duration|Period|Boolean?>other
+  --- -<Number|BigInteger|Decimal|Point|Duration|ByteSize|Period> * <Number|BigInteger|Decimal|Point|Duration|Period|Boolean?>other
+  --- -<Number|BigInteger|Decimal|Point|Duration|ByteSize|Period> mul:<Number|BigInteger|Decimal|Point|Duration|Period|Boolean?>other
   --- The product. With a `Duration` or `Period` it is the multiple of that.
   --- > 3 * 4 ⇒ 12
   --- > 2 * 90 seconds ⇒ 3 minutes
@@ -465,30 +467,6 @@ K.methods(Number, {
   ["isDivisibleBy:"] = function(self, other)
     return modulo(self, expectNumber(other, "isDivisibleBy:")) == 0
   end,
-  --- -<Number> kilobytes
-  --- -<Number> kilobyte
-  --- The number of kilobytes, each 1,024 bytes, in bytes.
-  --- > 2 kilobytes ⇒ 2048
-  ["kilobyte"] = function(self) return self * 1024 end,
-  ["kilobytes"] = function(self) return self * 1024 end,
-  --- -<Number> megabytes
-  --- -<Number> megabyte
-  --- The number of megabytes, each 1,048,576 (1024^2) bytes, in bytes.
-  --- > 1 megabytes ⇒ 1048576
-  ["megabyte"] = function(self) return self * 1048576 end,
-  ["megabytes"] = function(self) return self * 1048576 end,
-  --- -<Number> gigabytes
-  --- -<Number> gigabyte
-  --- The number of gigabytes, each 1,073,741,824 (1024^3) bytes, in bytes.
-  --- > 1 gigabytes ⇒ 1024 megabytes
-  ["gigabyte"] = function(self) return self * 1073741824 end,
-  ["gigabytes"] = function(self) return self * 1073741824 end,
-  --- -<Number> bytes
-  --- -<Number> byte
-  --- The number itself, as a size in bytes.
-  --- > 512 bytes ⇒ 512
-  ["byte"] = itself,
-  ["bytes"] = itself,
 })
 K.classMethods(Number, {
   --- +<Number> new

@@ -1,16 +1,20 @@
-//! Integers beyond 2^53: two's complement bytes, least significant first, in a text.
+//! Sizes as texts, and integers beyond 2^53: two's complement bytes, least significant first, in a text.
 
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply};
 use num_bigint::{BigInt, Sign};
 use runnel_store::{Error, Kind};
+use runnel_text::size;
 
-pub(crate) const NATIVES: [(&str, Native); 5] = [
+pub(crate) const NATIVES: [(&str, Native); 8] = [
     ("big", big),
     ("bigFromText", from_text),
     ("bigToText", to_text),
     ("bigFromNumber", from_number),
     ("bigToNumber", to_number),
+    ("parseSize", parse_size),
+    ("sizeText", size_text),
+    ("sizeHint", size_hint),
 ];
 
 /// Bits of the largest integer: beyond it an error, instead of a process without memory.
@@ -92,4 +96,20 @@ fn from_number(_: &Isolate, arguments: Arguments) -> Reply {
 fn to_number(_: &Isolate, arguments: Arguments) -> Reply {
     let number = read(arguments, 1).to_string().parse().unwrap_or(f64::NAN);
     Reply::Now(Given::Number(number))
+}
+
+/// `(text)`: the bytes of a size such as `64M`; nil for another text.
+fn parse_size(_: &Isolate, arguments: Arguments) -> Reply {
+    let bytes = size::parse(&arguments.text(1));
+    Reply::Now(bytes.map_or(Given::Nil, |bytes| Given::Number(bytes as f64)))
+}
+
+/// `(bytes)`: the size in the largest unit that divides it.
+fn size_text(_: &Isolate, arguments: Arguments) -> Reply {
+    Reply::Now(Given::Text(size::shown(arguments.number(1) as u64)))
+}
+
+/// `(number)`: what to write in place of a number without a unit.
+fn size_hint(_: &Isolate, arguments: Arguments) -> Reply {
+    Reply::Now(Given::Text(size::unit_hint(arguments.number(1))))
 }
