@@ -41,7 +41,7 @@ impl MemoryOptions {
     /// As arguments for another process.
     pub(crate) fn arguments(self) -> impl Iterator<Item = OsString> {
         let pairs = [("memory", self.memory), ("request-memory", self.request_memory)];
-        pairs.into_iter().filter_map(|(name, size)| Some(format!("--{name}={}", size?).into()))
+        pairs.into_iter().filter_map(|(name, size)| Some(format!("--{name}={}B", size?).into()))
     }
 }
 
@@ -50,24 +50,11 @@ pub(crate) fn limits() -> Limits {
     LIMIT.get().map_or_else(Limits::default, |memory| Limits { memory: *memory })
 }
 
-/// A size such as `512M`: digits, then K, M or G for powers of 1024.
+/// A size such as `512M`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    bytes(text)
+    runnel_text::size::parse(text)
         .filter(|bytes| (LEAST..=MOST).contains(bytes))
         .ok_or_else(|| "it must be a size from 16M to 1024G, such as 512M".to_string())
-}
-
-/// The bytes of a size.
-pub(crate) fn bytes(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
-    let factor = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" => Some(1),
-        "K" | "KB" | "KIB" => Some(1 << 10),
-        "M" | "MB" | "MIB" => Some(1 << 20),
-        "G" | "GB" | "GIB" => Some(1_u64 << 30),
-        _ => None,
-    };
-    digits.parse::<u64>().ok().zip(factor).and_then(|(n, f)| n.checked_mul(f))
 }
 
 /// The memory of the machine, or of the control group of this process where that is less.
@@ -100,9 +87,11 @@ mod tests {
     fn sizes_have_units_and_bounds() {
         assert_eq!(size("16M"), Ok(16 << 20));
         assert_eq!(size("4G"), Ok(4 << 30));
-        assert_eq!(size("67108864"), Ok(64 << 20));
+        assert_eq!(size("67108864B"), Ok(64 << 20));
         assert_eq!(size("64MiB"), Ok(64 << 20));
-        for wrong in ["", "M", "15M", "2000G", "1.5G", "-1", "5T", "99999999999999999999G"] {
+        for wrong in
+            ["", "M", "67108864", "15M", "2000G", "1.5G", "-1", "5T", "99999999999999999999G"]
+        {
             assert!(size(wrong).is_err(), "{wrong}");
         }
     }

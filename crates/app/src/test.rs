@@ -16,6 +16,9 @@ mod part;
 mod shell;
 mod source;
 mod statement;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod units;
 
 use crate::console::Console;
 use futures_util::StreamExt;

@@ -51,7 +51,7 @@ pub const CODES: &[Code] = &[
     ),
     code(
         "no-unit",
-        "A number without a unit where a duration is expected. Only 0 needs none.",
+        "A number without a unit where a duration or a size is expected. Only 0 needs none.",
         "limit := #RateLimit{ requests: 5, per: 60 }.",
         "limit := #RateLimit{ requests: 5, per: 60 seconds }.",
     ),

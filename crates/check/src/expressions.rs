@@ -148,6 +148,7 @@ impl<'a> Checker<'a> {
                 self.own_variable(name, path);
                 self.type_of_field(name)
             }
+            ("body", Some("stream")) => self.of("ContentStream"),
             _ => Type::Any,
         }
     }

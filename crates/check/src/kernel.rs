@@ -15,6 +15,8 @@ pub(crate) struct KernelClass {
     pub(crate) variables: Vec<String>,
     /// Options that take a duration.
     pub(crate) durations: FxHashSet<String>,
+    /// Options that take a size.
+    pub(crate) sizes: FxHashSet<String>,
     /// It reads the pairs of its literals itself.
     pub(crate) takes_any: bool,
 }
@@ -55,6 +57,7 @@ impl Kernel {
                 ("meta", Some((_, class))) => class.meta.extend(words(rest)),
                 ("variables", Some((_, class))) => class.variables.extend(words(rest)),
                 ("durations", Some((_, class))) => class.durations.extend(words(rest)),
+                ("sizes", Some((_, class))) => class.sizes.extend(words(rest)),
                 ("literal", Some((_, class))) => class.takes_any = true,
                 ("alias", _) => kernel.aliases.extend(pair(rest)),
                 ("name", _) => kernel.names.extend(pair(rest).map(|(name, value)| {

@@ -437,6 +437,11 @@ impl<'a> World<'a> {
         self.lineage(id).any(|class| class.kernel.is_some_and(|one| one.durations.contains(name)))
     }
 
+    /// Whether an option of the kernel's class is a size.
+    pub(crate) fn takes_size(&self, id: ClassId, name: &str) -> bool {
+        self.lineage(id).any(|class| class.kernel.is_some_and(|one| one.sizes.contains(name)))
+    }
+
     /// The properties that a literal of a class may have.
     pub(crate) fn properties(&self, id: ClassId) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();

@@ -80,7 +80,7 @@ pub use resources::pool::{AT_ONCE, DATA_POOL, ParsePermit, Pool, parse_permit};
 pub use resources::random::fill_random;
 pub use resources::slots::{NoSlot, Slot, SlotLimits, Slots};
 pub use settings::setting::{Setting, SettingInfo, SettingList, SettingTable, unknown_setting};
-pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
+pub use settings::value::{Bounds, ByteCount, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;
 pub use store::change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use store::condition::{Condition, Conditions};

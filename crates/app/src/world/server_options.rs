@@ -6,8 +6,8 @@ use crate::world::observing;
 use runnel_http::{ContentEncoding, ServerOptions, TrustedProxy, UnixAddress, check_announced};
 use runnel_observe::ObserveSettings;
 use runnel_store::{
-    Error, Kind, Setting, SettingInfo, SettingKind, SettingList, SettingTable, SettingValue, Value,
-    Wanted, unknown_setting,
+    ByteCount, Error, Kind, Setting, SettingInfo, SettingKind, SettingList, SettingTable,
+    SettingValue, Value, Wanted, unknown_setting,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -36,6 +36,16 @@ const fn count(
     field: fn(&mut Options) -> &mut dyn SettingValue,
 ) -> Setting<Options> {
     Setting::new(name, help, field).range(1.0, most as f64)
+}
+
+/// A size from a byte.
+const fn size(
+    name: &'static str,
+    help: &'static str,
+    most: u32,
+    field: fn(&mut Options) -> &mut dyn ByteCount,
+) -> Setting<Options> {
+    Setting::size(name, help, field).range(1.0, most as f64)
 }
 
 /// The options of connections and requests.
@@ -136,17 +146,15 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
     timeout("writeTimeout", "for a client that reads nothing", |o: &mut Options| {
         &mut o.limits.write_idle
     }),
-    Setting::new("maxBodySize", "bytes of a request body", |o: &mut Options| &mut o.limits.body)
+    Setting::size("maxBodySize", "of a request body", |o: &mut Options| &mut o.limits.body)
         .was(&["largestBody"]),
-    count("minBodyRate", "bytes a second of a body", 1 << 30, |o: &mut Options| {
+    size("minBodyRate", "of a request body in a second", 1 << 30, |o: &mut Options| {
         &mut o.limits.body_rate
     })
     .was(&["slowestBody"]),
-    count("maxTargetLength", "bytes of a request target", 65_000, |o: &mut Options| {
-        &mut o.limits.target
-    })
-    .was(&["longestTarget"]),
-    count("maxHeaderSize", "bytes of the header section", 1 << 24, |o: &mut Options| {
+    size("maxTargetLength", "of a request target", 65_000, |o: &mut Options| &mut o.limits.target)
+        .was(&["longestTarget"]),
+    size("maxHeaderSize", "of the header section", 1 << 24, |o: &mut Options| {
         &mut o.limits.header_section
     })
     .was(&["largestHeader"]),
@@ -154,11 +162,9 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
         &mut o.limits.header_fields
     })
     .was(&["mostHeaders"]),
-    Setting::new(
-        "minCompressSize",
-        "bytes from which responses are compressed",
-        |o: &mut Options| &mut o.limits.min_compress_size,
-    )
+    Setting::size("minCompressSize", "from which responses are compressed", |o: &mut Options| {
+        &mut o.limits.min_compress_size
+    })
     .was(&["compressFrom"]),
     Setting::custom(
         "compression",
@@ -225,7 +231,7 @@ const OPTIONS: SettingTable<Options> = SettingTable(&[
     Setting::new("websocketCompression", "whether messages are compressed", |o: &mut Options| {
         &mut o.limits.compress_messages
     }),
-    count("maxMessageSize", "bytes of a WebSocket message", 1 << 30, |o: &mut Options| {
+    size("maxMessageSize", "of a WebSocket message", 1 << 30, |o: &mut Options| {
         &mut o.limits.message
     })
     .was(&["largestMessage"]),

@@ -171,7 +171,7 @@ fn a_slow_reader_and_a_long_upload_keep_memory_flat() {
     const LARGE: u64 = 200 * 1024 * 1024;
     let server = Server::start(
         "#-<void>serve:<int>port\n\
-         server ← #HTTPServer{ port: port, maxBodySize: 1000000000,\n\
+         server ← #HTTPServer{ port: port, maxBodySize: 1 gigabyte,\n\
          \x20   scheme: ref:file:{argv0 deletingLastPathComponent} asScheme }.\n\
          server start.\n",
         &[],

@@ -18,7 +18,7 @@ scheme Uploads {
       { file:kept/{name} ← body:stream } ensure: { stdout println: 'put ended' }.
       'stored' } }
    /objects/:name { put streamed { s3:uploads/{name} ← body:stream. 'stored' } }
-   /small/:name { put streamed { file:kept/{name} ← (body:stream atMost: 1000). 'stored' } }
+   /small/:name { put streamed { file:kept/{name} ← (body:stream atMost: 1000 bytes). 'stored' } }
    /value { put streamed { newValue text } post streamed { newValue mediaType } }
    /pieces { post streamed { count ← 0. body:stream do: { :piece | count ← count + piece size }. count } }
    /echo { post streamed { body:stream } }
@@ -37,10 +37,10 @@ scheme Uploads {
    /late { post streamed { first ← nil. parts:stream do: { :part | first ifNil: { first ← part } }. first text } }
    /image { post streamed { told ← ''. parts:stream do: { :part |
       told ← (part imageType ifNil: { 'none' }) , ' ' , part data size stringValue }. told } }
-   /forgiving { put streamed { { (body:stream atMost: 3) text } onError: { :error | error kind } } }
+   /forgiving { put streamed { { (body:stream atMost: 3 bytes) text } onError: { :error | error kind } } }
    /get { get { 'here' } }
 }
-server ← #HTTPServer{ port: port, scheme: #Uploads{}, maxBodySize: 40000000000, bodyTimeout: 2 seconds }.
+server ← #HTTPServer{ port: port, scheme: #Uploads{}, maxBodySize: 40 gigabytes, bodyTimeout: 2 seconds }.
 server start.
 ";
 
@@ -398,7 +398,7 @@ struct S3 {
 impl S3 {
     fn start() -> S3 {
         let folder = Folder::new();
-        let text = "#-serve:<int>port\n#S3Server{ port: port, maxBodySize: 40000000000 } → ref:file:data asScheme\n";
+        let text = "#-serve:<int>port\n#S3Server{ port: port, maxBodySize: 40 gigabytes } → ref:file:data asScheme\n";
         std::fs::create_dir_all(folder.path("data/uploads")).unwrap();
         let port = free_port();
         let mut command = runnel();

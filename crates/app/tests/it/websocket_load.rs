@@ -23,7 +23,7 @@ const PROGRAM: &str = "#-<void>serve:<int>port\n\
     \x20   /count { get { #WebSocket{ received: { :message :socket | socket send: message length } } } }\n\
     }\n\
     server ← #HTTPServer{\n\
-    \x20   port: port, websocketCompression: true, maxMessageSize: 1000000, scheme: #Site{}\n\
+    \x20   port: port, websocketCompression: true, maxMessageSize: 1 megabyte, scheme: #Site{}\n\
     }.\n\
     server start.\n";
 

@@ -8,8 +8,9 @@ use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{DeclaredKind, DeclaredType, Expression, ExpressionKind};
 
 /// Classes whose objects no message takes for each other, but for those in one group.
-const APART: [&[&str]; 11] = [
+const APART: [&[&str]; 12] = [
     &["Number", "BigInteger", "Decimal", "Boolean"],
+    &["ByteSize"],
     &["String", "MutableString"],
     &["Array", "MutableArray", "Interval", "Set", "Rows", "Collection"],
     &["Dictionary"],
@@ -32,6 +33,7 @@ impl<'a> Checker<'a> {
         for ((argument, parameter), name) in
             sent.arguments.iter().zip(&definition.parameters).zip(names)
         {
+            self.dictionary_units(&sent.selector, argument.expression);
             if self.argument_unit(name, argument.expression, &parameter.kind) {
                 continue;
             }
@@ -62,7 +64,11 @@ impl<'a> Checker<'a> {
             .collect::<Option<_>>()?;
         let is_refused = |case: &Case| match case {
             Case::Object(id) => {
-                group(self.world.classes[*id].name).is_some_and(|one| !wanted.contains(&one))
+                let name = self.world.classes[*id].name;
+                // A size counts as its bytes where a number is taken, but not the other way round.
+                let counts =
+                    name == "ByteSize" && group("Number").is_some_and(|one| wanted.contains(&one));
+                !counts && group(name).is_some_and(|one| !wanted.contains(&one))
             }
             Case::Nil | Case::Class(_) => false,
         };

@@ -1,8 +1,8 @@
 //! The client against our own server is a store like any other: it passes the suite that every
 //! store has to pass.
 
-use crate::helper::{run, start};
-use runnel_http::{ClientOptions, client};
+use crate::helper::{run, start_with};
+use runnel_http::{AccessPolicy, ClientOptions, Limits, client};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{Memory, Reference, Relative};
 use std::rc::Rc;

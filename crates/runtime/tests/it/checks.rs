@@ -317,6 +317,30 @@ const SEEDS: &[Seed] = &[
         "#-run:name\nlength := nil ifNil: { 0 }.\nstdout println: length words",
         &[(3, 24, "unknown-message", "a Number does not understand `words`")],
     ),
+    (
+        "size without its unit",
+        "stdout println: ('x' gzipped gunzippedAtMost: 100) size",
+        &[(1, 47, "no-unit", "gunzippedAtMost: 100 has no unit")],
+    ),
+    (
+        "options of a message without their units",
+        "stdout println: (ref:memory:page fetch: #{ timeout: 3, maxBodySize: 5000 }) status",
+        &[
+            (1, 53, "no-unit", "timeout: 3 has no unit"),
+            (1, 69, "no-unit", "maxBodySize: 5000 has no unit"),
+        ],
+    ),
+    (
+        "limit of a stream without its unit",
+        "scheme Up { /a { put streamed { (body:stream atMost: 3) text } } }",
+        &[(1, 54, "no-unit", "atMost: 3 has no unit")],
+    ),
+    (
+        "number computed for a size",
+        "stdout println: ('x' gzipped gunzippedAtMost: 2 * 3 kilobytes + 5 bytes / 2 + 7) size\n\
+         stdout println: ('x' gzipped gunzippedAtMost: 'x' count) size",
+        &[(2, 47, "wrong-type", "`gunzippedAtMost:` takes ByteSize or String, not a Number")],
+    ),
 ];
 
 fn findings(lab: &Lab, source: &str) -> Vec<Diagnostic> {

@@ -192,7 +192,10 @@ fn log_bytes(options: &Value) -> Result<Option<u64>> {
     let bytes = value.as_f64().filter(|bytes| (LEAST_LOG_BYTES..=1e12).contains(bytes));
     match bytes {
         Some(bytes) => Ok(Some(bytes as u64)),
-        None => Err(wrong("logBytes", &format!("a number of bytes, at least {LEAST_LOG_BYTES}"))),
+        None => {
+            let least = runnel_text::size::shown(LEAST_LOG_BYTES as u64);
+            Err(wrong("logBytes", &format!("a size, at least {least}")))
+        }
     }
 }
 
@@ -236,7 +239,7 @@ mod tests {
             ("labels", Value::Int(1), "record"),
             ("subtitle", Value::List(vec![Value::Nil]), "list of fields"),
             ("logFormat", "xml".into(), "'columns' or 'json'"),
-            ("logBytes", Value::Int(1), "bytes"),
+            ("logBytes", Value::Int(1), "64 KB"),
             ("statistics", "yes".into(), "true or false"),
             ("link", "javascript:alert(1)".into(), "link"),
         ] {

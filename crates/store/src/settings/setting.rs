@@ -1,10 +1,11 @@
 //! Rows of options, and reading a record by them.
 
 use crate::settings::value::{
-    Bounds, SettingKind, SettingValue, Wanted, missing_unit, shown_bounds,
+    Bounds, ByteCount, SettingKind, SettingValue, Wanted, assign_size, missing_unit, shown_bounds,
 };
 use crate::{Error, Kind, Result, Value};
 use runnel_text::distance::nearest;
+use runnel_text::size;
 
 /// Reads a value into the struct, where a type and bounds do not say enough.
 type Reader<T> = fn(&mut T, &Value) -> std::result::Result<(), Wanted>;
@@ -25,6 +26,8 @@ pub struct Setting<T: 'static> {
 enum Target<T: 'static> {
     /// A field, whose type says how it is read.
     Field(fn(&mut T) -> &mut dyn SettingValue),
+    /// A number of bytes, which programs write with its unit.
+    Size(fn(&mut T) -> &mut dyn ByteCount),
     Custom(SettingKind, Reader<T>),
     /// Not part of the struct: the language passes it on in its own way.
     Apart(SettingKind),
@@ -42,6 +45,22 @@ impl<T> Setting<T> {
             former: &[],
             help,
             target: Target::Field(field),
+            bounds: None,
+            is_secret: false,
+        }
+    }
+
+    /// A number of bytes, which programs write as a size: `5 megabytes` or `'5M'`.
+    pub const fn size(
+        name: &'static str,
+        help: &'static str,
+        field: fn(&mut T) -> &mut dyn ByteCount,
+    ) -> Self {
+        Setting {
+            name,
+            former: &[],
+            help,
+            target: Target::Size(field),
             bounds: None,
             is_secret: false,
         }
@@ -76,7 +95,7 @@ impl<T> Setting<T> {
         }
     }
 
-    /// Bounds of a number, or of a duration in seconds, both included.
+    /// Bounds of a number, of a duration in seconds, or of a size in bytes, both included.
     pub const fn range(mut self, least: f64, most: f64) -> Self {
         self.bounds = Some((least, most));
         self
@@ -97,6 +116,7 @@ impl<T> Setting<T> {
     fn kind(&self, options: &mut T) -> SettingKind {
         match self.target {
             Target::Field(field) => field(options).kind(),
+            Target::Size(_) => SettingKind::Size,
             Target::Custom(kind, _) | Target::Apart(kind) => kind,
         }
     }
@@ -104,6 +124,7 @@ impl<T> Setting<T> {
     fn set(&self, options: &mut T, value: &Value) -> std::result::Result<(), Wanted> {
         match self.target {
             Target::Field(field) => field(options).assign(value, self.bounds),
+            Target::Size(field) => assign_size(field(options), value, self.bounds),
             Target::Custom(_, read) => read(options, value),
             Target::Apart(_) => Ok(()),
         }
@@ -123,7 +144,7 @@ pub struct SettingInfo {
     pub kind: SettingKind,
     /// The default as the manual writes it; `None` where the option's own reader decides.
     pub default: Option<String>,
-    /// The bounds of a number or a duration as the manual writes them.
+    /// The bounds of a number, a duration or a size as the manual writes them.
     pub limit: Option<String>,
     /// Whether no message may show its value.
     pub is_secret: bool,
@@ -194,6 +215,9 @@ impl<T: Default> SettingList for SettingTable<T> {
                     let value = field(&mut default);
                     (value.kind(), Some(value.shown()))
                 }
+                Target::Size(field) => {
+                    (SettingKind::Size, Some(size::shown(field(&mut default).bytes())))
+                }
                 Target::Custom(kind, _) | Target::Apart(kind) => (kind, None),
             };
             let Setting { name, former, help, is_secret, .. } = *setting;
@@ -251,11 +275,13 @@ mod tests {
         time: Duration,
         fan: bool,
         program: Option<String>,
+        memory: u32,
     }
 
     impl Default for Oven {
         fn default() -> Self {
-            Oven { temperature: 180, time: Duration::from_secs(1200), fan: true, program: None }
+            let time = Duration::from_secs(1200);
+            Oven { temperature: 180, time, fan: true, program: None, memory: 1 << 20 }
         }
     }
 
@@ -272,6 +298,8 @@ mod tests {
             if value.as_str() == Some("x") { Err("'f' or 'n'".into()) } else { Ok(()) }
         }),
         Setting::new("pin", "who may open it", |oven: &mut Oven| &mut oven.fan).secret(),
+        Setting::size("memory", "of its programs", |oven: &mut Oven| &mut oven.memory)
+            .range(0.0, 1_073_741_824.0),
     ]);
 
     fn read(name: &str, value: Value) -> std::result::Result<Oven, String> {
@@ -286,6 +314,8 @@ mod tests {
         assert_eq!(read("program", "bread".into()).unwrap().program.as_deref(), Some("bread"));
         assert_eq!(read("program", Value::Nil).unwrap(), Oven::default());
         assert!(!read("mode", "n".into()).unwrap().fan);
+        assert_eq!(read("memory", "64K".into()).unwrap().memory, 64 << 10);
+        assert_eq!(read("memory", Value::Int(0)).unwrap().memory, 0);
     }
 
     #[test]
@@ -307,6 +337,17 @@ mod tests {
                 Value::Int(60),
                 "bakingTime: 60 has no unit: write 60 seconds or 60 milliseconds",
             ),
+            ("memory", Value::Int(60), "memory: 60 has no unit: write 60 bytes or 60 megabytes"),
+            (
+                "memory",
+                "60".into(),
+                "`memory` of an oven must be a size such as `5 megabytes` or '5M', not '60'",
+            ),
+            (
+                "memory",
+                "5G".into(),
+                "`memory` of an oven must be a size from 0 bytes to 1 GB, not '5G'",
+            ),
             ("fan", "no".into(), "`fan` of an oven must be true or false, not 'no'"),
             ("pin", "1234".into(), "`pin` of an oven must be true or false"),
             ("mode", "x".into(), "`mode` of an oven must be 'f' or 'n', not 'x'"),
@@ -316,7 +357,7 @@ mod tests {
                 "zzzzzzz",
                 Value::Nil,
                 "an oven has no option `zzzzzzz`; it has temperature, bakingTime, fan, program, mode, \
-                 pin",
+                 pin, memory",
             ),
         ] {
             assert_eq!(wrong(name, value), message);
@@ -324,23 +365,26 @@ mod tests {
     }
 
     #[test]
-    fn no_duration_of_a_combinator_is_a_plain_number() {
-        let mut durations = 0;
+    fn no_duration_and_no_size_of_a_combinator_is_a_plain_number() {
+        let (mut durations, mut sizes) = (0, 0);
         for definition in crate::combinators() {
             for info in definition.infos() {
-                if info.kind != SettingKind::Duration {
-                    continue;
-                }
-                durations += 1;
+                let right = match info.kind {
+                    SettingKind::Duration => "60 s",
+                    SettingKind::Size => "60 B",
+                    _ => continue,
+                };
+                durations += usize::from(info.kind == SettingKind::Duration);
+                sizes += usize::from(info.kind == SettingKind::Size);
                 let check = |value| definition.settings.check(info.name, &value);
                 let name = info.name;
                 assert!(check(Value::Int(60)).is_err(), "{name}: 60 is taken");
                 assert!(check(Value::Float(0.5)).is_err(), "{name}: 0.5 is taken");
-                let refused = check("60 s".into()).err();
-                assert!(refused.is_none_or(|said| said.contains("from ")), "{name}: 60 s");
+                let refused = check(right.into()).err();
+                assert!(refused.is_none_or(|said| said.contains("from ")), "{name}: {right}");
             }
         }
-        assert!(durations > 5, "only {durations} durations");
+        assert!(durations > 5 && sizes > 2, "only {durations} durations, {sizes} sizes");
     }
 
     #[test]
@@ -349,6 +393,7 @@ mod tests {
         let shown = ["180", "20 min", "true", "none"].map(|text| Some(text.to_string()));
         assert_eq!(defaults[..4], shown);
         assert_eq!(defaults[4], None);
+        assert_eq!(defaults[6].as_deref(), Some("1 MB"));
         let limits: Vec<_> = OVEN.infos().into_iter().map(|info| info.limit).collect();
         let shown = ["20 to 300", "1 s to 2 h"].map(|text| Some(text.to_string()));
         assert_eq!(limits[..2], shown);

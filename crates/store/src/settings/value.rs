@@ -1,6 +1,7 @@
 //! Types of options, and the conversion of a program's values to them.
 
 use crate::Value;
+use runnel_text::size;
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +26,8 @@ pub enum SettingKind {
     Number,
     /// A duration, passed on as a text of seconds, `1.5 s`: a number has no unit.
     Duration,
+    /// A size, passed on as a text such as `64 B` or `5M`: a number has no unit.
+    Size,
     /// A text.
     Text,
     /// An array of texts, or a single one.
@@ -47,6 +50,7 @@ impl SettingKind {
             SettingKind::Count => "count",
             SettingKind::Number => "number",
             SettingKind::Duration => "seconds",
+            SettingKind::Size => "size",
             SettingKind::Text => "text",
             SettingKind::Texts => "texts",
             SettingKind::Record => "record",
@@ -65,6 +69,7 @@ pub(crate) fn shown_bounds(kind: SettingKind, bounds: Bounds) -> Option<String> 
     let (least, most) = bounds?;
     Some(match kind {
         SettingKind::Duration => format!("{} to {}", shown(least), shown(most)),
+        SettingKind::Size => shown_sizes(least, most),
         _ if least == f64::MIN_POSITIVE => "above 0".to_string(),
         _ => format!("{least} to {most}"),
     })
@@ -183,14 +188,69 @@ fn seconds(value: &Value) -> Option<f64> {
     }
 }
 
-/// The error for a number where a duration is expected, or nothing where it is none.
+/// The number of bytes of an option of the kind [`SettingKind::Size`].
+pub trait ByteCount {
+    /// The bytes.
+    fn bytes(&self) -> u64;
+
+    /// Takes bytes over. Says whether the type has room for them.
+    fn set_bytes(&mut self, bytes: u64) -> bool;
+}
+
+macro_rules! byte_counts {
+    ($($number:ty)*) => { $(
+        impl ByteCount for $number {
+            fn bytes(&self) -> u64 {
+                *self as u64
+            }
+
+            fn set_bytes(&mut self, bytes: u64) -> bool {
+                let number = <$number>::try_from(bytes);
+                *self = number.unwrap_or(*self);
+                number.is_ok()
+            }
+        }
+    )* };
+}
+
+byte_counts! { u32 u64 usize }
+
+/// Reads a size. Of numbers only 0 means the same in every unit.
+pub(crate) fn assign_size(
+    field: &mut dyn ByteCount,
+    value: &Value,
+    bounds: Bounds,
+) -> Result<(), Wanted> {
+    let bytes = match value {
+        Value::Text(text) => size::parse(text),
+        value => value.as_f64().filter(|number| *number == 0.0).map(|_| 0),
+    };
+    let Some(bytes) = bytes else {
+        return Err("a size such as `5 megabytes` or '5M'".into());
+    };
+    let (least, most) = bounds.unwrap_or((0.0, MAX_COUNT));
+    if (least..=most).contains(&(bytes as f64)) && field.set_bytes(bytes) {
+        return Ok(());
+    }
+    Err(format!("a size from {}", shown_sizes(least, most)).into())
+}
+
+fn shown_sizes(least: f64, most: f64) -> String {
+    format!("{} to {}", size::shown(least as u64), size::shown(most as u64))
+}
+
+/// The error for a number where a value with a unit is expected, or nothing where it is none.
 pub(crate) fn missing_unit(kind: SettingKind, name: &str, value: &Value) -> Option<String> {
     let number = value.as_f64().filter(|number| *number != 0.0)?;
-    let ending = if number == 1.0 { "" } else { "s" };
-    (kind == SettingKind::Duration).then(|| {
-        let units = format!("write {number} second{ending} or {number} millisecond{ending}");
-        format!("{name}: {number} has no unit: {units}")
-    })
+    match kind {
+        SettingKind::Duration => {
+            let ending = if number == 1.0 { "" } else { "s" };
+            let units = format!("write {number} second{ending} or {number} millisecond{ending}");
+            Some(format!("{name}: {number} has no unit: {units}"))
+        }
+        SettingKind::Size => Some(size::without_unit(name, number)),
+        _ => None,
+    }
 }
 
 /// A duration as the manual writes it: `100 ms`, `5 s`, `2 min`, `1 h`, `365 d`.

@@ -27,7 +27,7 @@ pub(crate) struct Shipping {
     #[arg(value_parser = parser("snapshotInterval", seconds_value, seconds))]
     snapshot_interval: Option<f64>,
     /// The longest write-ahead log while the store does not answer, such as 512M; 1G without it.
-    #[arg(long, value_name = "SIZE", value_parser = parser("maxLog", Value::Float, bytes), requires = "follow")]
+    #[arg(long, value_name = "SIZE", value_parser = parser("maxLog", size_value, bytes), requires = "follow")]
     max_log: Option<f64>,
 }
 
@@ -37,7 +37,7 @@ impl Shipping {
             ("interval", self.interval.map(seconds_value)),
             ("keep", self.keep.map(seconds_value)),
             ("snapshotInterval", self.snapshot_interval.map(seconds_value)),
-            ("maxLog", self.max_log.map(Value::Float)),
+            ("maxLog", self.max_log.map(size_value)),
         ];
         let given = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
         SHIPPING.read("a continuous backup", &Value::record(given))
@@ -47,6 +47,11 @@ impl Shipping {
 /// A duration as options take it.
 fn seconds_value(seconds: f64) -> Value {
     Value::Text(format!("{seconds} s"))
+}
+
+/// A size as options take it.
+fn size_value(bytes: f64) -> Value {
+    Value::Text(format!("{bytes} B"))
 }
 
 /// Reads an option, whose limits [`SHIPPING`] has.
@@ -127,7 +132,7 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
 
 /// A size such as `512M`.
 fn bytes(text: &str) -> std::result::Result<f64, String> {
-    let bytes = crate::memory::bytes(text).map(|bytes| bytes as f64);
+    let bytes = runnel_text::size::parse(text).map(|bytes| bytes as f64);
     bytes.ok_or_else(|| "write a size such as 512M or 1G".into())
 }
 
@@ -151,11 +156,11 @@ mod tests {
 
     #[test]
     fn sizes_have_units_and_limits() {
-        let size = parser("maxLog", Value::Float, bytes);
+        let size = parser("maxLog", size_value, bytes);
         assert_eq!(size("16M"), Ok(16.0 * 1024.0 * 1024.0));
-        assert_eq!(size("16777216"), size("16MiB"));
+        assert_eq!(size("16777216B"), size("16MiB"));
         assert!(size("1024G").is_ok());
-        for wrong in ["", "M", "15M", "1025G", "1.5G", "-1", "5X"] {
+        for wrong in ["", "M", "16777216", "15M", "1025G", "1.5G", "-1", "5X"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
     }

@@ -79,6 +79,7 @@ pub(crate) fn kind_name(kind: SettingKind) -> &'static str {
         SettingKind::Count => "whole Number",
         SettingKind::Number => "Number",
         SettingKind::Duration => "Duration",
+        SettingKind::Size => "ByteSize",
         SettingKind::Text => "String",
         SettingKind::Texts => "String or Array of String",
         SettingKind::Record => "Dictionary",

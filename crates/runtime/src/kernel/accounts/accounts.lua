@@ -49,8 +49,8 @@ Accounts._plainName = true -- a program may have a class of this name
 --- How many wrong passwords of one client for one account are checked in an `attemptWindow`; more are refused (429).
 --- > #Accounts{} attempts ⇒ 10
 
---- Accounts -<Duration|Number> attemptWindow
---- The time in which `attempts` wrong passwords are forgotten; a number counts seconds.
+--- Accounts -<Duration> attemptWindow
+--- The time in which `attempts` wrong passwords are forgotten.
 --- > #Accounts{} attemptWindow ⇒ 3 minutes
 
 --- Accounts -<String?> loginPage
@@ -109,7 +109,7 @@ end
 --- > #Accounts{ minPasswordLength: 12 } minPasswordLength ⇒ 12
 
 --- Accounts -<nothing> setAttempts:<Number>count
---- Accounts -<nothing> setAttemptWindow:<Duration|Number>time
+--- Accounts -<nothing> setAttemptWindow:<Duration>time
 --- Sets how many wrong passwords of one client for one account are checked in which time.
 --- > #Accounts{ attempts: 5, attemptWindow: 10 minutes } attempts ⇒ 5
 

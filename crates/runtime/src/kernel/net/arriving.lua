@@ -65,13 +65,11 @@ K.methods(ContentStream, {
   --- `image/avif`); nil for other content. The bytes remain to be read.
   --- > body:stream imageType
   ["imageType"] = function(self) return native.imageType(native.streamStart(self._native, IMAGE_START)) end,
-  --- -<self> atMost:<Number>bytes
+  --- -<self> atMost:<ByteSize|String>size
   --- Limits the content: reading more bytes is an error, 413. A negative limit is an error.
-  --- > (body:stream atMost: 1000) text
-  ["atMost:"] = function(self, bytes)
-    bytes = K.expectInteger(bytes, "atMost:")
-    if bytes < 0 then throw("invalid", "atMost: needs a number of bytes, not " .. K.str(bytes)) end
-    native.streamLimit(self._native, bytes)
+  --- > (body:stream atMost: 1 kilobyte) text
+  ["atMost:"] = function(self, size)
+    native.streamLimit(self._native, K.expectSize(size, "atMost:"))
     return self
   end,
   --- As in Object.

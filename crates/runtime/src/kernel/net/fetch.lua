@@ -311,11 +311,7 @@ local settings = {
     return name
   end,
   timeout = function(value) return K.secondsOf(value, "timeout:") end,
-  maxBodySize = function(value)
-    local most = K.expectInteger(value, "`maxBodySize` of fetch:")
-    if most < 0 then throw("invalid", "`maxBodySize` of fetch: must not be negative") end
-    return most
-  end,
+  maxBodySize = function(value) return K.expectSize(value, "maxBodySize:") end,
 }
 local OPTIONS = { "body", "form", "headers", "json", "maxBodySize", "method", "parts", "redirects", "timeout" }
 

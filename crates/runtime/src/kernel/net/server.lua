@@ -92,27 +92,27 @@ local options = K.serverOptions
 --- HTTPServer -<Duration?> busyPoll
 --- HTTPServer -<nothing> setBusyPoll:<Duration>value
 --- How long the server polls for a request before it sleeps, up to 0.1 s; nil for 0 s.
---- > #HTTPServer{ busyPoll: 0.001 } busyPoll ⇒ 0.001
+--- > #HTTPServer{ busyPoll: 1 millisecond } busyPoll ⇒ 1 millisecond
 
---- HTTPServer -<Number?> maxBodySize
---- HTTPServer -<nothing> setMaxBodySize:<Number>value
---- The maximum size of a request body in bytes; nil for 16 MiB. Beyond, the response is 413.
---- > #HTTPServer{ maxBodySize: 1000000 } maxBodySize ⇒ 1000000
+--- HTTPServer -<ByteSize|String?> maxBodySize
+--- HTTPServer -<nothing> setMaxBodySize:<ByteSize|String>value
+--- The maximum size of a request body; nil for 16 MB. Beyond, the response is 413.
+--- > #HTTPServer{ maxBodySize: 5 megabytes } maxBodySize ⇒ 5 megabytes
 
---- HTTPServer -<Number?> minBodyRate
---- HTTPServer -<nothing> setMinBodyRate:<Number>value
---- The minimum rate of a request body in bytes per second, after `bodyTimeout`; nil for 240.
---- > #HTTPServer{ minBodyRate: 1000 } minBodyRate ⇒ 1000
+--- HTTPServer -<ByteSize|String?> minBodyRate
+--- HTTPServer -<nothing> setMinBodyRate:<ByteSize|String>value
+--- The minimum size of a request body per second, after `bodyTimeout`; nil for 240 bytes.
+--- > #HTTPServer{ minBodyRate: 1 kilobyte } minBodyRate ⇒ 1 kilobyte
 
---- HTTPServer -<Number?> maxTargetLength
---- HTTPServer -<nothing> setMaxTargetLength:<Number>value
---- The maximum length of a request target in bytes; nil for 8,192. Beyond, the response is 414.
---- > #HTTPServer{ maxTargetLength: 2000 } maxTargetLength ⇒ 2000
+--- HTTPServer -<ByteSize|String?> maxTargetLength
+--- HTTPServer -<nothing> setMaxTargetLength:<ByteSize|String>value
+--- The maximum size of a request target; nil for 8 KB. Beyond, the response is 414.
+--- > #HTTPServer{ maxTargetLength: 2 kilobytes } maxTargetLength ⇒ 2 kilobytes
 
---- HTTPServer -<Number?> maxHeaderSize
---- HTTPServer -<nothing> setMaxHeaderSize:<Number>value
---- The maximum size of all headers of a request in bytes; nil for 32,768. Beyond, the response is 431.
---- > #HTTPServer{ maxHeaderSize: 8192 } maxHeaderSize ⇒ 8192
+--- HTTPServer -<ByteSize|String?> maxHeaderSize
+--- HTTPServer -<nothing> setMaxHeaderSize:<ByteSize|String>value
+--- The maximum size of all headers of a request; nil for 32 KB. Beyond, the response is 431.
+--- > #HTTPServer{ maxHeaderSize: 8 kilobytes } maxHeaderSize ⇒ 8 kilobytes
 
 --- HTTPServer -<Number?> maxHeaders
 --- HTTPServer -<nothing> setMaxHeaders:<Number>value
@@ -139,20 +139,20 @@ local options = K.serverOptions
 --- The maximum number of concurrent streams of an HTTP/2 connection; nil for 100.
 --- > #HTTPServer{ maxConcurrentStreams: 50 } maxConcurrentStreams ⇒ 50
 
---- HTTPServer -<Number?> maxMessageSize
---- HTTPServer -<nothing> setMaxMessageSize:<Number>value
---- The maximum size of a WebSocket message in bytes; nil for 1 MiB. Beyond, the socket closes with 1009.
---- > #HTTPServer{ maxMessageSize: 65536 } maxMessageSize ⇒ 65536
+--- HTTPServer -<ByteSize|String?> maxMessageSize
+--- HTTPServer -<nothing> setMaxMessageSize:<ByteSize|String>value
+--- The maximum size of a WebSocket message; nil for 1 MB. Beyond, the socket closes with 1009.
+--- > #HTTPServer{ maxMessageSize: 64 kilobytes } maxMessageSize ⇒ 64 kilobytes
 
 --- HTTPServer -<Boolean?> websocketCompression
 --- HTTPServer -<nothing> setWebsocketCompression:<Boolean>value
 --- Whether WebSocket messages are compressed; nil for false.
 --- > #HTTPServer{ websocketCompression: true } websocketCompression ⇒ true
 
---- HTTPServer -<Number?> minCompressSize
---- HTTPServer -<nothing> setMinCompressSize:<Number>value
---- The size in bytes from which responses are compressed; nil for 1024.
---- > #HTTPServer{ minCompressSize: 4096 } minCompressSize ⇒ 4096
+--- HTTPServer -<ByteSize|String?> minCompressSize
+--- HTTPServer -<nothing> setMinCompressSize:<ByteSize|String>value
+--- The size from which responses are compressed; nil for 1 KB.
+--- > #HTTPServer{ minCompressSize: 4 kilobytes } minCompressSize ⇒ 4 kilobytes
 
 --- HTTPServer -<any> compression
 --- HTTPServer -<nothing> setCompression:<any>value
@@ -327,9 +327,8 @@ local function optionsOf(self, names)
     local value = self[K.ivarKey(name)]
     -- The store of certificates is passed on as a store.
     if value ~= nil and name ~= "certificates" then
-      if type(value) == "table" and value._isDuration then value = K.secondsText(value._seconds) end
       n = n + 1
-      keys[n], map[name] = name, value
+      keys[n], map[name] = name, K.optionText(value)
     end
   end
   return K.dictionary(keys, map, n)

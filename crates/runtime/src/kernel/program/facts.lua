@@ -25,6 +25,8 @@ local function classLines(name, class, out)
   out[#out + 1] = "variables " .. table.concat(class._ivars, " ")
   local durations = rawget(class._methods, "_durations")
   if durations then out[#out + 1] = "durations " .. table.concat(durations, " ") end
+  local sizes = rawget(class._methods, "_sizes")
+  if sizes then out[#out + 1] = "sizes " .. table.concat(sizes, " ") end
   if class._metaOwn._literal then out[#out + 1] = "literal" end
 end
 

@@ -91,9 +91,9 @@ end
 --- The format of the query log: `columns` (also for nil) or `json`.
 --- > { :page | page logFormat }
 
---- SearchPage -<Number?> logBytes
---- SearchPage -<nothing> setLogBytes:<Number>value
---- The size in bytes at which the query log is rotated; 16 MiB for nil.
+--- SearchPage -<ByteSize|String?> logBytes
+--- SearchPage -<nothing> setLogBytes:<ByteSize|String>value
+--- The size at which the query log is rotated; 16 MiB for nil.
 --- > { :page | page logBytes }
 
 --- SearchPage -<String?> keep
@@ -118,7 +118,7 @@ local SearchPage = K.nativeCombinator {
   options = {
     index = take.store, title = take.text, language = take.text, heading = take.text, subtitle = take.fields,
     text = take.text, link = take.text, labels = take.texts, ids = take.count, log = take.text,
-    logFormat = take.text, logBytes = take.count, keep = take.text, name = take.text, statistics = take.flag,
+    logFormat = take.text, logBytes = take.size, keep = take.text, name = take.text, statistics = take.flag,
   },
 }
 --- SearchPage -<Block(document)?> result

@@ -274,6 +274,12 @@ function take.seconds(value, name, self)
   return seconds
 end
 
+function take.size(value, name, self)
+  local bytes = K.sizeOf(value, name .. ":")
+  if not bytes or bytes < 0 then wrong(self, name, "a size such as `5 megabytes` or '5M'", value) end
+  return bytes
+end
+
 function take.count(value, name, self)
   if type(value) ~= "number" or value ~= math.floor(value) or value < 0 or value > 2 ^ 53 then
     wrong(self, name, "a whole number that is not negative", value)
@@ -341,6 +347,9 @@ local function plainValue(kind, value, name)
   if kind == "seconds" then
     local seconds = K.durationOf(value, name .. ":")
     return seconds and K.secondsText(seconds) or NOTHING
+  elseif kind == "size" then
+    local bytes = K.sizeOf(value, name .. ":")
+    return bytes and K.sizeText(bytes) or NOTHING
   end
   if luaType == "number" or luaType == "string" or luaType == "boolean" then return value end
   if luaType == "table" and value._isText then return K.str(value) end
@@ -372,13 +381,15 @@ function K.nativeCombinator(definition, made)
   class._plainName = true
   for _, alias in ipairs(definition.aliases or {}) do K.alias(alias, class) end
   K.method(class, "_combines", definition)
-  local options, durations = {}, {}
+  local options, durations, sizes = {}, {}, {}
   for name, kind in pairs(definition.options or {}) do
     if kind == "seconds" or kind == take.seconds then durations[#durations + 1] = name end
+    if kind == "size" or kind == take.size then sizes[#sizes + 1] = name end
     options[name] = type(kind) == "string" and settingReader(definition.name, kind) or kind
   end
   K.method(class, "_options", options)
   K.method(class, "_durations", durations)
+  K.method(class, "_sizes", sizes)
   for name, kind in pairs(options) do
     K.ivar(class, name)
     local key = K.ivarKey(name)

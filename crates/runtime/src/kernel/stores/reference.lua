@@ -612,22 +612,29 @@ function K.post(target, value)
   return target:writeObject_(value)
 end
 
--- The same options with durations as Rust reads them.
-function K.inSeconds(options)
+-- The value of an option as Rust reads it: one with a unit as a text.
+function K.optionText(value)
+  if type(value) ~= "table" then return value end
+  if value._isDuration then return K.secondsText(value._seconds) end
+  if value._isSize then return K.sizeText(K.sizeOf(value)) end
+  return value
+end
+
+-- The same options with their values as Rust reads them.
+function K.optionTexts(options)
   if type(options) ~= "table" or not options._isDictionary then return options end
   local keys, map, n = {}, {}, 0
   options:keysAndValuesDo_(function(key, value)
     n = n + 1
     keys[n] = K.str(key)
-    if type(value) == "table" and value._isDuration then value = K.secondsText(value._seconds) end
-    map[keys[n]] = value
+    map[keys[n]] = K.optionText(value)
   end)
   return K.dictionary(keys, map, n)
 end
 
 -- A database by its reference: `sqlite:tasks.db`, perhaps with a dictionary of options.
 function K.databaseOf(reference, options)
-  local database = K.native.database(reference._scheme, reference._path, K.inSeconds(options))
+  local database = K.native.database(reference._scheme, reference._path, K.optionTexts(options))
   -- What stands for a server is its reference, which has been told the options.
   if (reference._scheme == "postgres" or reference._scheme == "postgresql") and (database ~= nil or options == nil) then
     return reference

@@ -148,7 +148,7 @@ local function backupContinuously(self, target, options)
   local one = setmetatable({ i_database = self, i_target = target }, ContinuousBackup._methods)
   local store, path, scheme = place(self)
   local targetStore, targetPath, targetScheme = place(target)
-  one._backup = native.backUp(store, path, scheme, targetStore, targetPath, targetScheme, K.inSeconds(options))
+  one._backup = native.backUp(store, path, scheme, targetStore, targetPath, targetScheme, K.optionTexts(options))
   running[#running + 1] = one
   return one
 end

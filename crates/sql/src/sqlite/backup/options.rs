@@ -38,7 +38,7 @@ pub const SHIPPING: SettingTable<ShippingOptions> = SettingTable(&[
         |it: &mut ShippingOptions| &mut it.snapshot_interval,
     )
     .range(DURATIONS.0, DURATIONS.1),
-    Setting::new("maxLog", "the longest write-ahead log in bytes", |it: &mut ShippingOptions| {
+    Setting::size("maxLog", "the longest write-ahead log", |it: &mut ShippingOptions| {
         &mut it.max_log
     })
     .range(LOGS.0, LOGS.1),
@@ -75,15 +75,17 @@ mod tests {
             SHIPPING.read("a continuous backup", &Value::record([(name, value)]))
         };
         let read = |name: &str, value: f64| read_value(name, Value::Float(value));
+        let sized = |value: f64| read_value("maxLog", format!("{value} B").into());
         let lasting = |name: &str, value: f64| read_value(name, format!("{value} s").into());
         for name in ["interval", "keep", "snapshotInterval"] {
             assert!(lasting(name, 0.01).is_ok() && lasting(name, DURATIONS.1).is_ok());
             assert!(lasting(name, 0.009).is_err() && lasting(name, DURATIONS.1 + 1.0).is_err());
             assert!(read(name, 60.0).is_err());
         }
-        assert_eq!(read("maxLog", LOGS.0).unwrap().max_log, 16 << 20);
-        assert_eq!(read("maxLog", LOGS.1).unwrap().max_log, 1 << 40);
-        assert!(read("maxLog", LOGS.0 - 1.0).is_err() && read("maxLog", LOGS.1 + 1.0).is_err());
+        assert_eq!(sized(LOGS.0).unwrap().max_log, 16 << 20);
+        assert_eq!(sized(LOGS.1).unwrap().max_log, 1 << 40);
+        assert!(sized(LOGS.0 - 1.0).is_err() && sized(LOGS.1 + 1.0).is_err());
+        assert!(read("maxLog", LOGS.0).is_err());
         let error = read("intervall", 1.0).unwrap_err();
         assert!(error.message.contains("did you mean `interval`?"), "{error}");
         let error = read("keep", 0.0).unwrap_err();

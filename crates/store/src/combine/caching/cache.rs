@@ -54,7 +54,7 @@ impl Default for CacheOptions {
 }
 
 const SETTINGS: SettingTable<CacheOptions> = SettingTable(&[
-    Setting::new("maxSize", "about how many bytes are held", |options: &mut CacheOptions| {
+    Setting::size("maxSize", "about how much is held", |options: &mut CacheOptions| {
         &mut options.max_size
     })
     .was(&["size"]),

@@ -29,7 +29,7 @@ const SETTINGS: SettingTable<WriteBackOptions> = SettingTable(&[
         |options: &mut WriteBackOptions| &mut options.max_pending,
     )
     .was(&["pending"]),
-    Setting::new("maxSize", "about how many bytes may wait", |options: &mut WriteBackOptions| {
+    Setting::size("maxSize", "about how much may wait", |options: &mut WriteBackOptions| {
         &mut options.max_size
     })
     .was(&["size"]),

@@ -35,9 +35,9 @@ impl Default for CompressedOptions {
     }
 }
 
-const SETTINGS: SettingTable<CompressedOptions> = SettingTable(&[Setting::new(
+const SETTINGS: SettingTable<CompressedOptions> = SettingTable(&[Setting::size(
     "maxExpandedSize",
-    "the largest content after expanding, in bytes",
+    "the largest content after expanding",
     |options: &mut CompressedOptions| &mut options.max_expanded_size,
 )
 .was(&["expanded"])]);
