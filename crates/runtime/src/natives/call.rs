@@ -32,6 +32,8 @@ pub(crate) enum Given {
     Number(f64),
     Text(String),
     Bytes(bytes::Bytes),
+    /// A text for which the program has no memory: the memory error.
+    TooLarge,
     Value(Value),
     /// What a store answered; `None` is nil.
     Content(Option<Content>),
@@ -52,9 +54,19 @@ pub(crate) enum Given {
 }
 
 impl Given {
+    /// Whether the program has no memory for it, as far as its size is known.
+    fn exceeds_memory(&self) -> bool {
+        match self {
+            Given::Text(text) => memory::would_exceed(text.len()),
+            Given::Bytes(bytes) => memory::would_exceed(bytes.len()),
+            Given::TooLarge => true,
+            _ => false,
+        }
+    }
+
     pub(crate) fn push(self, isolate: &Isolate, stack: Stack) {
         match self {
-            Given::Nil => stack.push_nil(),
+            Given::Nil | Given::TooLarge => stack.push_nil(),
             Given::Boolean(value) => stack.push_boolean(value),
             Given::Number(value) => stack.push_number(value),
             Given::Text(text) => stack.push_bytes(text.as_bytes()),
@@ -178,6 +190,10 @@ impl<F: Future<Output = Result<Given, Error>>> Operation for Later<F> {
 /// there is: then it may not be whole, and the memory error takes its place.
 fn push_outcome(isolate: &Isolate, stack: Stack, outcome: Result<Given, Error>) {
     stack.reserve(8);
+    if outcome.as_ref().is_ok_and(Given::exceeds_memory) {
+        stack.push_boolean(false);
+        return stack.push_bytes(memory::MESSAGE);
+    }
     stack.push_boolean(outcome.is_ok());
     match outcome {
         Ok(given) => {

@@ -1,6 +1,7 @@
 //! Work on the bytes of texts: kinds of characters, search, and encodings. The kernel asks for large
 //! texts piece by piece (`K.pieces`), so that each call is short.
 
+use crate::engine::memory;
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply};
 use base64::Engine;
@@ -56,6 +57,10 @@ fn join_texts(_: &Isolate, arguments: Arguments) -> Reply {
     };
     let mut size = separator.len() * count;
     each(&mut |text| size += text.len());
+    // Until the engine has its copy, the text is in memory twice.
+    if memory::would_exceed(size.saturating_mul(2)) {
+        return Reply::Now(Given::TooLarge);
+    }
     let mut joined = Vec::with_capacity(size);
     each(&mut |text| {
         joined.extend_from_slice(text);
