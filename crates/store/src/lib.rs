@@ -79,6 +79,7 @@ pub use resources::passwords::{
 pub use resources::pool::{AT_ONCE, DATA_POOL, ParsePermit, Pool, parse_permit};
 pub use resources::random::fill_random;
 pub use resources::slots::{NoSlot, Slot, SlotLimits, Slots};
+pub use resources::unread_content::UnreadContent;
 pub use settings::setting::{Setting, SettingInfo, SettingList, SettingTable, unknown_setting};
 pub use settings::value::{Bounds, ByteCount, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;

@@ -2,11 +2,16 @@
 //!
 //! Bodies, values parsed from them and responses count. A request beyond the budget is refused with
 //! 503 ([`Kind::Unavailable`]), and a request beyond its own share with 413 ([`Kind::TooLarge`]). A
-//! server thus refuses work before it runs out of memory.
+//! server thus refuses work before it runs out of memory. Before it refuses anything, it takes back
+//! responses that their clients do not read ([`crate::resources::unread`]).
 
-use crate::{Error, Kind, Result};
+use crate::resources::unread::{UnreadEntry, UnreadList};
+use crate::{ClientNetwork, Error, Kind, Result};
+use bytes::Bytes;
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// The budget where nothing else is set: 512 MiB.
 pub const DEFAULT_BUDGET: usize = 512 << 20;
@@ -15,6 +20,11 @@ const SHARES: usize = 2;
 /// The divisor of the budget's share for incoming bodies. The rest is for values made from them;
 /// otherwise requests that wait for each other's memory would all be refused.
 const ARRIVING: usize = 2;
+/// The divisor of the budget's share that unread responses of one client keep while others need memory: less
+/// than the rest that [`ARRIVING`] leaves, so that one client alone stops no upload.
+const CLIENT_SHARES: usize = 4;
+/// The part of the budget that is taken back beyond the need, so that few requests search for more.
+const TAKEN_AHEAD: usize = 16;
 
 static BUDGET: Budget = Budget::new(DEFAULT_BUDGET);
 
@@ -30,12 +40,13 @@ pub struct Budget {
     held: AtomicUsize,
     /// Whether anything is refused.
     is_enforced: AtomicBool,
+    unread: UnreadList,
 }
 
 impl Budget {
-    const fn new(limit: usize) -> Budget {
+    pub(crate) const fn new(limit: usize) -> Budget {
         let (limit, held) = (AtomicUsize::new(limit), AtomicUsize::new(0));
-        Budget { limit, held, is_enforced: AtomicBool::new(false) }
+        Budget { limit, held, is_enforced: AtomicBool::new(false), unread: UnreadList::new() }
     }
 
     /// The budget of this process.
@@ -69,7 +80,18 @@ impl Budget {
         self.held.load(Ordering::Relaxed)
     }
 
+    /// Takes bytes, if need be from clients that do not read.
     fn take(&self, bytes: usize, limit: usize) -> bool {
+        if self.take_free(bytes, limit) {
+            return true;
+        }
+        let over = self.held().saturating_add(bytes).saturating_sub(limit);
+        let wanted = over.saturating_add(limit / TAKEN_AHEAD);
+        self.give_back(self.unread.take_back(wanted, self.limit() / CLIENT_SHARES, Instant::now()));
+        self.take_free(bytes, limit)
+    }
+
+    fn take_free(&self, bytes: usize, limit: usize) -> bool {
         let before = self.held.fetch_add(bytes, Ordering::Relaxed);
         let fits = before.saturating_add(bytes) <= limit || !self.is_enforced();
         if !fits {
@@ -85,6 +107,33 @@ impl Budget {
     fn give_back(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Ordering::Relaxed);
     }
+
+    /// Bytes of this budget: none at first.
+    pub(crate) fn hold(&'static self) -> Held {
+        Held { budget: self, bytes: 0 }
+    }
+
+    /// Holds content until its client has read it.
+    ///
+    /// # Errors
+    /// As [`Held::add`].
+    pub(crate) fn hold_unread(
+        &'static self,
+        bytes: Bytes,
+        client: ClientNetwork,
+    ) -> Result<(u64, Arc<UnreadEntry>)> {
+        let mut held = self.hold();
+        held.add(bytes.len())?;
+        // From here on the entry gives them back.
+        held.bytes = 0;
+        Ok(self.unread.add(bytes, client))
+    }
+
+    /// Gives back what unread content holds, unless it was taken back before.
+    pub(crate) fn release_unread(&self, number: u64, entry: &UnreadEntry) {
+        self.unread.remove(number);
+        self.give_back(entry.take_back());
+    }
 }
 
 /// Bytes that a request holds; dropping it gives them back.
@@ -96,7 +145,7 @@ pub struct Held {
 
 impl Default for Held {
     fn default() -> Self {
-        Held { budget: &BUDGET, bytes: 0 }
+        BUDGET.hold()
     }
 }
 
@@ -241,14 +290,10 @@ mod tests {
         budget
     }
 
-    fn held(budget: &'static Budget) -> Held {
-        Held { budget, bytes: 0 }
-    }
-
     #[test]
     fn one_request_has_its_share_and_all_have_the_budget() {
         let budget = budget(100);
-        let (mut first, mut second, mut third) = (held(budget), held(budget), held(budget));
+        let (mut first, mut second, mut third) = (budget.hold(), budget.hold(), budget.hold());
         assert_eq!(first.add(51).unwrap_err().kind, Kind::TooLarge);
         first.add(30).unwrap();
         first.add(20).unwrap();

@@ -14,7 +14,6 @@ use crate::protocol::framing::{Framing, FramingStep, HUGE_CHUNK, Malformed};
 use crate::server::observer::RefusedHead;
 use crate::server::request::body::RequestBody;
 use crate::server::response::body::ResponseBody;
-use crate::server::response::file_body::BodyPiece;
 use crate::server::response::reply::PendingResponse;
 use crate::server::service::RequestService;
 use crate::server::socket::Socket;
@@ -322,8 +321,8 @@ impl Http1Connection {
         {
             drop(body);
             self.finish();
-        } else if let Some(bytes) = body.take_whole() {
-            self.output.push(BodyPiece::Bytes(bytes), false);
+        } else if let Some(piece) = body.take_whole() {
+            self.output.push(piece, false);
             drop(body);
             self.finish();
         } else {

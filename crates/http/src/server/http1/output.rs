@@ -1,12 +1,12 @@
 //! The output of a connection: a buffer of small pieces, a large piece without a copy, or a file by
-//! sendfile(2).
+//! sendfile(2). A large piece that is charged stays in the memory budget's reach until it is written.
 
 use crate::protocol::fields;
 use crate::server::response::file_body::BodyPiece;
 use crate::server::socket::Socket;
 use bytes::{Buf, Bytes};
 use hyper::header::HeaderMap;
-use runnel_store::FilePart;
+use runnel_store::{FilePart, UnreadContent};
 use std::io::{self, IoSlice, Write};
 use std::task::{Context, Poll, ready};
 
@@ -25,6 +25,8 @@ pub(crate) struct ResponseOutput {
     written: usize,
     /// A large piece after the buffer.
     piece: Bytes,
+    /// The same, which the memory budget may take back.
+    unread: Option<UnreadContent>,
     file: Option<FilePart>,
     /// The chunk end after the piece.
     tail: &'static [u8],
@@ -50,7 +52,10 @@ impl ResponseOutput {
 
     /// Whether nothing can be added before a write.
     fn is_full(&self) -> bool {
-        !self.piece.is_empty() || self.file.is_some() || !self.tail.is_empty()
+        !self.piece.is_empty()
+            || self.unread.is_some()
+            || self.file.is_some()
+            || !self.tail.is_empty()
     }
 
     /// Adds a piece of content, as a chunk if wanted (RFC 9112 section 7.1).
@@ -73,6 +78,7 @@ impl ResponseOutput {
                 self.buffer.extend_from_slice(std::mem::take(&mut self.tail));
             }
             BodyPiece::Bytes(bytes) => self.piece = bytes,
+            BodyPiece::Unread(unread) => self.unread = Some(unread),
             BodyPiece::File(part) => self.file = Some(part),
         }
     }
@@ -114,7 +120,9 @@ impl ResponseOutput {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         while !self.is_empty() {
-            if !self.buffer.is_empty() || !self.piece.is_empty() || !self.tail.is_empty() {
+            if self.unread.is_some() {
+                ready!(self.poll_unread(socket, context))?;
+            } else if !self.buffer.is_empty() || !self.piece.is_empty() || !self.tail.is_empty() {
                 ready!(self.poll_memory(socket, context))?;
             } else if let Some(part) = &self.file {
                 if self.turn == 0 {
@@ -129,6 +137,44 @@ impl ResponseOutput {
             }
         }
         socket.poll_flush_all(context)
+    }
+
+    /// Writes some of the buffer and of the charged piece after it.
+    ///
+    /// # Errors
+    /// The connection is broken, or the memory budget has taken the piece back.
+    fn poll_unread(
+        &mut self,
+        socket: &mut Socket,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Some(unread) = &mut self.unread else { return Poll::Ready(Ok(())) };
+        let buffered = &self.buffer[self.written..];
+        let write =
+            |bytes: &[u8]| socket.poll_write_slices(&[buffered, bytes].map(IoSlice::new), context);
+        let Some(wrote) = unread.with_unread(write) else {
+            tracing::debug!("memory was short: a response that its client did not read was cut");
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        };
+        let Poll::Ready(count) = wrote else {
+            unread.wake_when_taken(context.waker());
+            return Poll::Pending;
+        };
+        let count = count?;
+        if count == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        let of_buffer = count.min(buffered.len());
+        unread.advance(count - of_buffer);
+        if unread.left() == 0 {
+            self.unread = None;
+        }
+        self.written += of_buffer;
+        if self.written == self.buffer.len() {
+            self.buffer.clear();
+            self.written = 0;
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Writes some of the memory.

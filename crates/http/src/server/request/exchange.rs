@@ -13,8 +13,8 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{
-    Allowance, ByteStream, Calling, ChosenFormat, Error, Exchange, FieldProblem, Kind,
-    LiveTransport, PartEvents, Result, Text, Value, VisitorQuestion, json,
+    Allowance, ByteStream, Calling, ChosenFormat, ClientNetwork, Error, Exchange, FieldProblem,
+    Kind, LiveTransport, PartEvents, Result, Text, Value, VisitorQuestion, json,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -173,6 +173,11 @@ impl HttpExchange {
             observed: None,
             relay: None,
         }
+    }
+
+    /// The network of the client, for what limits count together.
+    pub(crate) fn network(&self) -> ClientNetwork {
+        ClientNetwork::of(self.client())
     }
 
     /// Whether the client sent the invalid fields, in its content, form or query: then it may read

@@ -18,6 +18,9 @@ use tokio::time::Sleep;
 
 /// Bodies up to this size are collected before the store is called.
 const SMALL: u64 = 64 * 1024;
+/// How long a body waits for memory of other requests, and between two attempts.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(50);
 /// Bytes of a body for which the response may take a second longer: a slow disk has to take them
 /// before they are acknowledged, and a part of that is done after the last one has arrived.
 const BYTES_PER_SECOND: u64 = 32 << 20;
@@ -89,6 +92,25 @@ pub(crate) fn out_of_memory(kind: Kind) -> Problem {
     }
 }
 
+/// Charges a request for bytes of its body. It waits for memory of other requests.
+///
+/// # Errors
+/// 413 beyond the share of one request, 503 where others give nothing back in time.
+pub(crate) async fn hold_arriving(
+    exchange: &HttpExchange,
+    bytes: usize,
+) -> std::result::Result<(), Problem> {
+    let mut until = None;
+    while let Err(error) = exchange.allowance.hold_arriving(bytes) {
+        let now = Instant::now();
+        if error.kind != Kind::Unavailable || *until.get_or_insert(now + PATIENCE) <= now {
+            return Err(out_of_memory(error.kind));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
 /// Receives the body of a request. Reading makes the connection send `100 Continue`, so everything
 /// that can be refused without the body is refused before. A form is collected up to `form` bytes,
 /// so that a program can read its fields. Collected bytes are charged to the request.
@@ -113,9 +135,7 @@ pub(crate) async fn receive(
     while let Some(piece) = reader.next().await {
         match piece {
             Ok(piece) => {
-                if let Err(error) = exchange.allowance.hold_arriving(piece.len()) {
-                    return Err(out_of_memory(error.kind));
-                }
+                hold_arriving(exchange, piece.len()).await?;
                 start.add(piece);
             }
             Err(_) => return Err(progress.problem().unwrap_or_else(too_large)),

@@ -1,4 +1,7 @@
 //! Response bodies: bytes, or a stream that is polled only when the client accepts more.
+//!
+//! Large bytes stay in the reach of the memory budget, which takes back what a client does not read: HTTP/1.1
+//! writes them from there, HTTP/2 and the compressors get copies of small pieces.
 
 use crate::protocol::encoding::ContentEncoding;
 use crate::protocol::fields::FieldLines;
@@ -7,10 +10,11 @@ use crate::server::observer::RequestWatch;
 use crate::server::response::file_body::{BodyPiece, FileBody};
 use crate::server::response::panics::poll_stream;
 use bytes::Bytes;
+use h2::Reason;
 use hyper::Response;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::HeaderMap;
-use runnel_store::{ByteStream, Error, Held};
+use runnel_store::{ByteStream, ClientNetwork, Error, UnreadContent};
 use std::cell::RefCell;
 use std::fmt;
 use std::pin::Pin;
@@ -36,22 +40,19 @@ pub(crate) struct ResponseBody {
 /// Smaller bodies are not charged to the memory of requests.
 const COUNTED: usize = 16 << 10;
 
-/// Bytes that are charged to the memory of requests while they are held.
-struct HeldBytes {
-    bytes: Bytes,
-    _held: Held,
-}
+/// The pieces in which HTTP/2 gets a charged body: a frame. hyper holds one for each stream whose client
+/// accepts nothing.
+const FRAME: usize = 16 << 10;
 
-impl AsRef<[u8]> for HeldBytes {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
+/// The pieces in which a compressor gets a charged body.
+const COMPRESSED_PIECE: usize = 64 << 10;
 
 type Polled = Poll<Option<Result<BodyPiece, BrokenOff>>>;
 
 enum BodySource {
     Whole(Bytes),
+    /// Bytes in memory that are charged, and that the budget may take back.
+    Unread(UnreadContent),
     Stream(ByteStream, Option<u64>),
     /// A file for sendfile(2).
     File(Box<FileBody>),
@@ -111,20 +112,18 @@ impl ResponseBody {
         (!trailers.is_empty()).then_some(trailers)
     }
 
-    /// Charges a large body in memory to this response, until the client has it.
+    /// Charges a large body in memory to this response, until its client has it.
     ///
     /// # Errors
-    /// Those of [`Held::add`].
-    pub(crate) fn charge_memory(&mut self) -> Result<(), Error> {
+    /// Those of [`UnreadContent::hold`].
+    pub(crate) fn charge_memory(&mut self, client: ClientNetwork) -> Result<(), Error> {
         let BodySource::Whole(bytes) = &mut self.source else { return Ok(()) };
         // Shared bytes, as of a cache, are charged there.
         if bytes.len() < COUNTED || !bytes.is_unique() {
             return Ok(());
         }
-        let mut held = Held::default();
-        held.add(bytes.len())?;
-        let bytes_held = HeldBytes { bytes: std::mem::take(bytes), _held: held };
-        *bytes = Bytes::from_owner(bytes_held);
+        let unread = UnreadContent::hold(std::mem::take(bytes), client)?;
+        self.source = BodySource::Unread(unread);
         Ok(())
     }
 
@@ -152,6 +151,15 @@ impl ResponseBody {
                 let succeeds = compressed.is_ok();
                 self.source = BodySource::Whole(compressed.unwrap_or(bytes));
                 return succeeds;
+            }
+            BodySource::Unread(unread) if unread.left() <= COMPRESSED_AT_ONCE => {
+                let (source, succeeds) = compress_unread(unread, encoding);
+                self.source = source;
+                return succeeds;
+            }
+            BodySource::Unread(unread) => {
+                let length = unread.left() as u64;
+                (unread.into_stream(COMPRESSED_PIECE), Some(length))
             }
             BodySource::Whole(bytes) => {
                 let length = bytes.len() as u64;
@@ -211,6 +219,17 @@ impl BodySource {
                 *self = BodySource::Done;
                 Poll::Ready((!bytes.is_empty()).then_some(Ok(BodyPiece::Bytes(bytes))))
             }
+            BodySource::Unread(unread) => match unread.copy_piece(FRAME) {
+                Some(piece) if piece.is_empty() => {
+                    *self = BodySource::Done;
+                    Poll::Ready(None)
+                }
+                Some(piece) => Poll::Ready(Some(Ok(BodyPiece::Bytes(piece)))),
+                None => {
+                    *self = BodySource::Done;
+                    Poll::Ready(Some(Err(BrokenOff::TakenBack(TAKEN_BACK.into()))))
+                }
+            },
             BodySource::Stream(stream, _) => {
                 let polled = poll_stream(stream, context)
                     .map(|next| next.map(|one| one.map(BodyPiece::Bytes)));
@@ -222,7 +241,7 @@ impl BodySource {
             }
             BodySource::Broken => {
                 *self = BodySource::Done;
-                Poll::Ready(Some(Err(BrokenOff)))
+                Poll::Ready(Some(Err(BrokenOff::Failed)))
             }
             BodySource::Announced(_) | BodySource::Done => Poll::Ready(None),
         }
@@ -272,15 +291,20 @@ impl ResponseBody {
     }
 
     /// All of the body, if it is in memory.
-    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
-        let BodySource::Whole(bytes) = &mut self.source else { return None };
-        let bytes = std::mem::take(bytes);
-        self.source = BodySource::Done;
+    pub(crate) fn take_whole(&mut self) -> Option<BodyPiece> {
+        if !matches!(self.source, BodySource::Whole(_) | BodySource::Unread(_)) {
+            return None;
+        }
+        let piece = match std::mem::replace(&mut self.source, BodySource::Done) {
+            BodySource::Whole(bytes) => BodyPiece::Bytes(bytes),
+            BodySource::Unread(unread) => BodyPiece::Unread(unread),
+            _ => return None,
+        };
         if let Some(watch) = &self.watch {
-            watch.sent(bytes.len() as u64);
+            watch.sent(piece.length());
             watch.is_whole();
         }
-        Some(bytes)
+        Some(piece)
     }
 
     /// The length, if known.
@@ -307,8 +331,8 @@ impl Body for ResponseBody {
         polled.map(|next| {
             next.map(|piece| match piece? {
                 BodyPiece::Bytes(bytes) => Ok(Frame::data(bytes)),
-                // An HTTP/2 connection never sends files: see `FileBody::new`.
-                BodyPiece::File(_) => Err(BrokenOff),
+                // Pieces for HTTP/1.1 alone: see `FileBody::new` and `take_whole`.
+                BodyPiece::File(_) | BodyPiece::Unread(_) => Err(BrokenOff::Failed),
             })
         })
     }
@@ -316,6 +340,7 @@ impl Body for ResponseBody {
     fn is_end_stream(&self) -> bool {
         match &self.source {
             BodySource::Whole(bytes) => bytes.is_empty(),
+            BodySource::Unread(unread) => unread.left() == 0,
             BodySource::Stream(_, length) => *length == Some(0),
             BodySource::File(file) => file.left() == 0,
             BodySource::Broken => false,
@@ -326,6 +351,7 @@ impl Body for ResponseBody {
     fn size_hint(&self) -> SizeHint {
         match &self.source {
             BodySource::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            BodySource::Unread(unread) => SizeHint::with_exact(unread.left() as u64),
             BodySource::Stream(_, Some(length)) | BodySource::Announced(length) => {
                 SizeHint::with_exact(*length)
             }
@@ -336,9 +362,33 @@ impl Body for ResponseBody {
     }
 }
 
-/// The stream of a response failed; the log says why.
+/// Compresses a small charged body. What is large even then stays charged.
+fn compress_unread(mut unread: UnreadContent, encoding: ContentEncoding) -> (BodySource, bool) {
+    let mut small = None;
+    let compresses = unread.replace(|bytes| {
+        let compressed = encoding.compress(bytes).ok()?;
+        if compressed.len() < COUNTED {
+            small = Some(compressed.clone());
+        }
+        Some(compressed)
+    });
+    match small {
+        Some(small) => (BodySource::Whole(small), compresses),
+        None => (BodySource::Unread(unread), compresses),
+    }
+}
+
+/// The reason of an HTTP/2 reset (RFC 9113 section 7).
+const TAKEN_BACK: Reason = Reason::ENHANCE_YOUR_CALM;
+
+/// A body ended early.
 #[derive(Debug)]
-pub(crate) struct BrokenOff;
+pub(crate) enum BrokenOff {
+    /// Its stream failed; the log says why.
+    Failed,
+    /// Memory was short, and its client did not read. hyper resets the stream for this reason.
+    TakenBack(h2::Error),
+}
 
 impl fmt::Display for BrokenOff {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -346,4 +396,11 @@ impl fmt::Display for BrokenOff {
     }
 }
 
-impl std::error::Error for BrokenOff {}
+impl std::error::Error for BrokenOff {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BrokenOff::Failed => None,
+            BrokenOff::TakenBack(reset) => Some(reset),
+        }
+    }
+}

@@ -6,7 +6,7 @@
 use crate::server::connection_state::ConnectionState;
 use crate::server::response::panics::poll_stream;
 use bytes::Bytes;
-use runnel_store::{ByteStream, Error, FilePart, Seekable};
+use runnel_store::{ByteStream, Error, FilePart, Seekable, UnreadContent};
 use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -86,6 +86,8 @@ impl FileBody {
 /// A piece of a body.
 pub(crate) enum BodyPiece {
     Bytes(Bytes),
+    /// Charged bytes, which the memory budget may take back.
+    Unread(UnreadContent),
     /// A part of a file for sendfile(2).
     File(FilePart),
 }
@@ -95,6 +97,7 @@ impl BodyPiece {
     pub(crate) fn length(&self) -> u64 {
         match self {
             BodyPiece::Bytes(bytes) => bytes.len() as u64,
+            BodyPiece::Unread(unread) => unread.left() as u64,
             BodyPiece::File(part) => part.length(),
         }
     }

@@ -14,7 +14,9 @@ use crate::server::response::reply::{PendingResponse, ResponseTimeLimit, TimedRe
 use futures_util::{FutureExt, stream};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response};
-use runnel_store::{Allowance, Body, ByteStream, Content, Error, Form, Kind, Result};
+use runnel_store::{
+    Allowance, Body, ByteStream, ClientNetwork, Content, Error, Form, Kind, Result,
+};
 use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 
@@ -50,7 +52,7 @@ impl HandlerCycle {
             None => exchange.headers.clone(),
         };
         let deadline = self.state.now().checked_add(self.limits.request_time);
-        let method = exchange.method.clone();
+        let (method, client) = (exchange.method.clone(), exchange.network());
         let request = HandlerRequest {
             method: method.clone(),
             uri: exchange.uri.clone(),
@@ -70,7 +72,7 @@ impl HandlerCycle {
             upload: progress.clone(),
         };
         let state = self.state.clone();
-        let answer = self.answer(request, method, progress);
+        let answer = self.answer(request, (method, client), progress);
         PendingResponse::InTime(TimedResponse::new(patience, state, answer))
     }
 
@@ -96,7 +98,7 @@ impl HandlerCycle {
     async fn answer(
         self,
         request: HandlerRequest,
-        method: Method,
+        (method, client): (Method, ClientNetwork),
         progress: Option<Rc<UploadProgress>>,
     ) -> Response<ResponseBody> {
         let handler = self.handler.clone();
@@ -105,7 +107,7 @@ impl HandlerCycle {
             let error = Error::new(Kind::Failed, "a handler panicked");
             Err(error.with_detail(panics::reason(&*panic)))
         });
-        let mut response = match answer.and_then(|answer| self.respond(answer, &method)) {
+        let mut response = match answer.and_then(|answer| self.respond(answer, &method, client)) {
             Ok(response) => response,
             Err(error) => {
                 let problem = Problem::from_error(error, &method, &self.handler.describe(), None);
@@ -125,7 +127,12 @@ impl HandlerCycle {
     }
 
     /// The response as the handler gives it.
-    fn respond(&self, answer: HandlerResponse, method: &Method) -> Result<Response<ResponseBody>> {
+    fn respond(
+        &self,
+        answer: HandlerResponse,
+        method: &Method,
+        client: ClientNetwork,
+    ) -> Result<Response<ResponseBody>> {
         let HandlerResponse { status, mut headers, body } = answer;
         let given = headers.get(header::CONTENT_LENGTH);
         let given = given.and_then(|given| fields::number(given.as_bytes().trim_ascii()));
@@ -142,7 +149,7 @@ impl HandlerCycle {
             // `encoded` leaves no other content.
             Body::Empty | Body::Value(_) | Body::Lazy(_) => ResponseBody::empty(&self.state),
         };
-        body.charge_memory()?;
+        body.charge_memory(client)?;
         let framing: Vec<_> = headers.keys().filter(|name| is_framing(name)).cloned().collect();
         for name in framing {
             headers.remove(name);

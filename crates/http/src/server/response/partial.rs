@@ -121,7 +121,7 @@ fn single_part(
 ) -> ResponseBody {
     let length = Some(span.length());
     match content {
-        ResponseContent::Bytes(bytes) => ResponseBody::whole(slice_range(&bytes, span), state),
+        ResponseContent::Bytes(bytes) => ResponseBody::whole(own_part(&bytes, span), state),
         ResponseContent::Stream(stream, _) => {
             let part = match Seekable::of(&stream) {
                 Some(seekable) => seekable.part(span.from, span.length()),
@@ -134,6 +134,16 @@ fn single_part(
 
 fn slice_range(bytes: &Bytes, span: ByteRange) -> Bytes {
     bytes.slice(span.from as usize..span.to as usize)
+}
+
+/// A part of bytes. A small one is a copy where nobody else has the bytes: the part alone is charged, and a slice
+/// would keep all of them.
+fn own_part(bytes: &Bytes, span: ByteRange) -> Bytes {
+    let is_small = span.length() < bytes.len() as u64 / 2;
+    match is_small && bytes.is_unique() {
+        true => Bytes::copy_from_slice(&slice_range(bytes, span)),
+        false => slice_range(bytes, span),
+    }
 }
 
 /// A range of a stream that is read from its beginning.

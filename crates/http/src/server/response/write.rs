@@ -54,9 +54,9 @@ impl RequestCycle {
             }
             RequestBody::Whole(bytes) => {
                 if bytes.len() >= COUNTED
-                    && let Err(error) = self.exchange.allowance.hold_arriving(bytes.len())
+                    && self.exchange.allowance.hold_arriving(bytes.len()).is_err()
                 {
-                    return self.problem(upload::out_of_memory(error.kind)).into();
+                    return PendingResponse::later(self.wait_and_write(verb, bytes));
                 }
                 let media_type = self.media_type();
                 PendingResponse::InTime(self.write_whole(verb, bytes, media_type))
@@ -101,6 +101,16 @@ impl RequestCycle {
         let content = Content { body, media_type, ..Content::default() };
         let (patience, state) = (self.patience(None), self.state.clone());
         TimedResponse::new(patience, state, self.write_checked(verb, content, context))
+    }
+
+    /// Writes a complete body once there is memory for it.
+    async fn wait_and_write(self, verb: Verb, bytes: Bytes) -> Response<ResponseBody> {
+        if let Err(problem) = upload::hold_arriving(&self.exchange, bytes.len()).await {
+            return self.problem(problem);
+        }
+        self.state.tick();
+        let media_type = self.media_type();
+        self.write_whole(verb, bytes, media_type).await
     }
 
     async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<ResponseBody> {
