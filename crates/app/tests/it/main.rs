@@ -91,6 +91,7 @@ mod supervise;
 mod support;
 mod tasks;
 mod tokens;
+mod unread;
 mod uploads;
 mod visitors;
 mod web_client;
