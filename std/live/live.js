@@ -391,8 +391,8 @@
   };
 
   const openSocket = () => {
-    const { origin, pathname, search } = location;
-    const socket = new WebSocket(origin.replace("http", "ws") + pathname + search, "live.runnel");
+    const url = location.href.replace("http", "ws").replace(/#.*/, "");
+    const socket = new WebSocket(url, "live.runnel");
     socket.onopen = () => {
       failures = -1e9;
       socket.send(hello());
@@ -400,9 +400,10 @@
     socket.onmessage = ({ data }) => {
       if (socket === connection) receive(data);
     };
-    socket.onclose = () => {
+    socket.onclose = ({ code }) => {
       failures++;
-      if (socket === connection) lost();
+      // 1008: the right to the page has ended, which says what its visitor may see now.
+      if (socket === connection) code === 1008 ? location.reload() : lost();
     };
     return socket;
   };

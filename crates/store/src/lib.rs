@@ -88,7 +88,7 @@ pub use store::condition::{Condition, Conditions};
 pub use store::context::program_place::{PROGRAM_PLACES, ProgramPlace};
 pub use store::context::visitor::{Audience, RecordingExchange, RequestPart, target_of};
 pub use store::context::{
-    Calling, ClientContent, Context, Exchange, LiveTransport, VisitorQuestion,
+    AccessCheck, Calling, ClientContent, Context, Exchange, LiveTransport, VisitorQuestion,
 };
 pub use store::error::{DISK_FULL, Error, ErrorResponse, FieldProblem, Kind, Result};
 pub use store::fetch::{FetchAnswer, FetchRequest, RedirectPolicy, no_web};

@@ -10,12 +10,17 @@ pub(crate) struct Client(TcpStream);
 
 impl Client {
     pub(crate) fn open(port: u16, target: &str) -> Client {
+        Client::open_with(port, target, "")
+    }
+
+    /// With further header lines, each with its line end.
+    pub(crate) fn open_with(port: u16, target: &str, headers: &str) -> Client {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let head = format!(
             "GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\n\
              Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
-             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{headers}\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = Vec::new();
@@ -45,8 +50,14 @@ impl Client {
     pub(crate) fn next(&mut self) -> (u8, Vec<u8>) {
         let mut head = [0; 2];
         self.0.read_exact(&mut head).unwrap();
-        assert!(head[1] < 126, "a long frame");
-        let mut payload = vec![0; usize::from(head[1])];
+        assert!(head[1] < 127, "a very long frame");
+        let mut length = usize::from(head[1]);
+        if length == 126 {
+            let mut long = [0; 2];
+            self.0.read_exact(&mut long).unwrap();
+            length = usize::from(u16::from_be_bytes(long));
+        }
+        let mut payload = vec![0; length];
         self.0.read_exact(&mut payload).unwrap();
         (head[0] & 0x0f, payload)
     }
@@ -57,7 +68,7 @@ impl Client {
     }
 
     /// The code with which the other side closes.
-    fn code(&mut self) -> u16 {
+    pub(crate) fn code(&mut self) -> u16 {
         let (operation, payload) = self.next();
         assert_eq!(operation, 8);
         u16::from_be_bytes([payload[0], payload[1]])

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// A browser and a page; none where no browser is installed.
-fn start(body: &str) -> Option<(Browser, LiveServer)> {
+pub(crate) fn start(body: &str) -> Option<(Browser, LiveServer)> {
     let browser = match Browser::start() {
         Ok(browser) => browser,
         Err(reason) => {
@@ -22,7 +22,7 @@ fn start(body: &str) -> Option<(Browser, LiveServer)> {
 }
 
 /// Waits until a script answers a value.
-fn shows(browser: &Browser, script: &str, wanted: Value) {
+pub(crate) fn shows(browser: &Browser, script: &str, wanted: Value) {
     let script = format!("return {script}");
     eventually_or(
         || browser.script(&script) == wanted,

@@ -93,6 +93,7 @@ mod tasks;
 mod tokens;
 mod unread;
 mod uploads;
+mod view_rights;
 mod visitors;
 mod web_client;
 mod websocket_load;

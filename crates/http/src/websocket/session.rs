@@ -7,7 +7,7 @@ use super::queue::{MessageSender, queue};
 use crate::server::connection_state::ConnectionState;
 use bytes::Bytes;
 use futures_util::StreamExt;
-use runnel_store::{Messages, Port};
+use runnel_store::{Kind, Messages, Port};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -132,6 +132,9 @@ async fn converse(
             message = outgoing.next() => {
                 let message = match message {
                     Some(Ok(message)) => message,
+                    Some(Err(error)) if matches!(error.kind, Kind::Unauthorized | Kind::Denied) => {
+                        return SessionEnd::Ours(1008, "the right to this connection has ended");
+                    }
                     Some(Err(error)) => {
                         let detail = error.detail.as_deref().unwrap_or_default();
                         tracing::error!(%error, detail, "a WebSocket session failed");

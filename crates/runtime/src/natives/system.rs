@@ -134,6 +134,7 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         "client" => exchange.client().map(|client| client.to_string()),
         "id" => exchange.id(),
         "nonce" => exchange.nonce(),
+        "outlived" => exchange.live().map(|_| "yes".to_string()),
         _ => None,
     };
     Reply::Now(found.map_or(Given::Nil, Given::Text))

@@ -31,6 +31,10 @@ pub(crate) struct Socket {
     /// Whether a fiber waits for the next message.
     awaited: Cell<bool>,
     opened: Cell<bool>,
+    /// The call of the request that opens it, whose visitor it belongs to.
+    opener: Cell<Option<Call>>,
+    /// The right of the client to it has ended.
+    expelled: Cell<bool>,
     /// The other side is gone, or the program has closed it.
     closed: Cell<bool>,
     /// The close code, once a connection to another server has ended.
@@ -101,6 +105,18 @@ impl Socket {
         self.closed.set(true);
         self.room.notify_waiters();
         self.wake();
+    }
+
+    /// Notes the call that opens it, without what ends with its request.
+    pub(crate) fn open_for(&self, mut call: Call) {
+        (call.deadline, call.transaction, call.known) = (None, None, None);
+        self.opener.set(Some(call));
+    }
+
+    /// Closes it after the queued messages, with the error of a client that may not use it.
+    pub(crate) fn expel(&self) {
+        self.expelled.set(true);
+        self.close();
     }
 
     /// The close code of a connection to another server that has ended.
@@ -194,9 +210,7 @@ impl Drop for Awaited<'_> {
 
 impl NativePort for Socket {
     fn content(self: Rc<Self>, object: ObjectHandle) -> Content {
-        let mut call = object.isolate().call();
-        // It lives longer than the request that opens it.
-        (call.deadline, call.transaction, call.known) = (None, None, None);
+        let call = self.opener.take().unwrap_or_default();
         Content::lazy(Rc::new(PortContent(Rc::new(ScriptPort { object, socket: self, call }))))
     }
 }
@@ -264,7 +278,8 @@ impl Stream for OutgoingMessages {
             return Poll::Ready(Some(Ok(message)));
         }
         if this.socket.closed.get() {
-            return Poll::Ready(None);
+            let ended = || Error::new(Kind::Unauthorized, "the right to this connection has ended");
+            return Poll::Ready(this.socket.expelled.replace(false).then(|| Err(ended())));
         }
         this.socket.sender.replace(Some(context.waker().clone()));
         Poll::Pending

@@ -4,7 +4,7 @@ pub(crate) mod program_place;
 pub(crate) mod visitor;
 
 use crate::{
-    Allowance, ByteStream, ChosenFormat, Condition, Conditions, Content, EntityTag, Error,
+    Allowance, Answer, ByteStream, ChosenFormat, Condition, Conditions, Content, EntityTag, Error,
     PartEvents, ProgramPlace, Reference, Result, Text, Transaction, Value, Verb,
 };
 use std::net::IpAddr;
@@ -123,6 +123,12 @@ pub enum VisitorQuestion<'a> {
     Other,
 }
 
+/// An access check that has let a request in. What outlives the request asks it again.
+pub trait AccessCheck {
+    /// Lets the request in again, or says why not. The context has its exchange.
+    fn ask_again(&self, context: &Context) -> Answer<()>;
+}
+
 /// A request being answered, as a program may see it: the schemes `query:`, `header:`, `cookie:`,
 /// `form:`, `body:` and `response:`.
 pub trait Exchange {
@@ -166,6 +172,14 @@ pub trait Exchange {
     /// Notes that the request has passed a gate. Of many gates the first few are noted.
     fn pass(&self, gate: u64) {
         let _ = gate;
+    }
+    /// Notes an access check, where the answer may be a live page or a WebSocket: those outlive the request.
+    fn keep_check(&self, check: &dyn Fn() -> Rc<dyn AccessCheck>) {
+        let _ = check;
+    }
+    /// The access checks that [`Exchange::keep_check`] has noted.
+    fn access_checks(&self) -> Vec<Rc<dyn AccessCheck>> {
+        Vec::new()
     }
     /// A parameter of the query, unescaped; the first when it stands twice.
     fn query(&self, name: &str) -> Option<String>;

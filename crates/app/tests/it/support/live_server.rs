@@ -121,6 +121,13 @@ impl LiveServer {
         }
     }
 
+    /// Ends the connection with a close code of WebSockets.
+    pub(crate) fn close(&self, code: u16) {
+        if let Some((mut stream, _)) = self.shared.lock().unwrap().connection.take() {
+            stream.write_all(&[&[0x88, 2][..], &code.to_be_bytes()].concat()).unwrap();
+        }
+    }
+
     /// The next message of the client.
     pub(crate) fn next(&self) -> Value {
         eventually_or(

@@ -13,8 +13,8 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{
-    Allowance, ByteStream, Calling, ChosenFormat, ClientNetwork, Error, Exchange, FieldProblem,
-    Kind, LiveTransport, PartEvents, Result, Text, Value, VisitorQuestion, json,
+    AccessCheck, Allowance, ByteStream, Calling, ChosenFormat, ClientNetwork, Error, Exchange,
+    FieldProblem, Kind, LiveTransport, PartEvents, Result, Text, Value, VisitorQuestion, json,
 };
 use std::any::Any;
 use std::borrow::Cow;
@@ -71,6 +71,8 @@ pub(crate) struct ResponseOverrides {
     nonce: OnceCell<Box<str>>,
     /// The gates that the request has passed, which stay as well; 0 is none.
     gates: Cell<[u64; MOST_GATES]>,
+    /// Access checks that a live page or a WebSocket asks again.
+    checks: RefCell<Vec<Rc<dyn AccessCheck>>>,
 }
 
 impl ResponseOverrides {
@@ -293,6 +295,16 @@ impl Exchange for HttpExchange {
             *free = gate;
             self.overrides.gates.set(gates);
         }
+    }
+
+    fn keep_check(&self, check: &dyn Fn() -> Rc<dyn AccessCheck>) {
+        if self.live().is_some() {
+            self.overrides.checks.borrow_mut().push(check());
+        }
+    }
+
+    fn access_checks(&self) -> Vec<Rc<dyn AccessCheck>> {
+        self.overrides.checks.borrow().clone()
     }
 
     fn query(&self, name: &str) -> Option<String> {

@@ -23,10 +23,14 @@ function K.passGuard()
   end
 end
 
+-- Requests whose guards in front are asked again, by fibers of their own.
+local asking = 0
+
 -- Whether the present fiber asks again: that is not a use of the session.
 function K.isAskedAgain()
-  local state = active > 0 and counting[running() or 1]
-  return state and state.limit ~= nil
+  if active == 0 then return false end
+  local state = counting[running() or 1]
+  return state and state.limit ~= nil or asking > 0 and native.exchange("outlived", "") ~= nil
 end
 
 local function counted(limit, body)
@@ -55,12 +59,20 @@ function K.openWithAuthority(object, path, reference)
   end
   local ok, answer, guards = counted(nil, ask)
   if not ok then error(answer, 0) end
-  local identity = K.live.provenIdentity()
-  if not identity and guards == 0 then return found, answer end
+  local identity, inFront = K.live.provenIdentity(), native.guardsInFront()
+  if not identity and guards + inFront == 0 then return found, answer end
   return found, answer, setmetatable({
-    identity = identity, guards = guards, ask = ask, asked = native.now(), revision = native.accountsRevision(false),
-    mayEnd = guards > 0 or identity ~= "",
+    identity = identity, guards = guards, inFront = inFront, ask = ask, asked = native.now(),
+    revision = native.accountsRevision(false), mayEnd = guards + inFront > 0 or identity ~= nil and identity ~= "",
   }, Authority)
+end
+
+-- Asks each `#Guard` in front of the scheme.
+local function asksInFront()
+  asking, active = asking + 1, active + 1
+  local ok, isAdmitted = try(native.askGuardsInFront)
+  asking, active = asking - 1, active - 1
+  return ok and isAdmitted
 end
 
 -- Whether the request being answered has this authority now.
@@ -68,6 +80,7 @@ function Authority:isProven()
   -- The limit of a number that is never reached: there is no use of a session in asking.
   local ok, identity = counted(-1, function() return K.live.provenIdentity() end)
   if not ok or identity ~= self.identity then return false end
+  if self.inFront > 0 and not asksInFront() then return false end
   if self.guards == 0 then return true end
   local _, raised = counted(self.guards, self.ask)
   return rawequal(raised, PASSED)

@@ -73,7 +73,7 @@ function View:expel()
   self:close()
   if not transport then return end
   transport:offer("[" .. self.seq + 1 .. ',"",{"reload":true}]')
-  transport:close()
+  transport:expel()
 end
 
 -- Flushes a view in a fiber with the request of its connection, so that its blocks see who asks there and not whose
@@ -252,6 +252,7 @@ Socket.__index = Socket
 function Socket:offer(frame) return native.socketOffer(self.socket, frame, false) end
 function Socket:send(frame) return native.socketSend(self.socket, frame, false) end
 function Socket:close() native.socketClose(self.socket) end
+function Socket:expel() native.socketExpel(self.socket) end
 
 local function converse(socket, element, authority)
   local transport = setmetatable({ socket = socket }, Socket)
@@ -286,6 +287,7 @@ local function socketSession(element, authority)
     element, self.i_opened = nil, nil
     converse(self._native, page, authority)
   end
+  K.openSocketHere(session)
   return session
 end
 
@@ -325,6 +327,7 @@ local function newStream()
     closed = true
     if sleeper then native.cancel(sleeper) end
   end
+  stream.expel = stream.close
   return stream
 end
 

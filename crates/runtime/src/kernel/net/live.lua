@@ -255,18 +255,25 @@ K.method(WebSocket, "_followed", function(self, source)
   table.insert(self._sources, source)
 end)
 
+-- The request being answered opens a socket, which asks for its authority to the end.
+function K.openSocketHere(self, authority)
+  self._authority = authority
+  native.socketOpensHere(begin(self)._native)
+end
+
 -- For Rust: the conversation, from its opening to its end.
 function K.runSocket(self)
   local authority = self._authority
   if authority and authority.mayEnd then
     authority:watch(function() return native.socketIsOpen(self._native) end, function() return false end,
-      function() native.socketClose(self._native) end)
+      function() native.socketExpel(self._native) end)
   end
   local ok, failure = try(function()
     if self.i_opened then self.i_opened(self) end
     while true do
       local message = native.socketNext(self._native)
-      if message == nil or authority and not authority:holds() then return end
+      if message == nil then return end
+      if authority and not authority:holds() then return native.socketExpel(self._native) end
       if self.i_received then self.i_received(message, self) end
       local to = self._to
       if to and K.isKind(to, K.classes.ByteStream) then to:println_(message)

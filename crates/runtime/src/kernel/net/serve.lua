@@ -110,7 +110,7 @@ function K.serve(object, verb, path, query, value, live)
   if type(answer) == "table" and answer._isRaw then answer = K.markup(answer._text) end
   if verb == "get" and K.isHandedOver(answer) then return answer, true end
   if type(answer) ~= "table" then return answer end
-  if live ~= nil and answer._isSocket then answer._authority = authority end
+  if answer._isSocket then K.openSocketHere(answer, authority) end
   if answer._isWidget and verb == "get" then answer = answer:_page() end
   if isComponent(answer) then
     answer = answer:asHtml()

@@ -11,7 +11,7 @@ use runnel_store::{Error, Kind, Message, Text};
 use std::any::Any;
 use std::rc::Rc;
 
-pub(crate) const NATIVES: [(&str, Native); 9] = [
+pub(crate) const NATIVES: [(&str, Native); 13] = [
     ("written", written),
     ("pipeWrite", pipe_write),
     ("socket", socket),
@@ -21,6 +21,10 @@ pub(crate) const NATIVES: [(&str, Native); 9] = [
     ("socketClose", socket_close),
     ("socketIsOpen", socket_is_open),
     ("socketCode", socket_code),
+    ("socketExpel", socket_expel),
+    ("socketOpensHere", socket_opens_here),
+    ("guardsInFront", guards_in_front),
+    ("askGuardsInFront", ask_guards_in_front),
 ];
 
 /// `(object, media type)`: content that the kernel's `runWritten` writes when it is read.
@@ -96,6 +100,39 @@ fn socket_next(_: &Isolate, arguments: Arguments) -> Reply {
 fn socket_close(_: &Isolate, arguments: Arguments) -> Reply {
     attempt!(socket_of(arguments)).close();
     Reply::Now(Given::Nil)
+}
+
+/// `(socket)`: the request that is being answered opens it.
+fn socket_opens_here(isolate: &Isolate, arguments: Arguments) -> Reply {
+    attempt!(socket_of(arguments)).open_for(isolate.call());
+    Reply::Now(Given::Nil)
+}
+
+/// Closes a socket whose client may use it no longer.
+fn socket_expel(_: &Isolate, arguments: Arguments) -> Reply {
+    attempt!(socket_of(arguments)).expel();
+    Reply::Now(Given::Nil)
+}
+
+/// `()`: how many `#Guard`s have let in the request.
+fn guards_in_front(isolate: &Isolate, _: Arguments) -> Reply {
+    let exchange = isolate.call().exchange;
+    let count = exchange.map_or(0, |exchange| exchange.access_checks().len());
+    Reply::Now(Given::Number(count as f64))
+}
+
+/// `()`: whether all of them let it in now. An error is no permission.
+fn ask_guards_in_front(isolate: &Isolate, _: Arguments) -> Reply {
+    let call = isolate.call();
+    let checks = call.exchange.as_ref().map_or_else(Vec::new, |exchange| exchange.access_checks());
+    Reply::later(async move {
+        for check in checks {
+            if check.ask_again(&call).await.is_err() {
+                return Ok(Given::Boolean(false));
+            }
+        }
+        Ok(Given::Boolean(true))
+    })
 }
 
 fn socket_is_open(_: &Isolate, arguments: Arguments) -> Reply {

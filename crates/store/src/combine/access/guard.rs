@@ -9,9 +9,9 @@ use crate::combine::definition::Combinator;
 use crate::combine::layer::{Below, Layer, relocate_below};
 use crate::combine::paths::encoded_slashes::{encoded_slash, has_encoded_slash, lenient_path};
 use crate::{
-    Answer, Body, ClientNetwork, Content, Context, Error, ErrorResponse, Exchange, Kind, Reference,
-    Result, Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb, Verbs,
-    VisitorQuestion, Wanted,
+    AccessCheck, Answer, Body, ClientNetwork, Content, Context, Error, ErrorResponse, Exchange,
+    Kind, Reference, Result, Setting, SettingKind, SettingTable, SettingValue, Store, Value, Verb,
+    Verbs, VisitorQuestion, Wanted,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -233,6 +233,9 @@ impl AccessChecks {
         if exchange.has_passed(gate) {
             return Answer::ok(());
         }
+        exchange.keep_check(&|| {
+            Rc::new(PassedGuard { checks: self.clone(), reference: reference.clone() })
+        });
         match self.check(reference, context, &**exchange) {
             Answer::Ready(checked) => {
                 if checked.is_ok() {
@@ -306,6 +309,21 @@ impl AccessChecks {
         let headers = self.known.challenges(offers);
         let response = ErrorResponse { status: None, headers };
         Error { response: Some(Box::new(response)), ..Error::new(Kind::Unauthorized, message) }
+    }
+}
+
+/// A guard in front of what outlives its request, which asks it again.
+struct PassedGuard {
+    checks: Rc<AccessChecks>,
+    reference: Reference,
+}
+
+impl AccessCheck for PassedGuard {
+    fn ask_again(&self, context: &Context) -> Answer<()> {
+        match &context.exchange {
+            Some(exchange) => self.checks.check(&self.reference, context, &**exchange),
+            None => self.checks.ask(&self.reference, context, false),
+        }
     }
 }
 

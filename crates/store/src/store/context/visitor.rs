@@ -6,8 +6,8 @@
 //! layer. Reads above it, such as those of a rate limit in front of the cache, do not count.
 
 use crate::{
-    Allowance, ByteStream, Calling, ChosenFormat, Context, Exchange, LiveTransport, PartEvents,
-    Result, Text, Value, VisitorQuestion,
+    AccessCheck, Allowance, ByteStream, Calling, ChosenFormat, Context, Exchange, LiveTransport,
+    PartEvents, Result, Text, Value, VisitorQuestion,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -241,6 +241,12 @@ impl Exchange for RecordingExchange {
     }
     fn pass(&self, gate: u64) {
         self.inner.pass(gate);
+    }
+    fn keep_check(&self, check: &dyn Fn() -> Rc<dyn AccessCheck>) {
+        self.inner.keep_check(check);
+    }
+    fn access_checks(&self) -> Vec<Rc<dyn AccessCheck>> {
+        self.inner.access_checks()
     }
     fn query(&self, name: &str) -> Option<String> {
         self.note_target();
