@@ -45,6 +45,27 @@ end
 -- The accounts that a fiber asked last: its forms and its guards belong to them.
 own.asking = setmetatable({}, { __mode = "k" })
 
+-- Seconds for which a worker remembers a user for views. Each asks twice a second, for its session and for its
+-- guards, and a user may have many.
+local REMEMBERED, MOST_REMEMBERED = 0.25, 4096
+local remembered, rememberedCount, revision = {}, 0, nil
+
+local function userOf(self, key)
+  if not K.isOfOpenPage() then return own.user(self, key) end
+  local now, present = native.now(), native.accountsRevision(false)
+  if present ~= revision or rememberedCount >= MOST_REMEMBERED then
+    remembered, rememberedCount, revision = {}, 0, present
+  end
+  local place = own.all[self] .. " " .. key
+  local known = remembered[place]
+  if known and now < known.ends then return known.user end
+  if not known then rememberedCount = rememberedCount + 1 end
+  -- The time before it was read counts: a change in between is not in it.
+  known = { ends = now + REMEMBERED, user = own.user(self, key) }
+  remembered[place] = known
+  return known.user
+end
+
 -- The user and the scopes, and what proves him with the cookie of a session; nil scopes are all.
 local function proven(self)
   local key, proof, cookie = own.current(self)
@@ -54,7 +75,7 @@ local function proven(self)
     proof = "key"
   end
   local user = nil
-  if key ~= nil then user = own.user(self, key) end
+  if key ~= nil then user = userOf(self, key) end
   if user == nil then return nil, nil, "" end
   return user, scopes, key .. " " .. proof, cookie
 end

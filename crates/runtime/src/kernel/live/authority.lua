@@ -7,8 +7,9 @@ local K = ...
 local try, native = K.try, K.native
 local running = coroutine.running
 
--- Seconds for which an answer counts, and between two questions about an unused one.
-local FRESH, TICK = 1, 0.45
+-- Seconds for which an answer counts, between two questions about an unused one, and between two looks whether a
+-- connection that nothing can end is still open.
+local FRESH, TICK, LOOK = 1, 0.45, 20
 
 -- Fibers that count the guards they pass; those with a limit end at that guard.
 local counting, active = setmetatable({}, { __mode = "k" }), 0
@@ -33,8 +34,15 @@ function K.isAskedAgain()
   return state and state.limit ~= nil or asking > 0 and native.exchange("outlived", "") ~= nil
 end
 
-local function counted(limit, body)
-  local fiber, state = running() or 1, { count = 0, limit = limit }
+-- Whether it asks for a page or a WebSocket that is only open: a user counts for a moment then.
+function K.isOfOpenPage()
+  if not K.isAskedAgain() then return false end
+  local state = counting[running() or 1]
+  return not (state and state.isOfRequest)
+end
+
+local function counted(limit, body, isOfRequest)
+  local fiber, state = running() or 1, { count = 0, limit = limit, isOfRequest = isOfRequest }
   counting[fiber], active = state, active + 1
   local ok, value = try(body)
   counting[fiber], active = nil, active - 1
@@ -100,21 +108,21 @@ function K.readmit(object, verb, path, query, value, guards)
   local reference = K.requestReference(path, query)
   if guards > 0 then
     local function ask() return K.tryPath(object, verb, path, value, reference, false) end
-    local ok, raised = counted(guards, ask)
+    local ok, raised = counted(guards, ask, true)
     if not rawequal(raised, PASSED) then
       if not ok then error(raised, 0) end
       K.throw("denied", "the guards of this handler are others than those of its answer")
     end
   end
-  counted(-1, K.live.tellUsers)
+  counted(-1, K.live.tellUsers, true)
 end
 
--- Waits for `TICK` seconds, or until `wake` is called.
-local function newPause()
+-- Waits for some seconds, or until `wake` is called.
+local function newPause(seconds)
   local sleeper
   local pause = {}
   function pause.wait()
-    sleeper = native.fork(function() native.sleep(TICK) end, nil, true)
+    sleeper = native.fork(function() native.sleep(seconds) end, nil, true)
     try(native.join, sleeper)
     sleeper = nil
   end
@@ -127,7 +135,7 @@ end
 -- Watches what a connection has opened, in a fiber with its request: `isOpen()`, `work()` while it has its authority, and
 -- `expel()` once that has ended. Answers what wakes it for work.
 function Authority:watch(isOpen, work, expel)
-  local pause = newPause()
+  local pause = newPause(self.mayEnd and TICK or LOOK)
   native.fork(function()
     while isOpen() do
       -- Asked each time: what was remembered for a second may have ended on another machine a second ago.
