@@ -113,6 +113,7 @@ pub(super) const FILES: &[&str] = &[
     "forms/state.lua",
     "live/slot.lua",
     "live/field.lua",
+    "live/controls.lua",
     "live/list.lua",
     "live/view.lua",
     "live/authority.lua",

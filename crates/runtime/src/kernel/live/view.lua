@@ -344,7 +344,8 @@ function View:write(element)
   K.appendMarkup(buffer, element)
   local print = K.fingerprint(buffer)
   buffer.live = false
-  return K.finished(buffer), print
+  self.text = K.finished(buffer)
+  return self.text, print
 end
 
 K.viewMethods = View
