@@ -78,7 +78,7 @@ impl Generator<'_> {
             Some(name @ ("value" | "checked"))
                 if FIELDS.contains(&tag) && !is_constant(&pair.value) =>
             {
-                let fixed = gives(literal, "readonly") || gives(literal, "disabled");
+                let fixed = is_fixed(literal);
                 let kind = match attribute(literal, "type") {
                     Some("number" | "range") => "number",
                     _ => "text",
@@ -109,7 +109,7 @@ impl Generator<'_> {
             return None;
         }
         self.flush(place);
-        let fixed = gives(literal, "readonly") || gives(literal, "disabled");
+        let fixed = is_fixed(literal);
         let value = self.expression(value);
         let value = self.keep(value).text;
         let rest = match is_field {
@@ -175,6 +175,16 @@ fn is_inline_code(literal: &ElementLiteral<'_>) -> bool {
         _ => false,
     };
     is_inline && !gives(literal, "nonce")
+}
+
+/// Whether a field is never written. Where a value decides, the rules ask it at each event (live/rules.lua).
+fn is_fixed(literal: &ElementLiteral<'_>) -> bool {
+    let is_on = |pair: &&Pair| {
+        matches!(constant(&pair.key), Some("readonly" | "disabled"))
+            && (constant(&pair.value).is_some()
+                || matches!(&bare(&pair.value).kind, ExpressionKind::Name(word) if word == "true"))
+    };
+    literal.pairs.iter().any(|pair| is_on(&pair))
 }
 
 fn gives(literal: &ElementLiteral<'_>, name: &str) -> bool {

@@ -114,6 +114,7 @@ pub(super) const FILES: &[&str] = &[
     "live/slot.lua",
     "live/field.lua",
     "live/controls.lua",
+    "live/rules.lua",
     "live/list.lua",
     "live/view.lua",
     "live/authority.lua",

@@ -23,6 +23,19 @@ local function fieldsOf(form)
   return K.dictionary(keys, map, n)
 end
 
+-- Enters the fields that are bound. None is written where one is refused.
+local function enterAll(view, form)
+  local entered = {}
+  form:keysAndValuesDo_(function(key, value)
+    local at = match(key, "^_in%.([%d.]+)$")
+    local field = at and view:find(at)
+    if field and field.field then
+      entered[#entered + 1] = { field, K.expectAdmitted(view, field, field.field == "boolean" and "change" or "input", value) }
+    end
+  end)
+  for _, one in ipairs(entered) do K.enterField(one[1], one[2]) end
+end
+
 -- Answers whether the page has the event.
 function K.plainEvent(object, path, query, reference)
   local address = native.exchange("form", "_event")
@@ -41,14 +54,15 @@ function K.plainEvent(object, path, query, reference)
   local view = K.newView(false)
   view:write(page)
   local slot = view:find(address)
-  if not slot or slot.kind ~= "event" then return false end
+  if not slot or slot.kind ~= "event" or slot.name ~= "submit" and slot.name ~= "click" then return false end
   local form = native.exchange("form", "")
-  form:keysAndValuesDo_(function(key, value)
-    local at = match(key, "^_in%.([%d.]+)$")
-    local field = at and view:find(at)
-    if field and field.field then K.enterField(field, value) end
-  end)
-  if slot.name == "submit" then slot.block(fieldsOf(form)) else slot.block(nil) end
+  enterAll(view, form)
+  if slot.name == "submit" then
+    slot.block(K.expectAdmitted(view, slot, "submit", fieldsOf(form)))
+  else
+    K.expectAdmitted(view, slot, "click", nil)
+    slot.block(nil)
+  end
   showAgain(path, query)
   return true
 end

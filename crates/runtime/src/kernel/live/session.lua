@@ -7,7 +7,7 @@
 -- A transport has `offer`, which does not wait and answers whether the frame was taken, and `send`, which waits for room.
 local K = ...
 local type, setmetatable = type, setmetatable
-local native, try = K.native, K.try
+local native, try, live = K.native, K.try, K.live
 
 -- Frames that a view keeps for a client that comes back, and seconds that it waits for one.
 local RING, PATIENCE = 64, 30
@@ -29,21 +29,13 @@ local function tellFailure(view, raised)
   K.reportError("an event of a page failed: ", raised)
 end
 
-local function numberOf(text)
-  if type(text) == "number" then return text end
-  local number = type(text) == "string" and tonumber((string.gsub(text, ",", ".")))
-  -- What is beyond all numbers, or none, is no number of a user.
-  if not number or number ~= number or number - number ~= 0 then return nil end
-  return number
-end
-
 -- Assigns what a user entered in a field.
 function K.enterField(slot, value)
   local reference = slot.value
   if slot.field == "boolean" then value = value == true or value == "on" or value == "true"
   elseif type(value) ~= "string" then return
   elseif slot.field == "number" then
-    local number = numberOf(value)
+    local number = K.numberEntered(value)
     if number == nil and value ~= "" then return end
     value = number
   end
@@ -52,13 +44,24 @@ function K.enterField(slot, value)
   reference:setValue_(value)
 end
 
+-- Handles an event that a browser would have sent (live/rules.lua).
 local function run(view, address, name, value)
   local slot = view:find(address)
   if not slot then return end
-  if slot.kind == "event" then
-    if slot.name == name then within(function() slot.block(value) end, LONGEST) end
-  elseif slot.field and (name == "input" or name == "change") then
-    K.enterField(slot, value)
+  local isEvent = slot.kind == "event"
+  if isEvent and slot.name ~= name or not isEvent and not (slot.field and (name == "input" or name == "change")) then return end
+  local problem, counts, isTyped = live.admit(view, slot, name, value)
+  if problem then
+    if isEvent and name == "submit" then view:tell("error", problem) end
+    -- What was typed stays, and the browser says what is wrong with it. A choice is shown as it is.
+    if slot.field and not isTyped then
+      slot.sent = nil
+      view:mark(slot)
+    end
+  elseif isEvent then
+    within(function() slot.block(counts) end, LONGEST)
+  else
+    K.enterField(slot, counts)
   end
 end
 
@@ -101,8 +104,10 @@ end
 function K.eventIn(view, address, fields)
   expectOf(view)
   local slot = view:find(address)
-  if not slot or slot.kind ~= "event" then return false end
-  within(function() slot.block(fields) end, LONGEST)
+  -- Forms, and files: all others are messages.
+  if not slot or slot.kind ~= "event" or slot.name ~= "submit" and slot.name ~= "upload" then return false end
+  local counts = K.expectAdmitted(view, slot, slot.name, fields)
+  within(function() slot.block(counts) end, LONGEST)
   view:markBlocks()
   return true
 end
