@@ -47,6 +47,7 @@ mod leaderboards_upstream;
 mod live;
 mod live_client;
 mod live_pages;
+mod live_rules;
 mod load_balancers;
 mod machines;
 mod mail;
