@@ -114,6 +114,8 @@ const open = () => {
     const answer = await fetch(location, {
       signal: stopper.signal, headers: { accept: "text/event-stream", "runnel-live": client.hello() },
     });
+    // The right to the page has ended while there was no connection.
+    if (answer.redirected || /40[13]/.test(answer.status)) location.reload();
     if (!answer.ok) throw 0;
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let text = ""; ;) {

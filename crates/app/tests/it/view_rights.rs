@@ -3,7 +3,9 @@
 
 use crate::live::Client;
 use crate::live_client;
-use crate::support::{Folder, Process, eventually, free_port, http, runnel};
+use crate::support::browser::Browser;
+use crate::support::live_server::{LiveServer, Offer};
+use crate::support::{Folder, Process, eventually, free_port, http, runnel, skip};
 use serde_json::json;
 use std::time::Duration;
 
@@ -244,5 +246,21 @@ fn a_view_that_has_ended_loads_its_page_again() {
     };
     server.show("<p id=p>log in</p>");
     server.close(1008);
+    live_client::shows(&browser, "document.getElementById('p').textContent", json!("log in"));
+}
+
+#[test]
+fn a_view_whose_right_ended_without_a_connection_loads_its_page_again() {
+    let browser = match Browser::start() {
+        Ok(browser) => browser,
+        Err(reason) => return skip(&reason),
+    };
+    let server = LiveServer::start("<p id=p><!--[1-->secret<!--]--></p>");
+    server.offer(Offer::Events);
+    browser.open(&server.address());
+    server.begin("v1");
+    server.show("<p id=p>log in</p>");
+    server.offer(Offer::Unauthorized);
+    server.cut();
     live_client::shows(&browser, "document.getElementById('p').textContent", json!("log in"));
 }

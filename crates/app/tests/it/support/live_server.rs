@@ -17,6 +17,8 @@ pub(crate) enum Offer {
     Events,
     /// Not at all.
     Nothing,
+    /// By 401.
+    Unauthorized,
 }
 
 struct Shared {
@@ -187,8 +189,13 @@ impl LiveServer {
             return self.converse(stream, key);
         }
         if let Some(hello) = header("runnel-live") {
-            if offer == Offer::Events {
-                self.stream(stream, hello);
+            match offer {
+                Offer::Events => self.stream(stream, hello),
+                Offer::Unauthorized => {
+                    let _ =
+                        stream.write_all(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+                }
+                Offer::Socket | Offer::Nothing => {}
             }
             return;
         }
