@@ -105,7 +105,7 @@ impl Store for MailServer {
 
     runnel_store::without!(
         appends, merge, delete, list, keys, attributes, relocate, query, watch, tables, conditions,
-        escapes, as_any, sources
+        guards, escapes, as_any, sources
     );
 
     fn describe(&self) -> String {

@@ -202,7 +202,10 @@ impl Model<'_> {
         if path == "/seen" && ended {
             // A new request of an ended session is one of an anonymous visitor, a repeated one is refused.
             let is_right = reply.status == 401 || reply.text() == "nobody";
-            return if is_right { () } else { self.complain("an answer of an ended session") };
+            if !is_right {
+                self.complain("an answer of an ended session");
+            }
+            return;
         }
         self.expect(if path == "/edit" { "/edit+" } else { path }, self.user(visitor), &reply);
     }
@@ -269,7 +272,7 @@ impl Model<'_> {
         let may = visitor == Some(session) && self.sessions[session].is_open;
         self.clicks += u32::from(!clicks.is_empty());
         let own = self.user(visitor).map(|user| NAMES[user]);
-        if !clicks.is_empty() && !(may && own == Some(clicks.as_str())) {
+        if clicks != own.filter(|_| may).unwrap_or_default() {
             self.complain(&format!(
                 "an event of {visitor:?} on the view of {session} ran as {clicks}"
             ));

@@ -10,6 +10,7 @@ use crate::{BusOptions, wait};
 use runnel_store::{
     Answer, Attributes, Changes, Conditions, Content, Context, Entry, Error, GroupMember,
     GroupOptions, Kind, Outcome, QueueEnd, Queues, Reference, Result, Store, Verb, Verbs,
+    guessed_media_type,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -146,6 +147,7 @@ impl Store for Nats {
         if let Err(error) = Error::refuse_expiry(reference) {
             return error.on(Verb::Put, reference).into();
         }
+        let content = content.of_client(context, guessed_media_type(reference.path()));
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         self.answer(Verb::Put, reference, async move {
             match place(at.path())? {

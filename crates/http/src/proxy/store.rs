@@ -92,8 +92,8 @@ impl Store for ProxyStore {
     }
 
     runnel_store::without!(
-        list, keys, appends, attributes, relocate, query, watch, tables, conditions, escapes,
-        as_any, sources
+        list, keys, appends, attributes, relocate, query, watch, tables, conditions, guards,
+        escapes, as_any, sources
     );
 
     fn describe(&self) -> String {

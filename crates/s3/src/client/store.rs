@@ -14,7 +14,7 @@ use http::header;
 use http::{Method, StatusCode};
 use runnel_store::{
     Answer, Attributes, Body, Conditions, Content, Context, Entry, Error, KeyPage, KeyRange, Kind,
-    Outcome, Reference, Result, Store, Verb, Verbs,
+    Outcome, Reference, Result, Store, Verb, Verbs, guessed_media_type,
 };
 use std::cell::OnceCell;
 use std::future::Future;
@@ -139,6 +139,7 @@ impl Store for S3 {
         if let Err(error) = Error::refuse_expiry(reference) {
             return error.on(Verb::Put, reference).into();
         }
+        let content = content.of_client(context, guessed_media_type(reference.path()));
         let (deadline, only_if) = (context.deadline, context.only_if.clone());
         let admitted = self.conditions(reference).admit(only_if.as_ref(), Verb::Put, reference);
         self.at(Verb::Put, reference, move |server, place| async move {

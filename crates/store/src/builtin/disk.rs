@@ -287,7 +287,7 @@ impl Store for Disk {
         Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
 
-    crate::without!(presign, fetch, merge, query, tables, as_any, sources);
+    crate::without!(guards, presign, fetch, merge, query, tables, as_any, sources);
 
     fn describe(&self) -> String {
         self.root.describe()

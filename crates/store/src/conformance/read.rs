@@ -2,7 +2,10 @@
 
 use super::Keeps;
 use super::subject::{Subject, at};
-use crate::{Body, Content, Context, Filter, Kind, Query, Sort, Value, Verb, run_query};
+use crate::{
+    Body, ClientContent, Content, Context, Filter, Kind, Query, Sort, Value, Verb, run_query,
+    runs_in_browsers,
+};
 use bytes::Bytes;
 
 pub(super) async fn check(subject: &Subject) {
@@ -194,6 +197,13 @@ async fn media_types(subject: &Subject) {
         let found = subject.content("media").await.and_then(|content| content.media_type);
         subject.same("media type", found.as_deref(), Some(media_type));
     }
+    let context = Context { from_client: Some(ClientContent::default()), ..Context::default() };
+    let content = Content::text("<script>").with_media_type("text/html");
+    let put = subject.store.put(&at("media"), content, &context).await;
+    subject.is(put.is_ok(), "a client puts a page");
+    let found = subject.content("media").await.and_then(|content| content.media_type);
+    let runs = found.as_deref().is_some_and(runs_in_browsers);
+    subject.is(!runs, "a browser does not run what a client has put");
     subject.clean(&["media"]).await;
 }
 

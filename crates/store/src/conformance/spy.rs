@@ -21,12 +21,13 @@ pub(super) enum Answers {
 }
 
 /// The methods that are called through a wrapper.
-pub(super) const METHODS: [&str; 32] = [
+pub(super) const METHODS: [&str; 33] = [
     "get",
     "put",
     "put if absent",
     "post",
     "merge",
+    "readmit",
     "delete",
     "list",
     "keys",
@@ -129,6 +130,11 @@ impl Store for Spy {
     fn merge(&self, _: &Reference, _: Content, _: &Context) -> Answer<Outcome> {
         self.called("merge");
         Answer::ok(Outcome::changed())
+    }
+
+    fn readmit(&self, _: Verb, _: &Reference, _: Content, _: u32, _: &Context) -> Answer<()> {
+        self.called("readmit");
+        Answer::ok(())
     }
 
     fn delete(&self, _: &Reference, _: &Context) -> Answer<Outcome> {
@@ -370,6 +376,7 @@ pub(super) async fn call(store: &dyn Store, method: &str, path: &str) -> Result<
         }
         "post" => store.post(&on, content, &context).await.map(drop),
         "merge" => store.merge(&on, content, &context).await.map(drop),
+        "readmit" => store.readmit(Verb::Post, &on, content, 0, &context).await,
         "delete" => store.delete(&on, &context).await.map(drop),
         "list" => store.list(&on, &context).await.map(drop),
         "keys" => store.keys(&on, &KeyRange::default(), &context).await.map(drop),

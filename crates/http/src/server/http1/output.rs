@@ -26,7 +26,7 @@ pub(crate) struct ResponseOutput {
     /// A large piece after the buffer.
     piece: Bytes,
     /// The same, which the memory budget may take back.
-    unread: Option<UnreadContent>,
+    unread: Option<Box<UnreadContent>>,
     file: Option<FilePart>,
     /// The chunk end after the piece.
     tail: &'static [u8],

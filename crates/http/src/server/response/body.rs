@@ -52,7 +52,7 @@ type Polled = Poll<Option<Result<BodyPiece, BrokenOff>>>;
 enum BodySource {
     Whole(Bytes),
     /// Bytes in memory that are charged, and that the budget may take back.
-    Unread(UnreadContent),
+    Unread(Box<UnreadContent>),
     Stream(ByteStream, Option<u64>),
     /// A file for sendfile(2).
     File(Box<FileBody>),
@@ -123,7 +123,7 @@ impl ResponseBody {
             return Ok(());
         }
         let unread = UnreadContent::hold(std::mem::take(bytes), client)?;
-        self.source = BodySource::Unread(unread);
+        self.source = BodySource::Unread(Box::new(unread));
         Ok(())
     }
 
@@ -363,7 +363,10 @@ impl Body for ResponseBody {
 }
 
 /// Compresses a small charged body. What is large even then stays charged.
-fn compress_unread(mut unread: UnreadContent, encoding: ContentEncoding) -> (BodySource, bool) {
+fn compress_unread(
+    mut unread: Box<UnreadContent>,
+    encoding: ContentEncoding,
+) -> (BodySource, bool) {
     let mut small = None;
     let compresses = unread.replace(|bytes| {
         let compressed = encoding.compress(bytes).ok()?;

@@ -87,7 +87,7 @@ impl FileBody {
 pub(crate) enum BodyPiece {
     Bytes(Bytes),
     /// Charged bytes, which the memory budget may take back.
-    Unread(UnreadContent),
+    Unread(Box<UnreadContent>),
     /// A part of a file for sendfile(2).
     File(FilePart),
 }
