@@ -28,7 +28,7 @@ const MEBIBYTE: f64 = (1 << 20) as f64;
 
 /// An HTTP server and an S3 server over memory: `http:` and `s3:` of the program under load.
 const OTHER: &str = "#-<void>serve:<int>port s3:<int>objects\n\
-    (#HTTPServer{ port: port } → DictStore store) start.\n\
+    (#HTTPServer{ port: port, listing: true } → DictStore store) start.\n\
     (#S3Server{ port: objects, users: #{ testing: 'testing' } } → #MemoryStore{}) start.\n";
 
 /// How long to load: a few seconds, or what `RUNNEL_STORE_LOAD` says.

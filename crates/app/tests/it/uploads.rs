@@ -454,6 +454,54 @@ fn files_of_strangers_run_nothing() {
     assert_eq!((part.status, part.text().as_str()), (206, "<scr"));
 }
 
+/// Handlers that pass on what a client sends, each to a page of a folder, and one that writes a page of its own.
+const PASSES_ON: &str = "#-serve:<int>port
+scheme Pages {
+   /files/:name { get { file:kept/{name} } }
+   /streamed { put streamed { file:kept/streamed.html ← body:stream. 'ok' } }
+   /whole { put { file:kept/whole.html ← newValue. 'ok' } }
+   /text { put { file:kept/text.svg ← body:text. 'ok' } }
+   /field { post { file:kept/field.html ← form:text. 'ok' } }
+   /file { post { file:kept/file.html ← form:file data. 'ok' } }
+   /own { put { file:kept/own.html ← \"<p>{newValue}</p>\". 'ok' } }
+}
+#HTTPServer{ port: port } → #Pages{ }
+";
+
+#[test]
+fn what_a_handler_passes_on_runs_nothing() {
+    let server = Server::start(PASSES_ON, &[]);
+    std::fs::create_dir(server.folder.path("kept")).unwrap();
+    let page = "<script>alert(1)</script>";
+    let multipart = format!(
+        "--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\n{page}\r\n\
+         --b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x.html\"\r\n\
+         Content-Type: text/html\r\n\r\n{page}\r\n--b--\r\n"
+    );
+    for (path, name, kind, body) in [
+        ("/streamed", "streamed.html", "text/html", page),
+        ("/whole", "whole.html", "text/html", page),
+        ("/whole", "whole.html", "application/octet-stream", page),
+        ("/text", "text.svg", "text/plain", page),
+        ("/field", "field.html", "multipart/form-data; boundary=b", &multipart),
+        ("/file", "file.html", "multipart/form-data; boundary=b", &multipart),
+    ] {
+        let method = if kind.starts_with("multipart") { "POST" } else { "PUT" };
+        let sent =
+            http::send(server.port, method, path, &[("Content-Type", kind)], body.as_bytes());
+        assert!(sent.as_ref().is_ok_and(|reply| reply.status < 300), "{path}: {sent:?}");
+        let reply = server.get(&format!("/files/{name}"));
+        assert_eq!(reply.text(), page, "{path}");
+        assert_eq!(reply.header("content-disposition"), Some("attachment"), "{path} as {kind}");
+        assert_eq!(reply.header("content-type"), Some("application/octet-stream"), "{path}");
+    }
+    // What the program makes of it is the program's.
+    let headers = [("Content-Type", "text/plain")];
+    assert!(http::send(server.port, "PUT", "/own", &headers, b"hi").unwrap().status < 300);
+    let own = server.get("/files/own.html");
+    assert!(own.header("content-type").unwrap().starts_with("text/html"));
+}
+
 /// The drop box of the examples.
 fn drop_box() -> (Folder, Process, u16) {
     let (folder, port) = (Folder::new(), free_port());

@@ -10,6 +10,7 @@ use futures_util::future::FutureExt;
 use runnel_store::{
     Answer, Body, ClientContent, Condition, Content, Context as Call, EntityTag, Error, Kind,
     Outcome, Reference, Store, Value, Verb, guessed_media_type,
+    runs_in_browsers,
 };
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -100,16 +101,46 @@ fn write_call(isolate: &Isolate, arguments: Arguments, value: c_int, granted: c_
     Call { from_client, ..inner_call(isolate) }
 }
 
-/// The content of a write, which is the fifth argument. A stream that a handler passes on is taken for its client's: it
-/// must not run as a page of the site. No table sees more of a client than that media type.
+/// The content of a write, which is the fifth argument. What a handler passes on of its client, a stream or the same
+/// bytes, must not run as a page of the site. No table sees more of a client than that media type.
 fn sent_content(isolate: &Isolate, arguments: Arguments) -> Content {
     let content = arguments.content(isolate, 5);
-    match content.body {
-        Body::Stream(..) => {
-            let by_name = guessed_media_type(&arguments.text(2));
-            content.of_client(&isolate.call(), by_name)
-        }
-        _ => content,
+    let by_name = guessed_media_type(&arguments.text(2));
+    let mut types = content.media_type.as_deref().into_iter().chain(by_name);
+    if !types.any(runs_in_browsers) {
+        return content;
+    }
+    let call = isolate.call();
+    let is_passed_on = match &content.body {
+        Body::Stream(..) => true,
+        Body::Bytes(bytes) => is_of_request(&call, bytes),
+        Body::Text(text) => is_of_request(&call, text.as_bytes()),
+        _ => false,
+    };
+    if is_passed_on { content.of_client(&call, by_name) } else { content }
+}
+
+/// Whether these bytes are the body of the request being answered, or a field of its form.
+fn is_of_request(call: &Call, bytes: &[u8]) -> bool {
+    let Some(exchange) = call.exchange.as_ref().filter(|_| call.from_client.is_some()) else {
+        return false;
+    };
+    if exchange.body().is_some_and(|body| body.as_bytes() == bytes) {
+        return true;
+    }
+    let fields = exchange.form("").ok().flatten();
+    fields.as_ref().and_then(Value::as_record).is_some_and(|fields| {
+        fields.iter().any(|(_, field)| field_holds(field, bytes))
+    })
+}
+
+fn field_holds(field: &Value, bytes: &[u8]) -> bool {
+    match field {
+        Value::Text(text) => text.as_bytes() == bytes,
+        Value::Bytes(data) => **data == *bytes,
+        Value::List(fields) => fields.iter().any(|field| field_holds(field, bytes)),
+        Value::Record(_) => field.get("data").is_some_and(|data| field_holds(data, bytes)),
+        _ => false,
     }
 }
 

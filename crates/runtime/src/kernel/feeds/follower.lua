@@ -69,7 +69,7 @@ local function perform(follower, epoch, position, list, newEpoch, behind)
 end
 
 -- Counts an attempt of a change in the database, so that other processes go on counting, and says what is next. Where
--- the database takes no count, its fault is no fault of the change.
+-- the database takes no count, the change is not at fault.
 local function failed(follower, fault, pause)
   local feed, tried, isLast = follower._feed, follower._tried, false
   local after = string.format("and runs again in %d s", pause)

@@ -12,7 +12,7 @@ end
 
 K.catchable = catchable
 
--- Leaving a block by `^` is an end like any other; it is no error, and it carries no class.
+-- Leaving a block by `^` is an end like any other: not an error, without a class.
 function K.isReturn(raised)
   return type(raised) == "table" and getmetatable(raised) == nil and not rawget(raised, "_retry")
     and not rawget(raised, "_gaveUp")

@@ -85,7 +85,7 @@ end
 
 -- Whether the request being answered has this authority now.
 function Authority:isProven()
-  -- The limit of a number that is never reached: there is no use of a session in asking.
+  -- The limit of a number that is never reached: asking does not use the session.
   local ok, identity = counted(-1, function() return K.live.provenIdentity() end)
   if not ok or identity ~= self.identity then return false end
   if self.inFront > 0 and not asksInFront() then return false end

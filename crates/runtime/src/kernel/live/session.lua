@@ -292,7 +292,7 @@ local function socketSession(element, authority)
     element, self.i_opened = nil, nil
     converse(self._native, page, authority)
   end
-  K.openSocketHere(session)
+  native.socketOpensHere(K.beginSocket(session)._native)
   return session
 end
 

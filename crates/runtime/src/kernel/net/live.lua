@@ -176,6 +176,7 @@ local function begin(self)
   if rawget(self, "_native") == nil then self._native = native.socket() end
   return self
 end
+K.beginSocket = begin
 
 local function stopSources(self)
   local sources = self._sources or {}
@@ -255,10 +256,11 @@ K.method(WebSocket, "_followed", function(self, source)
   table.insert(self._sources, source)
 end)
 
--- The request being answered opens a socket, which asks for its authority to the end.
+-- The request being answered opens a socket. The socket keeps it only where the authority is asked for again: it is
+-- a large part of what an idle WebSocket holds.
 function K.openSocketHere(self, authority)
   self._authority = authority
-  native.socketOpensHere(begin(self)._native)
+  if authority and authority.mayEnd then native.socketOpensHere(begin(self)._native) end
 end
 
 -- For Rust: the conversation, from its opening to its end.

@@ -4,7 +4,7 @@ local K = ...
 local find, lower, match, sub, table = string.find, string.lower, string.match, string.sub, table
 local throw = K.throw
 
--- Elements whose content is no text that can be escaped (HTML Living Standard, 13.1.2).
+-- Elements whose content cannot be escaped as text (HTML Living Standard, 13.1.2).
 local code = {}
 for name in string.gmatch("script style iframe xmp noembed noframes noscript plaintext", "%a+") do code[name] = true end
 

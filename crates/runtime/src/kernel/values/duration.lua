@@ -22,7 +22,7 @@ local function unitless(number, name)
     name, shown, shown, ending, shown, ending))
 end
 
--- The seconds of an option or an argument, or nil for what is no duration; `name` is what a program writes: `per:`.
+-- The seconds of an option or an argument, or nil for anything else; `name` is what a program writes: `per:`.
 function K.durationOf(value, name)
   if type(value) == "table" and value._isDuration then return value._seconds end
   if type(value) == "number" then return unitless(value, name) end

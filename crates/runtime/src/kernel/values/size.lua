@@ -29,7 +29,7 @@ local function plain(value)
   return value
 end
 
--- The whole bytes of an option or an argument, or nil for what is no size; `name` is what a program writes: `maxSize:`.
+-- The whole bytes of an option or an argument, or nil for anything else; `name` is what a program writes: `maxSize:`.
 function K.sizeOf(value, name)
   if type(value) == "table" then
     if value._isSize then return math.floor(value._bytes) end

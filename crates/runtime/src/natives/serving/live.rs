@@ -121,7 +121,7 @@ fn guards_in_front(isolate: &Isolate, _: Arguments) -> Reply {
     Reply::Now(Given::Number(count as f64))
 }
 
-/// `()`: whether all of them let it in now. An error is no permission.
+/// `()`: whether all of them let it in now. An error does not let in.
 fn ask_guards_in_front(isolate: &Isolate, _: Arguments) -> Reply {
     let call = isolate.call();
     let checks = call.exchange.as_ref().map_or_else(Vec::new, |exchange| exchange.access_checks());
