@@ -143,7 +143,8 @@ fn buckets() {
 #[test]
 fn another_server() {
     let (places, port) = (Places::new(), free_port());
-    let text = "#-<void>serve:<int>port\n#HTTPServer{ port: port, listing: true } → DictStore store.\n";
+    let text =
+        "#-<void>serve:<int>port\n#HTTPServer{ port: port, listing: true } → DictStore store.\n";
     let program = places.folder.write("serve.st", text);
     let mut process = Process::start(runnel().arg(program).arg(port.to_string()));
     process.listens(port);

@@ -191,8 +191,7 @@ fn attempts_are_counted_across_processes() {
     let mut before = 0;
     for _ in 0..3 {
         let out = run(runnel().arg("counted.st").current_dir(folder.path(""))).out;
-        let counts: Vec<u32> =
-            out.split_whitespace().map(|count| count.parse().unwrap()).collect();
+        let counts: Vec<u32> = out.split_whitespace().map(|count| count.parse().unwrap()).collect();
         assert!(counts[0] >= before && counts[1] > counts[0], "{before}, then {out}");
         before = counts[1];
     }

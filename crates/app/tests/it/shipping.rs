@@ -128,7 +128,8 @@ pub(crate) fn serve_store(folder: &Folder, port: u16, program: &str) -> Process 
 /// Another server, whose store is the folder `copies`.
 pub(crate) fn serve_copies(folder: &Folder, port: u16) -> Process {
     std::fs::create_dir_all(folder.path("copies")).unwrap();
-    let program = format!("(#HTTPServer{{ port: {port}, listing: true }} → ref:file:copies asScheme) start.");
+    let program =
+        format!("(#HTTPServer{{ port: {port}, listing: true }} → ref:file:copies asScheme) start.");
     serve_store(folder, port, &program)
 }
 

@@ -1,6 +1,6 @@
 //! The client, against our own server and against servers that misbehave.
 
-use crate::helper::{Fake, run, site, soon, start};
+use crate::helper::{Fake, run, site, soon, start, start_listed};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use runnel_http::{ClientOptions, HttpServer, client};
@@ -39,7 +39,7 @@ async fn text_of(content: Content) -> String {
 #[test]
 fn verbs_go_out_and_come_back() {
     run(async {
-        let server = start(site(&[("/hi", "Hello World!")]).await).await;
+        let server = start_listed(site(&[("/hi", "Hello World!")]).await).await;
         let (web, plain) = (web(), Context::default());
         let hi = at(&server, "/hi");
         let read = web.get(&hi, &plain).await.unwrap().unwrap();

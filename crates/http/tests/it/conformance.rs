@@ -1,8 +1,8 @@
 //! The client against our own server is a store like any other: it passes the suite that every
 //! store has to pass.
 
-use crate::helper::{run, start_with};
-use runnel_http::{AccessPolicy, ClientOptions, Limits, client};
+use crate::helper::{run, start_listed};
+use runnel_http::{ClientOptions, client};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{Memory, Reference, Relative};
 use std::rc::Rc;
@@ -10,9 +10,7 @@ use std::rc::Rc;
 #[test]
 fn a_remote_store_is_a_store() {
     run(async {
-        let access = AccessPolicy { listing: true, ..AccessPolicy::default() };
-        let limits = Limits { access, ..Limits::default() };
-        let server = start_with(Rc::new(Memory::dictionary()), limits).await;
+        let server = start_listed(Rc::new(Memory::dictionary())).await;
         let base = Reference::parse(&format!("//{}", server.address())).with_scheme("http");
         let web = Relative::new(client(ClientOptions::default()), base);
         let abilities = Abilities {

@@ -3,7 +3,7 @@
 
 #![allow(unreachable_pub)]
 
-use runnel_http::{HttpServer, Limits, ServerOptions, serve};
+use runnel_http::{AccessPolicy, HttpServer, Limits, ServerOptions, serve};
 use runnel_store::{Answer, Content, Context, Memory, Outcome, Reference, Store, Verbs};
 use std::future::Future;
 use std::rc::Rc;
@@ -31,6 +31,12 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 /// Serves a store on a free port.
 pub async fn start(root: Rc<dyn Store>) -> HttpServer {
     start_with(root, Limits::default()).await
+}
+
+/// Serves a store whose names clients may list.
+pub async fn start_listed(root: Rc<dyn Store>) -> HttpServer {
+    let access = AccessPolicy { listing: true, ..AccessPolicy::default() };
+    start_with(root, Limits { access, ..Limits::default() }).await
 }
 
 /// Serves a store with other limits.

@@ -1,6 +1,6 @@
 //! Methods become verbs, and what they answer becomes statuses, headers and bodies.
 
-use crate::helper::{Fake, Peer, ask, get, run, send, site, start, start_with};
+use crate::helper::{Fake, Peer, ask, get, run, send, site, start, start_listed, start_with};
 use runnel_http::Limits;
 use runnel_store::{
     Answer, Body, Content, Context, Error, Form, Kind, Lazy, Outcome, Reference, Result, Value,
@@ -280,7 +280,7 @@ fn content_with_a_coding_is_not_written() {
 #[test]
 fn a_collection_is_a_page_of_links() {
     run(async {
-        let server = start(site(&[("/d/<x>", "1"), ("/d/e/f", "2")]).await).await;
+        let server = start_listed(site(&[("/d/<x>", "1"), ("/d/e/f", "2")]).await).await;
         let page = get(&server, "/d").await;
         assert_eq!(
             (page.status, page.header("content-type")),
@@ -288,6 +288,12 @@ fn a_collection_is_a_page_of_links() {
         );
         assert!(page.text().contains(r#"<a href="/d/%3Cx%3E">&lt;x&gt;</a>"#));
         assert!(page.text().contains(r#"<a href="/d/e/">e/</a>"#));
+        // Only where the server is told to: names may be secrets.
+        let server = start(site(&[("/d/<x>", "1")]).await).await;
+        assert_eq!(get(&server, "/d").await.status, 404);
+        let headers = "Host: t\r\nAccept: application/vnd.runnel.entries+json";
+        let listing = ask(&server, &format!("GET /d HTTP/1.1\r\n{headers}\r\n\r\n")).await;
+        assert_eq!(listing.status, 405);
     });
 }
 

@@ -9,8 +9,7 @@ use crate::values::native::NativeLazy;
 use futures_util::future::FutureExt;
 use runnel_store::{
     Answer, Body, ClientContent, Condition, Content, Context as Call, EntityTag, Error, Kind,
-    Outcome, Reference, Store, Value, Verb, guessed_media_type,
-    runs_in_browsers,
+    Outcome, Reference, Store, Value, Verb, guessed_media_type, runs_in_browsers,
 };
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -129,9 +128,10 @@ fn is_of_request(call: &Call, bytes: &[u8]) -> bool {
         return true;
     }
     let fields = exchange.form("").ok().flatten();
-    fields.as_ref().and_then(Value::as_record).is_some_and(|fields| {
-        fields.iter().any(|(_, field)| field_holds(field, bytes))
-    })
+    fields
+        .as_ref()
+        .and_then(Value::as_record)
+        .is_some_and(|fields| fields.iter().any(|(_, field)| field_holds(field, bytes)))
 }
 
 fn field_holds(field: &Value, bytes: &[u8]) -> bool {

@@ -490,8 +490,9 @@ mod tests {
             let slot = build_now(&isolate, stack, source, Origin::Program).unwrap();
             let taken = (crate::engine::memory::used() - before) as f64;
             stack.release(slot);
+            // The engine's table of texts grows in steps, within what is measured or before.
             let ratio = guess / taken;
-            assert!((0.9..1.5).contains(&ratio), "{text}: {taken} bytes, guess {guess}");
+            assert!((0.9..1.6).contains(&ratio), "{text}: {taken} bytes, guess {guess}");
         }
     }
 }
