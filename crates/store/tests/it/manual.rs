@@ -13,9 +13,8 @@ const PAGES: [&str; 7] = [
     "server/guards.md",
 ];
 
-/// Units of numbers in tables.
-const UNITS: [(&str, f64); 3] =
-    [(" KiB", 1024.0), (" MiB", 1_048_576.0), (" GiB", 1_073_741_824.0)];
+/// Units of sizes in tables, and as definitions write them.
+const UNITS: [(&str, &str); 3] = [(" KiB", " KB"), (" MiB", " MB"), (" GiB", " GB")];
 
 fn pages() -> String {
     let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec");
@@ -32,11 +31,8 @@ fn default(cell: &str) -> String {
         text.remove(at);
     }
     let text = text.split([';', ',']).next().unwrap_or_default().trim();
-    let unit = UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
-    match unit.and_then(|(number, factor)| Some(number.parse::<f64>().ok()? * factor)) {
-        Some(bytes) => bytes.to_string(),
-        None => text.to_string(),
-    }
+    let unit = UNITS.iter().find_map(|(unit, own)| Some((text.strip_suffix(unit)?, own)));
+    unit.map_or_else(|| text.to_string(), |(number, own)| format!("{number}{own}"))
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::{
     Answer, Attributes, BulkChange, Changes, Conditions, Content, Context, Error, Isolation,
     KeyPage, KeyRange, Kind, Memory, Migration, Outcome, Query, Records, Reference, Result,
     Sequence, Setting, SettingKind, SettingTable, Shape, Store, Transaction, Value, Verb,
+    guessed_media_type,
 };
 use fill::{CacheState, Writing, name};
 use following::Extent;
@@ -280,6 +281,7 @@ impl Cache {
         });
         let entry = entry.map(|name| self.shared.entry(&name, reference, context).into_owned());
         let keep = settings.write_through && context.transaction.is_none();
+        let content = content.of_client(context, guessed_media_type(reference.path()));
         let copy = content.share().filter(|copy| keep && fill::can_be_kept(copy));
         let (to, put_to, context) = (reference.clone(), reference.clone(), context.clone());
         let shared = self.shared.clone();

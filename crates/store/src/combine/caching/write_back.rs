@@ -8,7 +8,7 @@ use crate::combine::definition::{Combinator, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
     Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Outcome, Reference,
-    Result, Setting, SettingTable, Store, Value, Verb,
+    Result, Setting, SettingTable, Store, Value, Verb, guessed_media_type,
 };
 use pending::{PendingRead, PendingWrites};
 use std::cell::RefCell;
@@ -275,6 +275,7 @@ impl Layer for WriteBack {
         content: Content,
         context: &Context,
     ) -> Answer<Outcome> {
+        let content = content.of_client(context, guessed_media_type(reference.path()));
         self.write(reference, Some(content), context)
     }
 
