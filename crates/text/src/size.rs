@@ -64,8 +64,10 @@ pub fn unit_hint(number: f64) -> String {
 
 /// The size that a large number probably means: that many times 1,024, or about that many times 1,000.
 fn probable(number: f64) -> Option<(f64, &'static str, &'static str)> {
-    let exact = UNITS.iter().find(|(_, _, unit)| number > 0.0 && number % *unit as f64 == 0.0);
-    if let Some((letter, name, unit)) = exact {
+    // 20,000,000,000 is 19,531,250 KB as well, which nobody means.
+    let exact = |count: f64| (1.0..100_000.0).contains(&count) && count.fract() == 0.0;
+    let found = UNITS.iter().find(|(_, _, unit)| exact(number / *unit as f64));
+    if let Some((letter, name, unit)) = found {
         return Some((number / *unit as f64, letter, name));
     }
     UNITS.iter().zip([1e12, 1e9, 1e6, 1e3]).find_map(|((letter, name, _), unit)| {
