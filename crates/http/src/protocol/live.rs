@@ -1,14 +1,14 @@
 //! How a client asks for the session of a live page: at the page's own address, as a WebSocket or as
 //! server-sent events.
 
-use hyper::header::{self, HeaderMap};
+use hyper::header::{self, HeaderMap, HeaderName};
 
 /// The WebSocket subprotocol (RFC 6455 section 1.9).
 pub(crate) const PROTOCOL: &str = "live.runnel";
 
 /// The header with the first message where events take the place of a WebSocket. The message holds the view's
 /// token, so it is not part of the URL, which proxies and logs keep.
-pub(crate) const HEADER: &str = "runnel-live";
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("runnel-live");
 
 /// Whether a client offers the protocol.
 pub(crate) fn is_offered(headers: &HeaderMap) -> bool {

@@ -155,7 +155,7 @@ impl RequestCycle {
     /// The response of the upstream with the headers that the stores in front of it have set.
     fn relayed_response(self, response: RelayedResponse) -> Response<ResponseBody> {
         let RelayedResponse { status, mut fields, mut body, upgrade } = response;
-        if let Err(error) = body.charge_memory(self.exchange.network()) {
+        if let Err(error) = body.charge_memory(|| self.exchange.network()) {
             return self.error_response(error);
         }
         let wished = self.exchange.overrides.take_headers();

@@ -318,7 +318,8 @@ impl Exchange for HttpExchange {
         if self.headers.contains_key(header::SEC_WEBSOCKET_KEY) {
             return Some(LiveTransport::Own);
         }
-        self.header(live::HEADER).map(LiveTransport::Events)
+        let hello = self.headers.get(&live::HEADER)?;
+        Some(LiveTransport::Events(String::from_utf8_lossy(hello.as_bytes()).into_owned()))
     }
 
     fn header(&self, name: &str) -> Option<String> {

@@ -116,13 +116,16 @@ impl ResponseBody {
     ///
     /// # Errors
     /// Those of [`UnreadContent::hold`].
-    pub(crate) fn charge_memory(&mut self, client: ClientNetwork) -> Result<(), Error> {
+    pub(crate) fn charge_memory(
+        &mut self,
+        client: impl FnOnce() -> ClientNetwork,
+    ) -> Result<(), Error> {
         let BodySource::Whole(bytes) = &mut self.source else { return Ok(()) };
         // Shared bytes, as of a cache, are charged there.
         if bytes.len() < COUNTED || !bytes.is_unique() {
             return Ok(());
         }
-        let unread = UnreadContent::hold(std::mem::take(bytes), client)?;
+        let unread = UnreadContent::hold(std::mem::take(bytes), client())?;
         self.source = BodySource::Unread(Box::new(unread));
         Ok(())
     }

@@ -149,7 +149,7 @@ impl HandlerCycle {
             // `encoded` leaves no other content.
             Body::Empty | Body::Value(_) | Body::Lazy(_) => ResponseBody::empty(&self.state),
         };
-        body.charge_memory(client)?;
+        body.charge_memory(|| client)?;
         let framing: Vec<_> = headers.keys().filter(|name| is_framing(name)).cloned().collect();
         for name in framing {
             headers.remove(name);

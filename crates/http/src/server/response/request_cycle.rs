@@ -453,7 +453,7 @@ impl RequestCycle {
             Err(error) => return self.error_response(error),
         };
         let mut body = body;
-        if let Err(error) = body.charge_memory(self.exchange.network()) {
+        if let Err(error) = body.charge_memory(|| self.exchange.network()) {
             return self.unaffordable(error);
         }
         let length = body.length();
