@@ -402,7 +402,7 @@ fn the_token_of_a_view_acts_for_its_session_alone() {
         assert_eq!(send(&token, session), 401, "{session}");
     }
     assert!(matches!(send(&token, &ann), 200 | 204));
-    // A session that has ended acts for nobody.
+    // An ended session has no rights.
     site.ask("POST", "/logout", &ann, "");
     assert!(matches!(send(&token, &ann), 401 | 410));
 }

@@ -36,7 +36,7 @@ scheme Site {
 }
 ";
 
-/// What stands in front of `SITE`, to which the line is connected where it does not name it.
+/// Lines of combinators in front of `SITE`, to which a line that does not name it is connected.
 const LAYERS: &[&str] = &[
     "#Cache{ }",
     "#Cache{ ttl: 1 hour, staleWhileRevalidate: 1 hour, staleIfError: 1 hour }",
@@ -90,7 +90,7 @@ struct Visitors<'a> {
     /// The port behind the layer, and that of the bare site.
     port: u16,
     direct: u16,
-    /// Whether requests reach the site as they are.
+    /// Requests reach the site as they are.
     passes: bool,
 }
 

@@ -47,7 +47,7 @@ fn three_ports() -> u16 {
     }
 }
 
-/// What a case writes, without the complaints of its shell.
+/// The output of a case, without the error output of its shell.
 fn outcome(folder: &Path) -> Vec<String> {
     let program = runnel().get_program().to_owned();
     let port = three_ports().to_string();

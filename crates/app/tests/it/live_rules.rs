@@ -185,7 +185,7 @@ fn choices_follow_their_list() {
     assert_eq!(view.value("size"), "L", "L is one");
 }
 
-/// What a client sends as the fields of a form, and what its block gets; nothing if it is refused.
+/// The fields that a client sends of a form, and those that its block gets; none if the form is refused.
 const FORMS: &[(&str, Option<&str>)] = &[
     (r#"{"title":"ok","apart":""}"#, Some(r#"{"title":"ok","apart":""}"#)),
     (r#"{"title":"ok","role":"admin","off":"1","outer":"1"}"#, Some(r#"{"title":"ok"}"#)),

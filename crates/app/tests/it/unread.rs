@@ -108,7 +108,7 @@ fn open_without_window(port: u16) -> TcpStream {
 #[test]
 fn an_http2_connection_that_accepts_nothing_stops_nobody() {
     let server = serve(LIMITS);
-    // From the address of the others: what is unread goes first, whoever asked for it.
+    // The attacker shares the address of the others: unread responses are cut first, of any client.
     let mut unread = open_without_window(server.port);
     assert_posts_are_answered(&server);
     let peak = peak(&server.process);

@@ -495,7 +495,7 @@ fn what_a_handler_passes_on_runs_nothing() {
         assert_eq!(reply.header("content-disposition"), Some("attachment"), "{path} as {kind}");
         assert_eq!(reply.header("content-type"), Some("application/octet-stream"), "{path}");
     }
-    // What the program makes of it is the program's.
+    // A page that the program makes of the content is its own.
     let headers = [("Content-Type", "text/plain")];
     assert!(http::send(server.port, "PUT", "/own", &headers, b"hi").unwrap().status < 300);
     let own = server.get("/files/own.html");

@@ -151,7 +151,7 @@ fn views_and_sockets_end_on_each_worker() {
 /// Longer than a view is not asked.
 const ASKED: Duration = Duration::from_millis(1500);
 
-/// Whether a page and a WebSocket that have their right are still open after they were asked again.
+/// A page and a WebSocket that have their right are still open after they were asked again.
 fn stay(mut view: Client, mut socket: Client, what: &str) -> (Client, Client) {
     std::thread::sleep(ASKED);
     socket.say("I am ");

@@ -1,5 +1,5 @@
 //! Random sequences of what two users and an anonymous visitor do, compared with a model of who may see what: each
-//! answer belongs to whoever asks, whatever stands between a client and its handler.
+//! visitor gets its own answers alone, through every layer between a client and its handler.
 //!
 //! `RUNNEL_SEQUENCES` is the number of sequences, `RUNNEL_SEED` the first one.
 
@@ -169,7 +169,7 @@ impl Model<'_> {
         self.send(self.ports.cache, "POST", &format!("/role/{}/{role}", user + 1), &[], "");
     }
 
-    /// What a handler has to answer this visitor.
+    /// Compares an answer with the one that a handler has for this visitor.
     fn expect(&self, path: &str, user: Option<usize>, reply: &Reply) {
         let (status, text) = match (path, user) {
             ("/open", _) => (200, "open".to_string()),
@@ -210,7 +210,7 @@ impl Model<'_> {
         self.expect(if path == "/edit" { "/edit+" } else { path }, self.user(visitor), &reply);
     }
 
-    /// Opens a view, or goes on with one of any visitor; says which view the server gave.
+    /// Opens a view, or resumes one of any visitor.
     fn open_view(&mut self, random: &mut Random) {
         let visitor = self.visitor(random);
         let again = (!self.views.is_empty() && random.below(2) == 0)

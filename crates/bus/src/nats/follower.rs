@@ -124,7 +124,7 @@ impl FollowerState {
         let mut messages = Vec::with_capacity(received.len());
         for message in received {
             let Ok(info) = message.info() else {
-                // Whoever knows the inbox may send to it: what is not of the stream holds up nothing of it.
+                // Any client of the server may send to an inbox: foreign messages must not stop the stream.
                 self.lost.set(self.lost.get() + 1);
                 continue;
             };

@@ -288,7 +288,7 @@ fn a_collection_is_a_page_of_links() {
         );
         assert!(page.text().contains(r#"<a href="/d/%3Cx%3E">&lt;x&gt;</a>"#));
         assert!(page.text().contains(r#"<a href="/d/e/">e/</a>"#));
-        // Only where the server is told to: names may be secrets.
+        // Without the option a server keeps names to itself: they may be secrets.
         let server = start(site(&[("/d/<x>", "1")]).await).await;
         assert_eq!(get(&server, "/d").await.status, 404);
         let headers = "Host: t\r\nAccept: application/vnd.runnel.entries+json";

@@ -158,7 +158,7 @@ unsafe extern "C" fn allocate(
 /// Gives the whole pages of a part of a block back to the system. Their content is lost.
 ///
 /// # Safety
-/// The bytes belong to one live allocation, and nobody reads them before they are written again.
+/// The bytes belong to one live allocation, and are written again before they are read.
 unsafe fn release_pages(part: *mut u8, size: usize) {
     let skipped = part.align_offset(PAGE);
     let whole = size.saturating_sub(skipped) / PAGE * PAGE;

@@ -9,7 +9,7 @@ use crate::values::native::NativeLazy;
 use futures_util::future::FutureExt;
 use runnel_store::{
     Answer, Body, ClientContent, Condition, Content, Context as Call, EntityTag, Error, Kind,
-    Outcome, Reference, Store, Value, Verb, guessed_media_type, runs_in_browsers,
+    Outcome, Reference, Store, Value, Verb, guessed_media_type,
 };
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -105,8 +105,7 @@ fn write_call(isolate: &Isolate, arguments: Arguments, value: c_int, granted: c_
 fn sent_content(isolate: &Isolate, arguments: Arguments) -> Content {
     let content = arguments.content(isolate, 5);
     let by_name = guessed_media_type(&arguments.text(2));
-    let mut types = content.media_type.as_deref().into_iter().chain(by_name);
-    if !types.any(runs_in_browsers) {
+    if !content.runs_in_browsers(by_name) {
         return content;
     }
     let call = isolate.call();

@@ -83,11 +83,7 @@ impl ScriptStore {
                 Verb::Get => stack.push_kept(isolate.slots().get),
                 _ => stack.push_bytes(verb.name().as_bytes()),
             }
-            stack.push_bytes(reference.path().as_bytes());
-            match reference.query() {
-                Some(query) => stack.push_bytes(query.as_bytes()),
-                None => stack.push_nil(),
-            }
+            push_address(stack, reference);
             match value {
                 // Whether bytes happen to be UTF-8 makes no difference to a program.
                 Given::Content(Some(Content { body: Body::Bytes(bytes), .. })) => {
@@ -208,6 +204,15 @@ impl ScriptStore {
     }
 }
 
+/// The path and the query of a reference; nil without a query.
+fn push_address(stack: Stack, reference: &Reference) {
+    stack.push_bytes(reference.path().as_bytes());
+    match reference.query() {
+        Some(query) => stack.push_bytes(query.as_bytes()),
+        None => stack.push_nil(),
+    }
+}
+
 /// The origin of the content of a call.
 fn origin(call: &Call) -> Origin {
     match call.from_client {
@@ -320,11 +325,7 @@ impl Store for ScriptStore {
             stack.remove(-2);
             self.object.push(stack);
             stack.push_bytes(verb.name().as_bytes());
-            stack.push_bytes(reference.path().as_bytes());
-            match reference.query() {
-                Some(query) => stack.push_bytes(query.as_bytes()),
-                None => stack.push_nil(),
-            }
+            push_address(stack, reference);
             push_content_of(isolate, stack, Some(content), origin(call));
             stack.push_number(f64::from(guards));
             6

@@ -51,13 +51,17 @@ pub fn runs_in_browsers(media_type: &str) -> bool {
 }
 
 impl Content {
+    /// Whether a browser would run this content, by its media type or by that of its name.
+    pub fn runs_in_browsers(&self, by_name: Option<&str>) -> bool {
+        self.media_type.as_deref().into_iter().chain(by_name).any(runs_in_browsers)
+    }
+
     /// This content where a client sent it: as a [`DOWNLOAD`] when a browser would run it, by its media type or by that
     /// of its name.
     #[must_use]
     pub fn of_client(self, context: &Context, by_name: Option<&str>) -> Self {
-        let mut types = self.media_type.as_deref().into_iter().chain(by_name);
         // Also by the name alone: what takes the media type away later leaves the name.
-        match context.from_client.is_some() && types.any(runs_in_browsers) {
+        match context.from_client.is_some() && self.runs_in_browsers(by_name) {
             true => Content { media_type: Some(Cow::Borrowed(DOWNLOAD)), ..self },
             false => self,
         }

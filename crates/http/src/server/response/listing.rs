@@ -10,18 +10,17 @@ use crate::server::response::reply::PendingResponse;
 use crate::server::response::request_cycle::{RequestCycle, ResponseFacts};
 use hyper::header::{self, HeaderValue};
 use hyper::{Response, StatusCode};
-use runnel_store::{Entry, Error, Kind, Result, Verb};
+use runnel_store::{Entry, Error, Kind, Result, Verb, Verbs};
 
 impl RequestCycle {
     /// Whether clients may have the names of the children.
-    fn may_list(&self) -> bool {
-        let verbs = self.verbs();
+    fn may_list(&self, verbs: Verbs) -> bool {
         verbs.lists_in_public() || self.limits.access.listing && verbs.has(Verb::List)
     }
 
     /// A GET for the children, by a program.
     pub(super) fn list(self) -> PendingResponse {
-        if !self.may_list() {
+        if !self.may_list(self.verbs()) {
             let error = Error::not_allowed(Verb::List, &self.reference);
             return self.error_response(error).into();
         }
@@ -54,8 +53,9 @@ impl RequestCycle {
             let body = ResponseBody::empty(&self.state);
             return self.respond(StatusCode::OK, None, ResponseFacts::default(), body).into();
         }
-        if !self.may_list() {
-            return self.missing().into();
+        let verbs = self.verbs();
+        if !self.may_list(verbs) {
+            return self.missing_among(verbs).into();
         }
         let context = self.context();
         let answer = guard(|| self.root.list(&self.reference, &context));

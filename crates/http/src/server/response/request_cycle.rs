@@ -116,6 +116,11 @@ impl RequestCycle {
     /// Nothing to read: 405 where other methods are supported, and 404 otherwise.
     pub(super) fn missing(self) -> Response<ResponseBody> {
         let verbs = self.verbs();
+        self.missing_among(verbs)
+    }
+
+    /// [`RequestCycle::missing`], where the supported verbs are known.
+    pub(super) fn missing_among(self, verbs: Verbs) -> Response<ResponseBody> {
         match verbs.has(Verb::Get) || verbs.has(Verb::List) {
             true => self.problem(Problem::new(StatusCode::NOT_FOUND)),
             false => self.problem(Problem::not_allowed(verbs)),

@@ -161,16 +161,15 @@ impl Layer for Sequence {
     }
 
     fn layer_verbs(&self, reference: &Reference) -> Verbs {
-        let Some((first, others)) = self.stores.split_first() else { return Verbs::NONE };
-        let reading = [Verb::Get, Verb::List, Verb::Query];
-        let asks = others.iter().any(|store| store.verbs(reference).asks_visitor());
-        let own = first.verbs(reference);
-        let own = if asks { own.with_visitor() } else { own };
-        let mut lists = self.stores.iter().map(|store| store.verbs(reference));
-        let is_public = lists.all(|verbs| !verbs.has(Verb::List) || verbs.lists_in_public());
+        let all: Vec<Verbs> = self.stores.iter().map(|store| store.verbs(reference)).collect();
+        let Some((own, others)) = all.split_first() else { return Verbs::NONE };
+        let asks = others.iter().any(|verbs| verbs.asks_visitor());
+        let own = if asks { own.with_visitor() } else { *own };
+        let is_public = all.iter().all(|verbs| !verbs.has(Verb::List) || verbs.lists_in_public());
         let own = if is_public && own.has(Verb::List) { own } else { own.without_public_list() };
+        let reading = [Verb::Get, Verb::List, Verb::Query];
         reading.into_iter().fold(own, |verbs, verb| {
-            match others.iter().any(|store| store.verbs(reference).has(verb)) {
+            match others.iter().any(|other| other.has(verb)) {
                 true => verbs.with(verb),
                 false => verbs,
             }
